@@ -33,11 +33,11 @@ describe('arguments of the agent-sandbox-controller', () => {
 });
 
 describe('the names of agent-sandbox', () => {
-  const controllersOf = async (values: Record<string, unknown>) =>
+  const listControllers = async (values: Record<string, unknown>) =>
     podTemplates(await render(values)).filter(([name]) => /-controller$/.test(name));
 
   it("are used if the values ask for them, so that agent-sandbox's scripts find pods and logs", async () => {
-    const controllers = await controllersOf({ controller: { agentSandboxNames: true } });
+    const controllers = await listControllers({ controller: { agentSandboxNames: true } });
     expect(controllers.map(([name]) => name).sort()).toEqual([
       'agent-sandbox-controller',
       'sandlot-claim-controller',
@@ -53,7 +53,7 @@ describe('the names of agent-sandbox', () => {
   });
 
   it('are not used by default', async () => {
-    for (const [name, { metadata, spec }] of await controllersOf({})) {
+    for (const [name, { metadata, spec }] of await listControllers({})) {
       expect(name).not.toBe('agent-sandbox-controller');
       expect(metadata.labels).not.toHaveProperty('app');
       expect(spec.containers.map((container) => container.name)).toEqual(['controller']);

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { valueRows, valuesTable, withValuesTable } from '../../../tools/up/src/chart-docs.ts';
+import { listValueRows, formatValuesTable, withValuesTable } from '../../../tools/up/src/chart-docs.ts';
 import { chartFolder } from './chart.ts';
 
 const read = (file: string): Promise<string> => readFile(join(chartFolder, file), 'utf8');
@@ -9,16 +9,16 @@ const read = (file: string): Promise<string> => readFile(join(chartFolder, file)
 describe('the README of the chart', () => {
   it('has the current table of values.yaml; node tools/up/src/chart-docs.ts updates it', async () => {
     const readme = await read('README.md');
-    expect(withValuesTable(readme, valuesTable(valueRows(await read('values.yaml'))))).toBe(readme);
+    expect(withValuesTable(readme, formatValuesTable(listValueRows(await read('values.yaml'))))).toBe(readme);
   });
 
   it('cannot be generated if a value has no comment', () => {
-    expect(() => valueRows('# why\na: 1\nb: 2\n')).toThrow('b has no comment');
-    expect(() => valueRows('m:\n  # why\n  a: 1\n  b: 2\n')).toThrow('m.b has no comment');
+    expect(() => listValueRows('# why\na: 1\nb: 2\n')).toThrow('b has no comment');
+    expect(() => listValueRows('m:\n  # why\n  a: 1\n  b: 2\n')).toThrow('m.b has no comment');
   });
 
   it('uses the comment above a key, not the one about the file, and descends into maps without a comment', () => {
-    const rows = valueRows('# about the file\n\n# first\na: 1\nm:\n  # second\n  b: [x]\n# third\nn: { c: 2 }\n');
+    const rows = listValueRows('# about the file\n\n# first\na: 1\nm:\n  # second\n  b: [x]\n# third\nn: { c: 2 }\n');
     expect(rows).toEqual([
       { path: 'a', default: '1', comment: 'first' },
       { path: 'm.b', default: '["x"]', comment: 'second' },

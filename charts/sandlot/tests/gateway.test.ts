@@ -20,7 +20,7 @@ function findContainer(objects: readonly Rendered[]): ContainerSpec {
 const findVariable = (objects: readonly Rendered[], wanted: string): string | undefined =>
   findContainer(objects).env?.find(({ name }) => name === wanted)?.value;
 
-const portsOf = ({ spec }: Rendered): unknown => (spec as ServiceSpec).ports?.map(({ port, targetPort }) => [port, targetPort]);
+const getPorts = ({ spec }: Rendered): unknown => (spec as ServiceSpec).ports?.map(({ port, targetPort }) => [port, targetPort]);
 
 describe('the gateway of the chart', () => {
   it('may read Sandboxes and claims, and has no other rights', async () => {
@@ -36,9 +36,9 @@ describe('the gateway of the chart', () => {
   });
 
   it('listens on port 8080, and on 443 if the values name a Secret with a certificate', async () => {
-    expect(portsOf(find(await render(), 'Service', 'sandlot-gateway'))).toEqual([[8080, 'http']]);
+    expect(getPorts(find(await render(), 'Service', 'sandlot-gateway'))).toEqual([[8080, 'http']]);
     const objects = await renderGateway({ tls: { secret: 'wildcard' } });
-    expect(portsOf(find(objects, 'Service', 'sandlot-gateway'))).toEqual([
+    expect(getPorts(find(objects, 'Service', 'sandlot-gateway'))).toEqual([
       [8080, 'http'],
       [443, 'https'],
     ]);
@@ -50,7 +50,7 @@ describe('the gateway of the chart', () => {
     expect(findVariable(without, 'ROUTER_PORT')).toBeUndefined();
     expect(without.filter(({ metadata }) => metadata.name === 'sandbox-router-svc')).toEqual([]);
     const objects = await renderGateway({ agentSandbox: { router: { enabled: true } } });
-    expect(portsOf(find(objects, 'Service', 'sandbox-router-svc'))).toEqual([[8080, 'router']]);
+    expect(getPorts(find(objects, 'Service', 'sandbox-router-svc'))).toEqual([[8080, 'router']]);
     expect(findVariable(objects, 'AGENT_SANDBOX_AUTH')).toBe('token');
     expect(JSON.stringify(find(objects, 'NetworkPolicy', 'sandlot-gateway').spec)).not.toContain('router');
   });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectBus } from '@sandlot/bus';
 import type { Bus } from '@sandlot/bus';
-import { sessionOf } from '@sandlot/bus/testing';
+import { readSession } from '@sandlot/bus/testing';
 import { ensureBinaries } from '@sandlot/local-cluster';
 import { silentLogger } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const bin = await ensureBinaries(['nats-server']);
   const passwords = users.map((user): [string, string] => [
     `${user.toUpperCase().replaceAll('-', '_')}_PASSWORD`,
-    passwordOf(user),
+    formatPassword(user),
   ]);
   server = spawn(bin('nats-server'), ['-c', join(folder, 'nats.conf'), '--ports_file_dir', folder], {
     env: { ...process.env, ...Object.fromEntries(passwords), POD_NAME: 'sandlot-nats-0' },
@@ -53,7 +53,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function passwordOf(user: User): string {
+function formatPassword(user: User): string {
   return `p${user.replaceAll('-', '')}`;
 }
 
@@ -70,7 +70,7 @@ async function connectAs(user: User): Promise<Bus> {
   const bus = await connectBus({
     url,
     user,
-    password: passwordOf(user),
+    password: formatPassword(user),
     service: user,
     log: silentLogger,
     ackTimeoutMs: 500,
@@ -202,7 +202,7 @@ describe.concurrent('users of the NATS server', () => {
     await writer.bus.ensureStreams();
     kinds['claim']?.publish(writer.bus, 'to-be-read');
     await writer.bus.flush();
-    await using reader = await sessionOf(url, { user: 'events-reader', pass: passwordOf('events-reader') });
+    await using reader = await readSession(url, { user: 'events-reader', pass: formatPassword('events-reader') });
     const { js, manager } = reader;
     const consumer = await js.consumers.get('SANDLOT_EVENTS');
     const message = await consumer.next({ expires: 2_000 });

@@ -71,14 +71,14 @@ describe('dashboards, rules and the monitor', () => {
   });
 
   it('pass the template labels of the values to every controller, and none by default', async () => {
-    const labelsOf = (objects: readonly Rendered[]) =>
+    const listLabels = (objects: readonly Rendered[]) =>
       objects.flatMap(({ spec }) => {
         const env = spec?.template?.spec.containers[0]?.env ?? [];
         return env.filter(({ name }) => name === 'METRICS_TEMPLATE_LABELS').map(({ value }) => value);
       });
-    expect(labelsOf(await render())).toEqual([]);
+    expect(listLabels(await render())).toEqual([]);
     const named = await render({ metrics: { templateLabels: ['python', 'node-24.small'] } });
-    expect(labelsOf(named)).toEqual(Array.from({ length: 3 }, () => 'python,node-24.small'));
+    expect(listLabels(named)).toEqual(Array.from({ length: 3 }, () => 'python,node-24.small'));
   });
 
   it('include a PodMonitor that keeps the labels of the metrics', async () => {

@@ -56,10 +56,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const passwordOf = (user: string): string => `p${user.toUpperCase().replaceAll('-', '_')}_PASSWORD`;
+const formatPassword = (user: string): string => `p${user.toUpperCase().replaceAll('-', '_')}_PASSWORD`;
 
 /** Runs a command with redis-cli and returns its output, or its error message. */
-async function runCommand(user: string, command: readonly string[], password = passwordOf(user)): Promise<string> {
+async function runCommand(user: string, command: readonly string[], password = formatPassword(user)): Promise<string> {
   const { port } = new URL(url);
   const env = { ...process.env, REDISCLI_AUTH: password };
   const args = ['-p', port, ...(user === '' ? [] : ['--user', user]), '-e', ...command];
@@ -72,7 +72,7 @@ async function runCommand(user: string, command: readonly string[], password = p
 describe('users of Redis', () => {
   it.each(controllers)('%s can store deadlines and repeat its audit', async (name) => {
     const log = silentLogger;
-    const store = connectDeadlineStore({ url, username: name, password: passwordOf(name), prefix: PREFIX, name, log });
+    const store = connectDeadlineStore({ url, username: name, password: formatPassword(name), prefix: PREFIX, name, log });
     const fired: string[] = [];
     let audits = 0;
     store.handle({ onDue: (id) => void fired.push(id), onAudit: () => (audits += 1) });
@@ -101,6 +101,6 @@ describe('users of Redis', () => {
   it('each need their own password', async () => {
     expect(await runCommand('admin', ['dbsize'])).toMatch(/^\d+\n$/);
     expect(await runCommand('', ['dbsize'], '')).toContain('NOAUTH');
-    expect(await runCommand('claim-controller', ['ping'], passwordOf('sandbox-controller'))).toMatch(/WRONGPASS|NOAUTH/);
+    expect(await runCommand('claim-controller', ['ping'], formatPassword('sandbox-controller'))).toMatch(/WRONGPASS|NOAUTH/);
   });
 });

@@ -99,8 +99,8 @@ describe('passwords', () => {
   });
 
   it('are generated: long, and different for each user and installation', async () => {
-    const first = secretsOf(await renderAnew());
-    const second = secretsOf(await renderAnew());
+    const first = listSecrets(await renderAnew());
+    const second = listSecrets(await renderAnew());
     const all = [...first, ...second];
     expect(new Set(all).size).toBe(all.length);
     const passwords = first.filter((secret) => /^p[A-Za-z0-9]{31}$/.test(secret));
@@ -110,7 +110,7 @@ describe('passwords', () => {
 
   it('reach containers by reference only', async () => {
     const objects = await render();
-    const passwords = secretsOf(objects);
+    const passwords = listSecrets(objects);
     const visible = JSON.stringify(objects.filter(({ kind }) => kind !== 'Secret'));
     const env = podTemplates(objects).flatMap(([, { spec }]) =>
       spec.containers.flatMap((container) => container.env ?? []),
@@ -137,7 +137,7 @@ function podTemplate(objects: readonly Rendered[], name: string): ReturnType<typ
   return template;
 }
 
-function secretsOf(objects: readonly Rendered[]): readonly string[] {
+function listSecrets(objects: readonly Rendered[]): readonly string[] {
   return objects
     .filter(({ kind }) => kind === 'Secret')
     .flatMap(({ data }) => Object.values(data ?? {}))

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { connectBus, eventId } from '@sandlot/bus';
+import { connectBus, formatEventId } from '@sandlot/bus';
 import type { Bus } from '@sandlot/bus';
 import { connectDeadlineStore } from '@sandlot/jobs/store';
 import { ensureBinaries, ensurePackages, issueCertificates } from '@sandlot/local-cluster';
@@ -72,7 +72,7 @@ async function startRedis(): Promise<void> {
     ['tls-port 6379', `tls-port ${ports.redis}`],
     ['dir /data', `dir ${folder}`],
   ]);
-  const [shell = '', ...args] = (containerOf('sandlot-redis').command ?? []).map((part) =>
+  const [shell = '', ...args] = (getContainer('sandlot-redis').command ?? []).map((part) =>
     part.replace('/etc/redis/redis.conf', file),
   );
   const env = { ...process.env, ...environment('sandlot-redis') };
@@ -103,7 +103,7 @@ function localisePaths(text: string, name: string): string {
     .replaceAll(new RegExp(`/etc/(${name}-tls|sandlot/${name})/ca.crt`, 'g'), join(folder, 'ca.crt'));
 }
 
-function containerOf(workload: string): ContainerSpec {
+function getContainer(workload: string): ContainerSpec {
   const [container] = podTemplates(objects).find(([name]) => name === workload)?.[1].spec.containers ?? [];
   if (container === undefined) throw new Error(`${workload} has no container`);
   return container;
@@ -111,14 +111,14 @@ function containerOf(workload: string): ContainerSpec {
 
 /** Returns a container's environment as the kubelet would set it. Passwords derive from the names of Secret and key. */
 function environment(workload: string): Record<string, string> {
-  const entries = (containerOf(workload).env ?? []).map(({ name, value, valueFrom }): [string, string] => {
+  const entries = (getContainer(workload).env ?? []).map(({ name, value, valueFrom }): [string, string] => {
     const { secretKeyRef } = (valueFrom ?? {}) as { secretKeyRef?: { name: string; key: string } };
-    return [name, value ?? (secretKeyRef === undefined ? '' : passwordOf(secretKeyRef))];
+    return [name, value ?? (secretKeyRef === undefined ? '' : getPassword(secretKeyRef))];
   });
   return Object.fromEntries(entries);
 }
 
-function passwordOf({ name, key }: { readonly name: string; readonly key: string }): string {
+function getPassword({ name, key }: { readonly name: string; readonly key: string }): string {
   return `p${name}${key}`.replaceAll('-', '');
 }
 
@@ -146,7 +146,7 @@ async function findFreePort(): Promise<number> {
 
 /** Runs the rendered readiness probe of Redis and returns its exit code. */
 async function ping(): Promise<number> {
-  const { exec } = containerOf('sandlot-redis').readinessProbe as { exec: { command: [string, string, string] } };
+  const { exec } = getContainer('sandlot-redis').readinessProbe as { exec: { command: [string, string, string] } };
   const [shell, flag, script] = exec.command;
   const local = localisePaths(script, 'redis').replace('redis-cli ', `redis-cli -p ${ports.redis} `);
   const env = { ...process.env, ...environment('sandlot-redis') };
@@ -183,7 +183,7 @@ describe("NATS with certificate and passwords from the user's Secrets", () => {
     await bus.ensureStreams();
     const [type, uid] = ['claim.submitted', 'u-1'] as const;
     const data = { namespace: 'team-a', name: 'job', uid };
-    await bus.send({ type, id: eventId({ uid, type, marker: 1 }), timeMs: 0, data });
+    await bus.send({ type, id: formatEventId({ uid, type, marker: 1 }), timeMs: 0, data });
   });
 
   it('is rejected by clients if another CA signed its certificate', async () => {

@@ -1,7 +1,7 @@
 // The floor: the time of the same writes by a bare client without decisions, on the same server in the same run.
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
-import { adoptionPatch } from '@sandlot/blueprint';
+import { buildAdoptionPatch } from '@sandlot/blueprint';
 import { createInformer, pods } from '@sandlot/kube';
 import type { JsonObject, Pod } from '@sandlot/kube';
 import * as objects from './objects.ts';
@@ -122,7 +122,7 @@ class BareClient {
     const member = members.pop();
     if (member === undefined) throw new Error('the floor has no member left');
     const { namespace, name = '' } = member.metadata;
-    const patch = adoptionPatch({ claim, template, member, poolName: objects.POOL });
+    const patch = buildAdoptionPatch({ claim, template, member, poolName: objects.POOL });
     await stage.client.mergePatch(sandboxes, { namespace, name }, patch);
     return name;
   }

@@ -1,6 +1,6 @@
-import { podNameOf } from '@sandlot/api-types';
+import { getPodName } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxClaimStatus, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { coldSandbox, memberSandbox, POD_DEFAULTS } from '@sandlot/blueprint';
+import { buildColdSandbox, buildMemberSandbox, POD_DEFAULTS } from '@sandlot/blueprint';
 import type { Pod } from '@sandlot/kube';
 import { NAMESPACE } from './stage.ts';
 
@@ -25,18 +25,18 @@ export function claimObject(name: string, spec: Partial<SandboxClaim['spec']> = 
 
 /** A member as the warmpool-controller creates it. */
 export function memberObject(pool: SandboxWarmPool, template: SandboxTemplate, index: number): Sandbox {
-  return memberSandbox({ pool, template, defaults: POD_DEFAULTS, suffix: `floor${index}` });
+  return buildMemberSandbox({ pool, template, defaults: POD_DEFAULTS, suffix: `floor${index}` });
 }
 
 /** The Sandbox of a cold claim, as the claim-controller creates it. */
 export function coldObject(claim: SandboxClaim, template: SandboxTemplate): Sandbox {
-  return coldSandbox({ claim, template, defaults: POD_DEFAULTS });
+  return buildColdSandbox({ claim, template, defaults: POD_DEFAULTS });
 }
 
 /** A Pod of about the same size as that of a Sandbox. */
 export function podObject(sandbox: Sandbox): Pod {
   const { metadata, spec } = sandbox.spec.podTemplate;
-  return { metadata: { namespace: NAMESPACE, name: podNameOf(sandbox), labels: metadata?.labels }, spec };
+  return { metadata: { namespace: NAMESPACE, name: getPodName(sandbox), labels: metadata?.labels }, spec };
 }
 
 /** The status of a bound claim, as the claim-controller writes it. */

@@ -1,4 +1,4 @@
-import { effectiveMode, findCondition, sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { resolveMode, findCondition, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import { createInformer, pods } from '@sandlot/kube';
 import type { KubeClient, KubeObject, Resource } from '@sandlot/kube';
 import { Sandbox } from 'e2b';
@@ -49,7 +49,7 @@ class WakeRecorder implements AsyncDisposable {
         : 'podCreatedMs';
     });
     await follow(sandboxes, names.sandbox, ({ spec, status }) => {
-      if (effectiveMode(spec) === 'Suspended') return undefined;
+      if (resolveMode(spec) === 'Suspended') return undefined;
       return findCondition(status?.conditions, 'Ready')?.status === 'True' ? 'sandboxReadyMs' : 'wantedMs';
     });
     await follow(sandboxClaims, names.claim, ({ status }) =>

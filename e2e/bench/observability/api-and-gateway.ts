@@ -1,5 +1,5 @@
 import { createKey } from '@sandlot/tenancy';
-import { freePort } from '@sandlot/local-cluster';
+import { findFreePort } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service-testkit';
 import type { ServiceProcess } from '@sandlot/service-testkit';
 import { checkoutRoot } from '@sandlot/up';
@@ -35,7 +35,7 @@ export class ApiAndGateway implements AsyncDisposable {
     const limits = { createsPerSecond: 3, sandboxes: 0 };
     const input = { namespace: NAMESPACE, team: NAMESPACE, role: 'tenant', description: '', limits } as const;
     const { text } = await createKey({ client: stage.client, namespace: NAMESPACE }, input);
-    const [apiPort, port] = [await freePort(), await freePort()];
+    const [apiPort, port] = [await findFreePort(), await findFreePort()];
     const common = { KUBECONFIG: stage.plane.kubeconfigPath, NATS_URL: stage.nats.url, POD_NAMESPACE: NAMESPACE };
     const api = { API_PORT: String(apiPort), ENVD_TOKEN_KEY: TOKEN_KEY, CREATE_TIMEOUT: '15s' };
     const gateway = {

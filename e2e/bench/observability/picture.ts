@@ -2,7 +2,14 @@
 // docs/metrics.md from the exposed metrics.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { collect, creationLatency, drawDashboard, metricRows, metricsPage, toGrafana } from '@sandlot/observability';
+import {
+  collect,
+  creationLatency,
+  drawDashboard,
+  listMetricRows,
+  formatMetricsPage,
+  toGrafana,
+} from '@sandlot/observability';
 import { checkoutRoot } from '@sandlot/up';
 import { pause } from '../claims/shapes.ts';
 import { prepareLoad, runLoad } from './load.ts';
@@ -34,5 +41,5 @@ await writeFile(join(IMAGES, 'creation-latency.png'), drawDashboard({ dashboard,
 // Retries happen only in an outage of the API server.
 await scene.stage.plane.restart();
 await pause(OUTAGE_MS);
-const page = metricsPage(metricRows(await scene.pages()));
+const page = formatMetricsPage(listMetricRows(await scene.pages()));
 await writeFile(join(checkoutRoot, 'docs/metrics.md'), page);

@@ -4,10 +4,10 @@ import { promExemplars, promQuery } from '@sandlot/local-cluster';
 import {
   collect,
   creationLatency,
-  metricRows,
+  listMetricRows,
   platformHealth,
   ruleGroups,
-  selectorsOf,
+  listSelectors,
   tenantDoor,
   toGrafana,
   warmPools,
@@ -69,7 +69,7 @@ describe('after a load in which every kind of event happens', () => {
   });
 
   it('every selector of every rule finds series', async () => {
-    const selectors = new Set(ruleGroups.flatMap(({ rules: all }) => all.flatMap(({ expr }) => selectorsOf(expr))));
+    const selectors = new Set(ruleGroups.flatMap(({ rules: all }) => all.flatMap(({ expr }) => listSelectors(expr))));
     const dead: string[] = [];
     for (const selector of selectors) {
       if ((await promQuery(scene.prometheus.url, `last_over_time(${selector}[5m])`)).length === 0) dead.push(selector);
@@ -115,7 +115,7 @@ describe('after a load in which every kind of event happens', () => {
   });
 
   it('docs/metrics.md lists exactly the exposed metrics', async () => {
-    const rows = metricRows(await scene.pages()).map(({ name, type, help }) => `${name} ${type} ${help}`);
+    const rows = listMetricRows(await scene.pages()).map(({ name, type, help }) => `${name} ${type} ${help}`);
     const page = await readFile(join(checkoutRoot, 'docs/metrics.md'), 'utf8');
     const documented = [...page.matchAll(/^\| `(\w+)` \| (\w+) \| [^|]* \| (.*) \| [^|]+ \|$/gm)];
     expect(documented.map(([, name, type, help]) => `${name ?? ''} ${type ?? ''} ${help ?? ''}`)).toEqual(rows);

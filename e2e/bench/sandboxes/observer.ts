@@ -1,5 +1,5 @@
 import { findCondition, sandboxes } from '@sandlot/api-types';
-import { createInformer, keyOf, pods } from '@sandlot/kube';
+import { createInformer, getKey, pods } from '@sandlot/kube';
 import type { Condition, KubeClient, KubeObject } from '@sandlot/kube';
 
 /** When a watch first showed objects as Ready, in milliseconds of `performance.now()`. */
@@ -8,7 +8,7 @@ class ReadyTimes {
   readonly #waiting = new Map<string, (ms: number) => void>();
 
   note(object: KubeObject & { status?: { conditions?: Condition[] | undefined } | undefined }): void {
-    const key = keyOf(object);
+    const key = getKey(object);
     if (this.#seen.has(key) || findCondition(object.status?.conditions, 'Ready')?.status !== 'True') return;
     const nowMs = performance.now();
     this.#seen.set(key, nowMs);

@@ -1,4 +1,4 @@
-import { clusterStatus } from '@sandlot/local-cluster';
+import { readClusterStatus } from '@sandlot/local-cluster';
 import { pods, services } from '@sandlot/kube';
 import { checkoutRoot, ensureUp } from '@sandlot/up';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -76,13 +76,13 @@ describe('a Sandbox created directly in v1alpha1', () => {
 describe('kill -9 of every component of the cluster', () => {
   it('is repaired by the next `npm run up`, with the data of sandboxes, and claims are served again', async () => {
     await team.sh('notebook', 'echo precious > /data/file && sync');
-    const before = await clusterStatus({ root: checkoutRoot });
+    const before = await readClusterStatus({ root: checkoutRoot });
     const pids = before.map(({ pid }) => pid).filter((pid) => pid !== undefined);
     expect(pids.length).toBeGreaterThanOrEqual(8);
     for (const pid of pids) process.kill(pid, 'SIGKILL');
     const again = await ensureUp({ demo: false });
     expect(again.kubeconfigPath).toMatch(/kubeconfig$/);
-    const after = await clusterStatus({ root: checkoutRoot });
+    const after = await readClusterStatus({ root: checkoutRoot });
     expect(after.filter(({ healthy }) => !healthy)).toEqual([]);
     await ready();
     expect(await eventually('the data is read', () => team.sh('notebook', 'cat /data/file'))).toBe('precious');

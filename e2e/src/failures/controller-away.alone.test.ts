@@ -1,5 +1,5 @@
 import { sandboxes } from '@sandlot/api-types';
-import { controllerOf, pods, services } from '@sandlot/kube';
+import { findController, pods, services } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { diskOf, endWith } from '../support/boxes.ts';
 import type { BoxChoices } from '../support/boxes.ts';
@@ -109,7 +109,7 @@ describe('while the sandbox-controller is away', () => {
       team.client.get(pods, keyOf('returns')),
       team.client.get(services, keyOf('returns')),
     ]);
-    expect(children.map((child) => controllerOf(child)?.uid)).toEqual([metadata.uid, metadata.uid]);
+    expect(children.map((child) => findController(child)?.uid)).toEqual([metadata.uid, metadata.uid]);
     expect(await podUid('returns')).not.toBe(before.get('returns'));
     expect(await readIn(team, 'returns', 'cat /data/file')).toBe('precious');
   });

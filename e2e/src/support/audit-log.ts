@@ -1,7 +1,7 @@
 // Reads the audit log of an API server, for tests and benchmarks.
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { completeLines } from '@sandlot/local-cluster';
+import { createLineBuffer } from '@sandlot/local-cluster';
 import { z } from 'zod';
 
 const entrySchema = z.object({
@@ -34,7 +34,7 @@ export function isWrite({ verb }: Pick<AuditEntry, 'verb'>): boolean {
  */
 export async function* auditEntries(path: string, words: readonly string[]): AsyncGenerator<AuditEntry> {
   for (const file of await auditFiles(path)) {
-    for await (const line of completeLines(file)) {
+    for await (const line of createLineBuffer(file)) {
       if (words.some((word) => line.includes(word))) yield entrySchema.parse(JSON.parse(line));
     }
   }

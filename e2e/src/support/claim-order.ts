@@ -1,6 +1,6 @@
 import { sandboxClaims } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import { createInformer, keyOf } from '@sandlot/kube';
+import { createInformer, getKey } from '@sandlot/kube';
 import { readyCondition } from './sandboxes.ts';
 import { eventually } from './team.ts';
 import type { Team } from './team.ts';
@@ -46,7 +46,7 @@ export class ClaimOrder implements AsyncDisposable {
 
   #see(claim: SandboxClaim): void {
     if (!this.#namespaces.has(claim.metadata.namespace ?? '')) return;
-    const key = keyOf(claim);
+    const key = getKey(claim);
     const ready = readyCondition(claim);
     if (ready !== undefined && !this.answered.includes(key)) this.answered.push(key);
     if (ready?.status === 'True' && !this.served.includes(key)) this.served.push(key);

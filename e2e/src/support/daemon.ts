@@ -1,7 +1,7 @@
 import { sandboxes } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { secrets } from '@sandlot/kube';
-import { envdAccessToken, parseTokenKey, tokenSubject } from '@sandlot/tenancy';
+import { deriveEnvdAccessToken, parseTokenKey, formatTokenSubject } from '@sandlot/tenancy';
 import { inject } from 'vitest';
 import { z } from 'zod';
 import { sandboxNameOf } from './sandboxes.ts';
@@ -46,5 +46,5 @@ async function tokenOf({ client }: Team, claim: SandboxClaim): Promise<string> {
   const key = { namespace: inject('releaseNamespace'), name: 'sandlot-runtime' };
   const { data = {} } = await client.get(secrets, key);
   const tokenKey = parseTokenKey(Buffer.from(data['envd.key'] ?? '', 'base64').toString());
-  return envdAccessToken(tokenKey, tokenSubject(claim));
+  return deriveEnvdAccessToken(tokenKey, formatTokenSubject(claim));
 }

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { join } from 'node:path';
 import { connectBus } from '@sandlot/bus';
 import type { Bus, CloudEvent, Consumed } from '@sandlot/bus';
-import { sessionOf } from '@sandlot/bus/testing';
+import { readSession } from '@sandlot/bus/testing';
 import { silentLogger } from '@sandlot/std';
 import { checkoutRoot } from '@sandlot/up';
 import { inject } from 'vitest';
@@ -55,13 +55,13 @@ export class EventRecorder implements AsyncDisposable {
 
   /** Deletes the stream of events. */
   async deleteStream(): Promise<void> {
-    await using session = await sessionOf(this.#access.url, { ...this.#access, pass: this.#access.password });
+    await using session = await readSession(this.#access.url, { ...this.#access, pass: this.#access.password });
     await session.manager.streams.delete(STREAM);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#consumption?.[Symbol.asyncDispose]();
-    await using session = await sessionOf(this.#access.url, { ...this.#access, pass: this.#access.password });
+    await using session = await readSession(this.#access.url, { ...this.#access, pass: this.#access.password });
     for await (const { name } of session.manager.consumers.list(STREAM)) {
       if (name.startsWith(this.#durable)) await session.manager.consumers.delete(STREAM, name);
     }

@@ -1,16 +1,21 @@
 import type { Definitions } from './definitions.ts';
 import type { Kind } from './kinds.ts';
-import { crdSchema } from './schema.ts';
+import { buildCrdSchema } from './schema.ts';
 import type { SchemaNode } from './structural.ts';
 
 /** Client-side apply keeps the whole object in one annotation, and annotations end at 256 KiB. */
 export const MAX_CRD_BYTES = 256 * 1024;
 
 /** The CustomResourceDefinition of a kind: both versions, one identical schema, conversion None. */
-export function customResourceDefinition(kind: Kind, definitions: Definitions): SchemaNode {
+export function buildCustomResourceDefinition(kind: Kind, definitions: Definitions): SchemaNode {
   const { group, plural, singular, shortNames } = kind;
   const schema = { openAPIV3Schema: objectSchema(kind, definitions) };
-  const shared = { served: true, schema, subresources: subresources(kind), additionalPrinterColumns: kind.columns };
+  const shared = {
+    served: true,
+    schema,
+    subresources: buildSubresources(kind),
+    additionalPrinterColumns: kind.columns,
+  };
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -29,14 +34,14 @@ export function customResourceDefinition(kind: Kind, definitions: Definitions): 
       conversion: { strategy: 'None' },
       versions: [
         { name: 'v1beta1', storage: true, ...shared },
-        { name: 'v1alpha1', storage: false, deprecated: true, deprecationWarning: warning(kind), ...shared },
+        { name: 'v1alpha1', storage: false, deprecated: true, deprecationWarning: formatWarning(kind), ...shared },
       ],
     },
   };
 }
 
 /** The warning text of the upstream project. */
-function warning({ group, kind }: Kind): string {
+function formatWarning({ group, kind }: Kind): string {
   return `${group}/v1alpha1 ${kind} is deprecated; use ${group}/v1beta1 ${kind} instead`;
 }
 
@@ -48,13 +53,13 @@ function objectSchema(kind: Kind, definitions: Definitions): SchemaNode {
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
       metadata: { type: 'object' },
-      spec: crdSchema(kind.spec, definitions),
-      status: crdSchema(kind.status, definitions),
+      spec: buildCrdSchema(kind.spec, definitions),
+      status: buildCrdSchema(kind.status, definitions),
     },
   };
 }
 
-function subresources({ scale }: Kind): SchemaNode {
+function buildSubresources({ scale }: Kind): SchemaNode {
   if (!scale) return { status: {} };
   const paths = {
     specReplicasPath: '.spec.replicas',

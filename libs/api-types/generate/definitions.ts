@@ -76,7 +76,7 @@ const templateMetadata: Definition = {
 const REF_PREFIX = '#/components/schemas/';
 
 /** The name a definition refers to, directly or through the one-element `allOf` that OpenAPI v3 wraps around it. */
-export function referenceOf(schema: Definition): string | undefined {
+export function findReference(schema: Definition): string | undefined {
   const reference = schema.$ref ?? schema.allOf?.[0]?.$ref;
   return reference?.slice(REF_PREFIX.length);
 }
@@ -89,10 +89,10 @@ export function lookUp(definitions: Definitions, name: string): Definition {
 }
 
 /** Every name reachable from the roots, sorted. */
-export function reachable(definitions: Definitions): string[] {
+export function listReachable(definitions: Definitions): string[] {
   const seen = new Set<string>();
   const visit = (schema: Definition): void => {
-    const name = referenceOf(schema);
+    const name = findReference(schema);
     if (name !== undefined) visitName(name);
     for (const child of children(schema)) visit(child);
   };

@@ -6,8 +6,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { referencePages } from './docs/pages.ts';
-import { outputsOf } from './outputs.ts';
+import { buildReferencePages } from './docs/pages.ts';
+import { listOutputs } from './outputs.ts';
 import type { Output } from './outputs.ts';
 import { formatSnapshot, parseSnapshot, snapshotFile } from './snapshot.ts';
 
@@ -15,12 +15,12 @@ const root = join(import.meta.dirname, '../../..');
 const { values: flags } = parseArgs({ options: { check: { type: 'boolean' }, snapshot: { type: 'boolean' } } });
 
 if (flags.snapshot === true) {
-  const { snapshotOfPinnedServer } = await import('./server.ts');
-  await writeFile(snapshotFile, formatSnapshot(await snapshotOfPinnedServer()));
+  const { readSnapshotOfPinnedServer } = await import('./server.ts');
+  await writeFile(snapshotFile, formatSnapshot(await readSnapshotOfPinnedServer()));
 }
 const snapshot = parseSnapshot(await readFile(snapshotFile, 'utf8'));
-const pages = await referencePages((path) => readFile(join(root, path), 'utf8'));
-const outputs = [...outputsOf(snapshot), ...pages];
+const pages = await buildReferencePages((path) => readFile(join(root, path), 'utf8'));
+const outputs = [...listOutputs(snapshot), ...pages];
 if (flags.check === true) await check(outputs);
 else await write(outputs);
 

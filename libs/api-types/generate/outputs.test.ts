@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { customResourceDefinition, MAX_CRD_BYTES } from './crd.ts';
+import { buildCustomResourceDefinition, MAX_CRD_BYTES } from './crd.ts';
 import { kinds } from './kinds.ts';
-import { outputsOf } from './outputs.ts';
+import { listOutputs } from './outputs.ts';
 import { parseSnapshot, snapshotFile } from './snapshot.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const snapshot = parseSnapshot(await readFile(snapshotFile, 'utf8'));
-const crds = kinds.map((kind) => ({ kind: kind.kind, crd: customResourceDefinition(kind, snapshot.schemas) }));
+const crds = kinds.map((kind) => ({ kind: kind.kind, crd: buildCustomResourceDefinition(kind, snapshot.schemas) }));
 
 /** A schema of a CRD: exactly the keywords the generator may use, so that any other one fails the parse. */
 interface Schema {
@@ -67,7 +67,7 @@ function* nodes(node: Schema, path: readonly string[] = []): Generator<{ path: s
 }
 
 describe('the committed files', () => {
-  it.each(outputsOf(snapshot).map(({ path, text }) => [path, text]))(
+  it.each(listOutputs(snapshot).map(({ path, text }) => [path, text]))(
     '%s: is what the generator writes',
     async (path, text) => {
       expect(await readFile(join(root, path), 'utf8')).toBe(text);
@@ -75,7 +75,7 @@ describe('the committed files', () => {
   );
 
   it('contain each CRD unchanged by YAML', () => {
-    const files = outputsOf(snapshot).filter(({ path }) => path.endsWith('.yaml'));
+    const files = listOutputs(snapshot).filter(({ path }) => path.endsWith('.yaml'));
     expect(files.map(({ text }): unknown => parse(text))).toEqual(crds.map(({ crd }) => crd));
   });
 });

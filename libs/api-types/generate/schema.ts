@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { EMBEDDED_DEFINITION } from '../src/schema/embedded.ts';
 import type { Definitions } from './definitions.ts';
-import { structuralSchema } from './structural.ts';
+import { buildStructuralSchema } from './structural.ts';
 import type { SchemaNode } from './structural.ts';
 
 const RFC_3339 = 'date-time';
@@ -10,7 +10,7 @@ const RFC_3339 = 'date-time';
  * The structural schema of a zod schema, with every embedded Kubernetes definition in its place. What a client must send
  * is the input side, so a field with a default is not required.
  */
-export function crdSchema(schema: z.ZodType, definitions: Definitions): SchemaNode {
+export function buildCrdSchema(schema: z.ZodType, definitions: Definitions): SchemaNode {
   const json = z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input', unrepresentable: 'any' });
   return z.record(z.string(), z.unknown()).parse(rewrite(json, definitions));
 }
@@ -20,7 +20,7 @@ function rewrite(value: unknown, definitions: Definitions): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const node: SchemaNode = { ...value };
   const definition = node[EMBEDDED_DEFINITION];
-  if (typeof definition === 'string') return structuralSchema(definitions, definition);
+  if (typeof definition === 'string') return buildStructuralSchema(definitions, definition);
   const entries = Object.entries(tidy(node)).map(([key, member]) => [key, rewrite(member, definitions)] as const);
   return Object.fromEntries(entries);
 }

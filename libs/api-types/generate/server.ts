@@ -7,7 +7,7 @@ import { documentPaths, takeSnapshot } from './snapshot.ts';
 const serverVersion = z.object({ gitVersion: z.string() });
 
 /** The snapshot as a running API server serves it. */
-export async function snapshotFrom(server: Pick<ControlPlane, 'kubectl'>): Promise<Snapshot> {
+export async function readSnapshot(server: Pick<ControlPlane, 'kubectl'>): Promise<Snapshot> {
   const { gitVersion } = serverVersion.parse(await read(server, '/version'));
   const documents: unknown[] = [];
   for (const path of documentPaths) documents.push(await read(server, path));
@@ -21,7 +21,7 @@ async function read(server: Pick<ControlPlane, 'kubectl'>, path: string): Promis
 }
 
 /** Starts the API server Sandlot is built against, reads its OpenAPI, and stops it. */
-export async function snapshotOfPinnedServer(): Promise<Snapshot> {
+export async function readSnapshotOfPinnedServer(): Promise<Snapshot> {
   await using controlPlane = await startControlPlane();
-  return await snapshotFrom(controlPlane);
+  return await readSnapshot(controlPlane);
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { openApiDocument, reachable, names, snapshotSchema } from './definitions.ts';
+import { openApiDocument, listReachable, names, snapshotSchema } from './definitions.ts';
 import type { Definitions, Snapshot } from './definitions.ts';
 
 /** The committed snapshot. */
@@ -20,7 +20,7 @@ export function takeSnapshot({ version, documents }: ServerAnswers): Snapshot {
   const all: Definitions = Object.fromEntries(
     parsed.flatMap((document) => Object.entries(document.components.schemas)),
   );
-  const kept = reachable(all).filter((name) => name !== names.objectMeta);
+  const kept = listReachable(all).filter((name) => name !== names.objectMeta);
   return { kubernetes: version, schemas: Object.fromEntries(kept.map((name) => [name, all[name] ?? {}])) };
 }
 

@@ -1,4 +1,4 @@
-import { lookUp, names, referenceOf } from './definitions.ts';
+import { lookUp, names, findReference } from './definitions.ts';
 import type { Definition, Definitions } from './definitions.ts';
 
 /** A node of a CRD schema, as JSON. */
@@ -21,13 +21,13 @@ const FORMATS = new Set(['int32', 'int64', 'double', 'float', 'byte', 'date-time
  * The structural schema of a Kubernetes definition: references inlined, descriptions and defaults gone. A default stays
  * only where the API server insists on one: on a list-map key that is not required.
  */
-export function structuralSchema(definitions: Definitions, name: string): SchemaNode {
+export function buildStructuralSchema(definitions: Definitions, name: string): SchemaNode {
   return convert(definitions, { $ref: `#/components/schemas/${name}` }, []);
 }
 
 /** `keyFields` are the members of this object that tell entries of the surrounding list apart. */
 function convert(definitions: Definitions, schema: Definition, keyFields: readonly string[]): SchemaNode {
-  const reference = referenceOf(schema);
+  const reference = findReference(schema);
   if (reference === undefined) return convertInline(definitions, schema, keyFields);
   return scalars[reference] ?? convertInline(definitions, lookUp(definitions, reference), keyFields);
 }

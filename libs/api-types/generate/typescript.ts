@@ -1,4 +1,4 @@
-import { lookUp, names, reachable, referenceOf, roots } from './definitions.ts';
+import { lookUp, names, listReachable, findReference, roots } from './definitions.ts';
 import type { Definition, Definitions } from './definitions.ts';
 
 const HEADER = `/**
@@ -27,7 +27,7 @@ const primitives: Readonly<Record<string, string>> = {
 
 /** The source of `src/generated/core.ts`: one alias per schema reachable from the embedded roots. */
 export function renderTypes(definitions: Definitions): string {
-  const aliases = reachable(definitions)
+  const aliases = listReachable(definitions)
     .filter((name) => scalars[name] === undefined)
     .map((name) => renderAlias(definitions, name));
   return `${[HEADER, ...aliases].join('\n\n')}\n`;
@@ -35,7 +35,7 @@ export function renderTypes(definitions: Definitions): string {
 
 function renderAlias(definitions: Definitions, name: string): string {
   const keyword = exported.has(name) ? 'export type' : 'type';
-  return `${keyword} ${shortName(name)} = ${renderObject(lookUp(definitions, name))};`;
+  return `${keyword} ${shortenName(name)} = ${renderObject(lookUp(definitions, name))};`;
 }
 
 function renderObject(schema: Definition): string {
@@ -48,14 +48,14 @@ function renderObject(schema: Definition): string {
 }
 
 function renderType(schema: Definition): string {
-  const reference = referenceOf(schema);
-  if (reference !== undefined) return scalars[reference] ?? shortName(reference);
+  const reference = findReference(schema);
+  if (reference !== undefined) return scalars[reference] ?? shortenName(reference);
   if (schema.items !== undefined) return `Array<${renderType(schema.items)}>`;
   if (schema.additionalProperties !== undefined) return `Record<string, ${renderType(schema.additionalProperties)}>`;
   return primitives[schema.type ?? ''] ?? 'Record<string, unknown>';
 }
 
 /** `io.k8s.api.core.v1.PodSpec` → `PodSpec`. */
-function shortName(name: string): string {
+function shortenName(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
 }

@@ -5,7 +5,7 @@ import type { ControlPlane } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { claim, pool, sandbox, template } from '../test/index.ts';
-import { rfc3339, setCondition } from '../src/rules/conditions.ts';
+import { formatRfc3339, setCondition } from '../src/rules/conditions.ts';
 
 const crds = join(import.meta.dirname, '../../../charts/sandlot/files/crds');
 let server: ControlPlane;
@@ -87,7 +87,7 @@ describe('both versions', () => {
   ])('show what was created in %s unchanged in %s, status included', async (written, other) => {
     const name = `written-in-${written}`;
     await create(written, { ...everything, metadata: { name } });
-    const now = rfc3339(0);
+    const now = formatRfc3339(0);
     const conditions = setCondition(
       [],
       { type: 'Ready', status: 'True', reason: 'DependenciesReady', message: 'Pod is Ready' },

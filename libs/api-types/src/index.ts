@@ -7,7 +7,7 @@ export {
   warmPoolReasons,
 } from './catalogue/extensions.ts';
 export { sandboxConditions, sandboxMessages, sandboxReasons } from './catalogue/sandbox.ts';
-export { findCondition, removeCondition, rfc3339, setCondition } from './rules/conditions.ts';
+export { findCondition, removeCondition, formatRfc3339, setCondition } from './rules/conditions.ts';
 export type { Condition, NextCondition } from './rules/conditions.ts';
 export type {
   Container,
@@ -20,29 +20,29 @@ export type {
   Volume,
   VolumeMount,
 } from './generated/core.ts';
-export { egressBlock, egressText, egressWishOf, hasOwnNetwork, MAX_EGRESS_BLOCKS } from './rules/egress.ts';
+export { findEgressBlock, formatEgressText, findEgressWish, hasOwnNetwork, MAX_EGRESS_BLOCKS } from './rules/egress.ts';
 export type { EgressWish } from './rules/egress.ts';
 export {
   annotations,
   isReservedKey,
   labels,
   launchTypes,
-  normalisedCreator,
+  normaliseCreator,
   withoutReservedKeys,
 } from './catalogue/keys.ts';
 export type { LaunchType } from './catalogue/keys.ts';
 export {
-  baselineNetworkPolicyName,
+  formatBaselineNetworkPolicyName,
   claimNameLabel,
-  effectiveClaimMode,
-  effectiveMode,
+  resolveClaimMode,
+  resolveMode,
   nameHashSelector,
-  networkPolicyName,
+  formatNetworkPolicyName,
   ownNetworkPolicyName,
-  podNameOf,
-  pvcName,
-  serviceFQDN,
-  warmPoolSelector,
+  getPodName,
+  formatDiskName,
+  formatServiceFQDN,
+  formatWarmPoolSelector,
 } from './rules/naming.ts';
 export {
   CORE_GROUP,
@@ -76,20 +76,20 @@ export { parseSandbox, parseSandboxClaim, parseSandboxTemplate, parseSandboxWarm
 export { containerResources } from './schema/resources.ts';
 export type { ContainerResources } from './schema/resources.ts';
 export { nameHash } from '@sandlot/std';
-export { blueprintHash, sameBlueprint } from './compare/blueprint.ts';
+export { hashBlueprint, hasSameBlueprint } from './compare/blueprint.ts';
 export type { Blueprint } from './compare/blueprint.ts';
-export { quantityValue, sameQuantity } from './compare/quantity.ts';
+export { parseQuantity, isSameQuantity } from './compare/quantity.ts';
 export { mergePatchOf, pruneEmpty } from './compare/status-patch.ts';
-export { injectEnv, runtimeEnvRefusal } from './policies/env-policy.ts';
+export { injectEnv, findRuntimeEnvRefusal } from './policies/env-policy.ts';
 export type { ClaimVariable, EnvOutcome, EnvRequest, RuntimeEnvRequest } from './policies/env-policy.ts';
-export { DEFAULT_LABEL_DOMAINS, mergedPodMetadata, metadataRefusal } from './policies/metadata-policy.ts';
+export { DEFAULT_LABEL_DOMAINS, mergePodMetadata, findMetadataRefusal } from './policies/metadata-policy.ts';
 export type { MetadataRequest } from './policies/metadata-policy.ts';
 export { mergeVolumeClaimTemplates } from './policies/volume-policy.ts';
 export type { VolumeOutcome, VolumeRequest } from './policies/volume-policy.ts';
-export { isMadeByApi, sandboxIdOf } from './rules/api-claims.ts';
+export { isMadeByApi, findSandboxId } from './rules/api-claims.ts';
 export { claimEndingOf, claimFailureReasons } from './rules/claim-endings.ts';
 export type { ClaimEnding } from './rules/claim-endings.ts';
 export { hasSignOfPool, isAdoptable, isMemberOf, isPoolMember, isStock } from './rules/pool-membership.ts';
 export { isFinished, isReady } from './rules/readiness.ts';
-export { modeSpellingOf, resumePatch, suspenderOf, suspendPatch } from './rules/suspension.ts';
+export { getModeSpelling, resumePatch, getSuspender, suspendPatch } from './rules/suspension.ts';
 export { wakeObstacleOf } from './rules/wake.ts';

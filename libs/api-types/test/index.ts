@@ -13,7 +13,7 @@ export interface Parts<O extends { spec: object; status?: object | undefined }> 
 
 const podTemplate = { spec: { containers: [{ name: 'main', image: 'busybox' }] } };
 
-function metadataOf(
+function buildMetadata(
   parts: Parts<Sandbox | SandboxClaim | SandboxTemplate | SandboxWarmPool>,
   name: string,
 ): ObjectMeta {
@@ -28,7 +28,7 @@ export function sandbox(parts: Parts<Sandbox> = {}): Sandbox {
   return {
     apiVersion: `${CORE_GROUP}/v1beta1`,
     kind: 'Sandbox',
-    metadata: metadataOf(parts, 'sandbox'),
+    metadata: buildMetadata(parts, 'sandbox'),
     spec: { podTemplate, shutdownPolicy: 'Retain', ...parts.spec },
     ...(parts.status === undefined ? {} : { status: parts.status }),
   };
@@ -40,7 +40,7 @@ export function claim(parts: Parts<SandboxClaim> = {}): SandboxClaim {
   return {
     apiVersion: `${EXTENSIONS_GROUP}/v1beta1`,
     kind: 'SandboxClaim',
-    metadata: metadataOf(parts, 'claim'),
+    metadata: buildMetadata(parts, 'claim'),
     spec: { ...source, ...parts.spec },
     ...(parts.status === undefined ? {} : { status: parts.status }),
   };
@@ -51,7 +51,7 @@ export function template(parts: Parts<SandboxTemplate> = {}): SandboxTemplate {
   return {
     apiVersion: `${EXTENSIONS_GROUP}/v1beta1`,
     kind: 'SandboxTemplate',
-    metadata: metadataOf(parts, 'template'),
+    metadata: buildMetadata(parts, 'template'),
     spec: { podTemplate, ...parts.spec },
     ...(parts.status === undefined ? {} : { status: parts.status }),
   };
@@ -62,7 +62,7 @@ export function pool(parts: Parts<SandboxWarmPool> = {}): SandboxWarmPool {
   return {
     apiVersion: `${EXTENSIONS_GROUP}/v1beta1`,
     kind: 'SandboxWarmPool',
-    metadata: metadataOf(parts, 'pool'),
+    metadata: buildMetadata(parts, 'pool'),
     spec: { replicas: 1, sandboxTemplateRef: { name: 'template' }, ...parts.spec },
     ...(parts.status === undefined ? {} : { status: parts.status }),
   };

@@ -3,7 +3,7 @@ import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types'
 import { claim, pool, template } from '@sandlot/api-types/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { adoptionPatch, coldSandbox, memberSandbox, metadataPatch, POD_DEFAULTS } from './index.ts';
+import { buildAdoptionPatch, buildColdSandbox, buildMemberSandbox, buildMetadataPatch, POD_DEFAULTS } from './index.ts';
 
 const SAFE_TO_EVICT = 'cluster-autoscaler.kubernetes.io/safe-to-evict';
 type Strings = Record<string, string>;
@@ -13,8 +13,13 @@ function templateWith(labels: Strings, annotations: Strings = {}): SandboxTempla
   return template({ name: 'python', spec: { podTemplate, ttlSeconds: 60, startup: { action: 'SuspendAfterReady' } } });
 }
 
-function memberOf(of: SandboxTemplate): Sandbox {
-  const made = memberSandbox({ pool: pool({ name: 'fast' }), template: of, defaults: POD_DEFAULTS, suffix: 'bcdfg' });
+function buildMember(of: SandboxTemplate): Sandbox {
+  const made = buildMemberSandbox({
+    pool: pool({ name: 'fast' }),
+    template: of,
+    defaults: POD_DEFAULTS,
+    suffix: 'bcdfg',
+  });
   return { ...made, metadata: { ...made.metadata, uid: 'uid-m', resourceVersion: '42' } };
 }
 
@@ -25,10 +30,10 @@ describe('the adoption patch', () => {
   const python = templateWith({ team: 'a' }, { note: 'n' });
 
   it('is guarded, changes the owner, removes the pool’s labels and adds the lifecycle of the template', () => {
-    const patch = adoptionPatch({
+    const patch = buildAdoptionPatch({
       claim: job({ 'agents.x-k8s.io/created-by': 'go-client' }, { 'sandbox.users.io/user': 'ana' }),
       template: python,
-      member: memberOf(python),
+      member: buildMember(python),
       poolName: 'fast',
       traceContext: '{"traceparent":"t"}',
     });
@@ -81,7 +86,7 @@ describe('the adoption patch', () => {
   });
 
   it('removes created-by for a claim without it, and carries no trace context for a claim without one', () => {
-    const patch = adoptionPatch({ claim: job(), template: python, member: memberOf(python), poolName: 'fast' });
+    const patch = buildAdoptionPatch({ claim: job(), template: python, member: buildMember(python), poolName: 'fast' });
     expect(patch).toMatchObject({
       metadata: { labels: { 'agents.x-k8s.io/created-by': null } },
       spec: { podTemplate: { metadata: { labels: { 'agents.x-k8s.io/created-by': null } } } },
@@ -90,10 +95,10 @@ describe('the adoption patch', () => {
   });
 
   it('keeps the pod name that the Sandbox already has', () => {
-    const member = memberOf(python);
+    const member = buildMember(python);
     const annotations = { 'agents.x-k8s.io/pod-name': 'older-pod' };
     const renamed = { ...member, metadata: { ...member.metadata, annotations } };
-    const patch = adoptionPatch({ claim: job(), template: python, member: renamed, poolName: 'fast' });
+    const patch = buildAdoptionPatch({ claim: job(), template: python, member: renamed, poolName: 'fast' });
     expect(patch).toMatchObject({ metadata: { annotations: { 'agents.x-k8s.io/pod-name': 'older-pod' } } });
   });
 
@@ -102,7 +107,7 @@ describe('the adoption patch', () => {
     ['keeps safe-to-evict "false" of the template', { [SAFE_TO_EVICT]: 'false' }, undefined],
   ])('%s', (_, annotations, expected) => {
     const pinned = templateWith({}, annotations);
-    const patch = adoptionPatch({ claim: job(), template: pinned, member: memberOf(pinned), poolName: 'fast' });
+    const patch = buildAdoptionPatch({ claim: job(), template: pinned, member: buildMember(pinned), poolName: 'fast' });
     const { spec } = patch as { spec: { podTemplate: { metadata: { annotations?: Record<string, unknown> } } } };
     expect(spec.podTemplate.metadata.annotations?.[SAFE_TO_EVICT]).toBe(expected);
   });
@@ -110,15 +115,15 @@ describe('the adoption patch', () => {
 
 describe('the metadata of a bound Sandbox', () => {
   const bound = (of: SandboxTemplate, by: SandboxClaim): Sandbox =>
-    coldSandbox({ claim: by, template: of, defaults: POD_DEFAULTS });
+    buildColdSandbox({ claim: by, template: of, defaults: POD_DEFAULTS });
 
   it('needs no patch while template and claim do not change', () => {
-    expect(metadataPatch(bound(templateWith({ a: '1' }), job()), templateWith({ a: '1' }), job())).toBeUndefined();
+    expect(buildMetadataPatch(bound(templateWith({ a: '1' }), job()), templateWith({ a: '1' }), job())).toBeUndefined();
   });
 
   it('follows template and claim: adds new values, removes dropped keys, skips reserved keys', () => {
     const before = bound(templateWith({ a: '1', b: '1' }, { note: 'old' }), job({}, { 'sandbox.users.io/u': 'ana' }));
-    const patch = metadataPatch(
+    const patch = buildMetadataPatch(
       before,
       templateWith({ a: '2', 'sandlot.dev/x': 'y' }),
       job({}, { 'sandbox.users.io/v': 'b' }),
@@ -141,7 +146,7 @@ describe('the metadata of a bound Sandbox', () => {
       fc.property(strings, strings, strings, (before, labels, annotations) => {
         const wanted = templateWith(labels, annotations);
         const sandbox = bound(templateWith(before, before), job());
-        const patched = applied(sandbox, metadataPatch(sandbox, wanted, job()));
+        const patched = applied(sandbox, buildMetadataPatch(sandbox, wanted, job()));
         expect(patched).toEqual(bound(wanted, job()).spec.podTemplate.metadata);
       }),
     );

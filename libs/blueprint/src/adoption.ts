@@ -2,10 +2,10 @@ import { annotations, labels, launchTypes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
 import type { JsonObject } from '@sandlot/kube/objects';
 import { nameHash } from '@sandlot/std';
-import { lifecycleDefaultsOf } from './blueprint.ts';
-import { imageMark, wantedImage, withImage } from './image.ts';
-import { claimedPodMetadata, podMetadataPatch } from './metadata.ts';
-import { custodyOf, networkLabels } from './slots.ts';
+import { getLifecycleDefaults } from './blueprint.ts';
+import { formatImageMark, findWantedImage, withImage } from './image.ts';
+import { buildClaimedPodMetadata, buildPodMetadataPatch } from './metadata.ts';
+import { buildCustody, buildNetworkLabels } from './slots.ts';
 
 export interface AdoptionInput {
   readonly claim: SandboxClaim;
@@ -23,12 +23,12 @@ export interface AdoptionInput {
  * W1, the commit: one merge patch by which a claim adopts a pool member. It carries the member's uid and resourceVersion, so
  * that only one of two claims succeeds (docs/reference/sandbox-claim.md#adoption).
  */
-export function adoptionPatch(input: AdoptionInput): JsonObject {
+export function buildAdoptionPatch(input: AdoptionInput): JsonObject {
   const { claim, template, member, slot, traceContext } = input;
   const { uid = '', resourceVersion = '', name = '', annotations: present = {} } = member.metadata;
-  const custody = custodyOf(claim, slot);
-  const podTemplate = podTemplatePatch(input);
-  const image = wantedImage(claim, member.spec.podTemplate.spec);
+  const custody = buildCustody(claim, slot);
+  const podTemplate = buildPodTemplatePatch(input);
+  const image = findWantedImage(claim, member.spec.podTemplate.spec);
   return {
     metadata: {
       uid,
@@ -37,28 +37,28 @@ export function adoptionPatch(input: AdoptionInput): JsonObject {
       // of a patch.
       managedFields: [{}],
       ownerReferences: custody.ownerReferences.map((owner) => ({ ...owner })),
-      labels: { ...adoptedLabels(input), ...custody.labels },
+      labels: { ...buildAdoptedLabels(input), ...custody.labels },
       annotations: {
         [annotations.podName]: present[annotations.podName] ?? name,
         ...custody.annotations,
-        ...(image === undefined ? {} : imageMark(image)),
+        ...(image === undefined ? {} : formatImageMark(image)),
         ...(traceContext === undefined ? {} : { [annotations.traceContext]: traceContext }),
       },
     },
     spec: {
-      ...jsonOf(lifecycleDefaultsOf(template)),
-      ...jsonOf(custody.spec),
+      ...getJson(getLifecycleDefaults(template)),
+      ...getJson(custody.spec),
       ...(podTemplate === undefined ? {} : { podTemplate }),
     },
   };
 }
 
-function podTemplatePatch({ claim, template, member }: AdoptionInput): JsonObject | undefined {
+function buildPodTemplatePatch({ claim, template, member }: AdoptionInput): JsonObject | undefined {
   const { metadata, spec } = member.spec.podTemplate;
-  const image = wantedImage(claim, spec);
+  const image = findWantedImage(claim, spec);
   const patch = {
-    ...optional('metadata', podMetadataPatch(metadata, claimedPodMetadata(template, claim))),
-    ...(image === undefined ? {} : { spec: jsonOf({ containers: withImage(spec, image) }) }),
+    ...optional('metadata', buildPodMetadataPatch(metadata, buildClaimedPodMetadata(template, claim))),
+    ...(image === undefined ? {} : { spec: getJson({ containers: withImage(spec, image) }) }),
   };
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
@@ -67,7 +67,7 @@ function optional(name: string, patch: JsonObject | undefined): JsonObject {
   return patch === undefined ? {} : { [name]: patch };
 }
 
-function adoptedLabels({ claim: { metadata }, template, poolName }: AdoptionInput): JsonObject {
+function buildAdoptedLabels({ claim: { metadata }, template, poolName }: AdoptionInput): JsonObject {
   return {
     [labels.warmPoolMember]: null,
     [labels.templateHash]: null,
@@ -81,20 +81,23 @@ function adoptedLabels({ claim: { metadata }, template, poolName }: AdoptionInpu
 }
 
 /** Merge patch that brings a bound Sandbox's pod metadata in line with template and claim; undefined when it already is. */
-export function metadataPatch(
+export function buildMetadataPatch(
   sandbox: Sandbox,
   template: SandboxTemplate,
   claim: SandboxClaim,
 ): JsonObject | undefined {
-  const podMetadata = podMetadataPatch(sandbox.spec.podTemplate.metadata, claimedPodMetadata(template, claim));
+  const podMetadata = buildPodMetadataPatch(
+    sandbox.spec.podTemplate.metadata,
+    buildClaimedPodMetadata(template, claim),
+  );
   if (podMetadata === undefined) return undefined;
   // A claim may ask for network rules of its own after the adoption; the podTemplate then carries the label, too.
-  const own = networkLabels(claim);
+  const own = buildNetworkLabels(claim);
   const labelled = Object.keys(own).length === 0 ? {} : { metadata: { labels: { ...own } } };
   return { ...labelled, spec: { podTemplate: { metadata: podMetadata } } };
 }
 
 /** Spec fields came from the API server, so they are JSON. */
-function jsonOf(fields: object): JsonObject {
+function getJson(fields: object): JsonObject {
   return fields as JsonObject;
 }

@@ -1,7 +1,7 @@
 import type { PodSpec, SandboxTemplateSpec } from '@sandlot/api-types';
 import { template } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
-import { blueprintOf, POD_DEFAULTS } from './index.ts';
+import { buildBlueprint, POD_DEFAULTS } from './index.ts';
 import type { PodDefaults } from './index.ts';
 
 const PUBLIC_DNS = { dnsPolicy: 'None', dnsConfig: { nameservers: ['8.8.8.8', '1.1.1.1'] } };
@@ -13,9 +13,10 @@ interface Row {
   readonly defaults?: Partial<PodDefaults>;
 }
 
-function podSpecOf({ spec = {}, template: parts = {}, defaults = {} }: Row): PodSpec {
+function getPodSpec({ spec = {}, template: parts = {}, defaults = {} }: Row): PodSpec {
   const podTemplate = { spec: { containers: [{ name: 'main' }], ...spec } };
-  return blueprintOf(template({ spec: { podTemplate, ...parts } }), { ...POD_DEFAULTS, ...defaults }).podTemplate.spec;
+  return buildBlueprint(template({ spec: { podTemplate, ...parts } }), { ...POD_DEFAULTS, ...defaults }).podTemplate
+    .spec;
 }
 
 describe('a pod of a template', () => {
@@ -56,7 +57,7 @@ describe('a pod of a template', () => {
     ['uses the cluster DNS when the installation names no resolvers', { defaults: { dnsNameservers: [] } }, TOKENLESS],
   ];
   it.each(rows)('%s', (_, row, expected) => {
-    expect(podSpecOf(row)).toEqual({ containers, ...expected });
+    expect(getPodSpec(row)).toEqual({ containers, ...expected });
   });
 });
 
@@ -66,7 +67,7 @@ describe('a hardened pod', () => {
 
   it('is hardened in every field that its template leaves unset', () => {
     const spec = { initContainers: [{ name: 'init' }] };
-    expect(podSpecOf({ spec, defaults: { ...hardened, runtimeClassName: 'gvisor' } })).toEqual({
+    expect(getPodSpec({ spec, defaults: { ...hardened, runtimeClassName: 'gvisor' } })).toEqual({
       ...TOKENLESS,
       enableServiceLinks: false,
       securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
@@ -89,7 +90,7 @@ describe('a hardened pod', () => {
       runtimeClassName: 'kata',
       automountServiceAccountToken: true,
     };
-    expect(podSpecOf({ spec: set, defaults: { ...hardened, runtimeClassName: 'gvisor' } })).toEqual(set);
+    expect(getPodSpec({ spec: set, defaults: { ...hardened, runtimeClassName: 'gvisor' } })).toEqual(set);
   });
 
   type Context = NonNullable<PodSpec['containers'][number]['securityContext']>;
@@ -117,7 +118,7 @@ describe('a hardened pod', () => {
     ],
   ];
   it.each(contexts)('has a container that %s', (_, securityContext, expected) => {
-    const { containers, initContainers } = podSpecOf({
+    const { containers, initContainers } = getPodSpec({
       spec: { containers: [{ name: 'main', securityContext }], initContainers: [{ name: 'init', securityContext }] },
       defaults: hardened,
     });
@@ -125,7 +126,7 @@ describe('a hardened pod', () => {
   });
 
   it('gets no field on Windows that the API server refuses there', () => {
-    const spec = podSpecOf({ spec: { os: { name: 'windows' } }, defaults: hardened });
+    const spec = getPodSpec({ spec: { os: { name: 'windows' } }, defaults: hardened });
     expect(spec).toEqual({
       ...TOKENLESS,
       os: { name: 'windows' },
@@ -149,7 +150,7 @@ describe('a hardened pod', () => {
   ];
   it.each(amounts)('has the resources of the installation where a container %s', (_, given, expected) => {
     const container = given === undefined ? { name: 'main' } : { name: 'main', resources: given };
-    const { containers, initContainers } = podSpecOf({
+    const { containers, initContainers } = getPodSpec({
       spec: { containers: [container], initContainers: [container] },
       defaults: { ...hardened, resources },
     });
@@ -158,7 +159,7 @@ describe('a hardened pod', () => {
 
   it('gets no resources of the installation when its template sets resources of the whole pod', () => {
     const spec = { resources: { limits: { memory: '1Gi' } } };
-    const { containers } = podSpecOf({ spec, defaults: { ...hardened, resources } });
+    const { containers } = getPodSpec({ spec, defaults: { ...hardened, resources } });
     expect(containers[0]?.resources).toBeUndefined();
   });
 
@@ -168,7 +169,7 @@ describe('a hardened pod', () => {
     ['Hardened', undefined, true],
     ['Compat', undefined, false],
   ] as const)('under %s with a template that says %s: %s', (installed, stated, expected) => {
-    const spec = podSpecOf({
+    const spec = getPodSpec({
       defaults: { securityDefaults: installed },
       template: stated === undefined ? {} : { securityDefaults: stated },
     });

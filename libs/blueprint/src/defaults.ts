@@ -39,7 +39,7 @@ function nameServersOf(spec: PodSpec, defaults: PodDefaults): string[] {
  * The pod spec of a Sandbox that comes from a template: no service account token unless the template asks for one, name
  * servers that it can reach, and the hardened fields when they are chosen. Directly authored Sandboxes get none of this.
  */
-export function podSpecOf(template: SandboxTemplate, defaults: PodDefaults): PodSpec {
+export function getPodSpec(template: SandboxTemplate, defaults: PodDefaults): PodSpec {
   const written = template.spec.podTemplate.spec;
   const tokenless = { ...written, automountServiceAccountToken: written.automountServiceAccountToken ?? false };
   const resolvable = withDns(tokenless, template, defaults);

@@ -14,7 +14,7 @@ type Capabilities = NonNullable<SecurityContext['capabilities']>;
 /** Fills in unset fields; never overrides a field that the template sets (docs/reference/sandbox-template.md#secure-defaults). */
 export function harden(spec: PodSpec, { runtimeClassName, resources }: Hardening): PodSpec {
   const runtimeClass = isSet(spec.runtimeClassName) ? spec.runtimeClassName : runtimeClassName;
-  const each = (container: Container): Container => withResources(confined(container, spec), resources, spec);
+  const each = (container: Container): Container => withResources(confine(container, spec), resources, spec);
   return {
     ...spec,
     enableServiceLinks: spec.enableServiceLinks ?? false,
@@ -38,7 +38,7 @@ function withSeccomp(given: PodSpec['securityContext']): NonNullable<PodSpec['se
   return { seccompProfile: { type: 'RuntimeDefault' }, ...given };
 }
 
-function confined(container: Container, spec: PodSpec): Container {
+function confine(container: Container, spec: PodSpec): Container {
   const given = container.securityContext ?? {};
   // The API server refuses a privileged container without escalation or with dropped capabilities.
   if (isWindows(spec) || given.privileged === true) return container;

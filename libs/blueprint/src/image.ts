@@ -2,7 +2,7 @@ import { annotations } from '@sandlot/api-types';
 import type { PodSpec, SandboxClaim } from '@sandlot/api-types';
 
 /** The image that a claim wants in the first container; undefined when it wants none or the pod has it already. */
-export function wantedImage(claim: SandboxClaim, podSpec: PodSpec): string | undefined {
+export function findWantedImage(claim: SandboxClaim, podSpec: PodSpec): string | undefined {
   const image = claim.spec.inplaceUpdate?.image;
   return image === podSpec.containers[0]?.image ? undefined : image;
 }
@@ -13,6 +13,6 @@ export function withImage(podSpec: PodSpec, image: string): PodSpec['containers'
 }
 
 /** The annotation that asks the sandbox-controller to change the image in the live pod. */
-export function imageMark(image: string): Readonly<Record<string, string>> {
+export function formatImageMark(image: string): Readonly<Record<string, string>> {
   return { [annotations.inplaceImage]: image };
 }

@@ -1,13 +1,13 @@
-export { adoptionPatch, metadataPatch } from './adoption.ts';
+export { buildAdoptionPatch, buildMetadataPatch } from './adoption.ts';
 export { ownedBy } from './owner.ts';
 export type { AdoptionInput } from './adoption.ts';
-export { blueprintHashOf, blueprintOf } from './blueprint.ts';
+export { getBlueprintHash, buildBlueprint } from './blueprint.ts';
 export { POD_DEFAULTS } from './defaults.ts';
 export type { PodDefaults } from './defaults.ts';
 export { isFinished, isReady } from '@sandlot/api-types';
-export { coldName, coldSandbox, memberSandbox } from './sandbox.ts';
+export { formatColdName, buildColdSandbox, buildMemberSandbox } from './sandbox.ts';
 export type { ColdStartInput, MemberInput } from './sandbox.ts';
-export { claimNameOf, fillsSlotOf, slotOf } from './slots.ts';
+export { claimNameOf, fillsSlotOf, findSlot } from './slots.ts';
 export { createCurrencyTest } from './staleness.ts';
 export type { CurrencyTest } from './staleness.ts';
 export { takeOverPatch } from './take-over.ts';

@@ -1,7 +1,7 @@
 import { nameHash } from '@sandlot/api-types';
 import { claim, pool, template } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
-import { blueprintHashOf, coldSandbox, memberSandbox, POD_DEFAULTS } from './index.ts';
+import { getBlueprintHash, buildColdSandbox, buildMemberSandbox, POD_DEFAULTS } from './index.ts';
 
 const written = template({
   name: 'python',
@@ -25,11 +25,11 @@ const podSpec = {
   dnsPolicy: 'None',
   dnsConfig: { nameservers: ['8.8.8.8', '1.1.1.1'] },
 };
-const hash = blueprintHashOf(written, POD_DEFAULTS);
+const hash = getBlueprintHash(written, POD_DEFAULTS);
 
 describe('a pool member', () => {
   const member = (name = 'fast') =>
-    memberSandbox({
+    buildMemberSandbox({
       pool: pool({ name, namespace: 'team-a' }),
       template: written,
       defaults: POD_DEFAULTS,
@@ -100,7 +100,7 @@ describe('a pool member', () => {
         },
       },
     });
-    const { spec } = memberSandbox({ pool: pool(), template: pinned, defaults: POD_DEFAULTS, suffix: 'b' });
+    const { spec } = buildMemberSandbox({ pool: pool(), template: pinned, defaults: POD_DEFAULTS, suffix: 'b' });
     expect(spec.podTemplate.metadata?.annotations).toEqual({
       'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
     });
@@ -120,7 +120,7 @@ describe('a cold start', () => {
   });
 
   it('has the name of the claim, which controls it, and the lifecycle of the template', () => {
-    expect(coldSandbox({ claim: job, template: written, defaults: POD_DEFAULTS })).toEqual({
+    expect(buildColdSandbox({ claim: job, template: written, defaults: POD_DEFAULTS })).toEqual({
       apiVersion: 'agents.x-k8s.io/v1beta1',
       kind: 'Sandbox',
       metadata: {
@@ -170,7 +170,7 @@ describe('a cold start', () => {
     const changed = { containers: [{ name: 'main', image: 'busybox', env: [{ name: 'A', value: 'b' }] }] };
     const volumes = [{ metadata: { name: 'more' }, spec: {} }];
     const input = { claim: job, template: written, defaults: POD_DEFAULTS };
-    const { spec } = coldSandbox({ ...input, podSpec: changed, volumeClaimTemplates: volumes });
+    const { spec } = buildColdSandbox({ ...input, podSpec: changed, volumeClaimTemplates: volumes });
     expect(spec.podTemplate.spec).toEqual(changed);
     expect(spec.volumeClaimTemplates).toEqual(volumes);
   });

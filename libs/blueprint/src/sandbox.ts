@@ -1,24 +1,24 @@
 import { annotations, labels, launchTypes, sandboxes } from '@sandlot/api-types';
 import type { PodSpec, Sandbox, SandboxClaim, SandboxSpec, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { apiVersionOf } from '@sandlot/kube/objects';
+import { getApiVersion } from '@sandlot/kube/objects';
 import type { ObjectMeta } from '@sandlot/kube/objects';
 import { nameHash } from '@sandlot/std';
-import { blueprintHashOf, blueprintOf, lifecycleDefaultsOf } from './blueprint.ts';
+import { getBlueprintHash, buildBlueprint, getLifecycleDefaults } from './blueprint.ts';
 import type { PodDefaults } from './defaults.ts';
-import { wantedImage, withImage } from './image.ts';
-import { claimedPodMetadata, memberPodMetadata } from './metadata.ts';
+import { findWantedImage, withImage } from './image.ts';
+import { buildClaimedPodMetadata, buildMemberPodMetadata } from './metadata.ts';
 import type { PodMetadata } from './metadata.ts';
 import { ownedBy } from './owner.ts';
-import { custodyOf } from './slots.ts';
+import { buildCustody } from './slots.ts';
 
 /** The Sandbox's name becomes the pod's host name, which holds 63 characters. */
 const MAX_NAME = 63;
 
 /** The annotation names the future Pod from the start, which saves the sandbox-controller a write before Ready. */
-function sandboxOf(metadata: ObjectMeta & { readonly name: string }, spec: SandboxSpec): Sandbox {
+function buildSandbox(metadata: ObjectMeta & { readonly name: string }, spec: SandboxSpec): Sandbox {
   const named = { ...metadata.annotations, [annotations.podName]: metadata.name };
   return {
-    apiVersion: apiVersionOf(sandboxes),
+    apiVersion: getApiVersion(sandboxes),
     kind: sandboxes.kind,
     metadata: { ...metadata, annotations: named },
     spec,
@@ -42,19 +42,19 @@ export interface MemberInput {
 }
 
 /** As much of the pool's name as fits; a cut name must not end in a dot or dash. */
-function memberName(poolName: string, suffix: string): string {
+function formatMemberName(poolName: string, suffix: string): string {
   const prefix = poolName.slice(0, MAX_NAME - suffix.length - 1).replace(/[.-]+$/, '');
   return `${prefix}-${suffix}`;
 }
 
 /** An unclaimed Sandbox of a pool, running and ready to be adopted. */
-export function memberSandbox({ pool, template, defaults, suffix }: MemberInput): Sandbox {
+export function buildMemberSandbox({ pool, template, defaults, suffix }: MemberInput): Sandbox {
   const poolName = pool.metadata.name ?? '';
   const templateName = template.metadata.name ?? '';
-  const hash = blueprintHashOf(template, defaults);
-  return sandboxOf(
+  const hash = getBlueprintHash(template, defaults);
+  return buildSandbox(
     {
-      name: memberName(poolName, suffix),
+      name: formatMemberName(poolName, suffix),
       namespace: pool.metadata.namespace,
       labels: {
         [labels.warmPoolMember]: nameHash(poolName),
@@ -66,7 +66,7 @@ export function memberSandbox({ pool, template, defaults, suffix }: MemberInput)
       annotations: { [annotations.templateRef]: templateName },
       ownerReferences: [ownedBy(pool)],
     },
-    withPodMetadata(blueprintOf(template, defaults), memberPodMetadata(template, poolName)),
+    withPodMetadata(buildBlueprint(template, defaults), buildMemberPodMetadata(template, poolName)),
   );
 }
 
@@ -86,23 +86,23 @@ export interface ColdStartInput {
  * The Sandbox of a cold start, with the lifecycle of its template. A bound claim gives it its name and controls it; for a
  * detached claim its name is `<claim>-<slot>` and it has no controller.
  */
-export function coldSandbox(input: ColdStartInput): Sandbox {
+export function buildColdSandbox(input: ColdStartInput): Sandbox {
   const { claim, template, defaults, slot } = input;
-  const blueprint = blueprintOf(template, defaults);
-  const custody = custodyOf(claim, slot);
+  const blueprint = buildBlueprint(template, defaults);
+  const custody = buildCustody(claim, slot);
   const templateName = template.metadata.name ?? '';
   const createdBy = claim.metadata.labels?.[labels.createdBy];
   const volumes = input.volumeClaimTemplates ?? blueprint.volumeClaimTemplates;
   const spec: SandboxSpec = {
     ...blueprint,
-    ...lifecycleDefaultsOf(template),
+    ...getLifecycleDefaults(template),
     ...custody.spec,
     ...(volumes === undefined ? {} : { volumeClaimTemplates: volumes }),
-    podTemplate: { ...blueprint.podTemplate, spec: claimedPod(input, blueprint.podTemplate.spec) },
+    podTemplate: { ...blueprint.podTemplate, spec: buildClaimedPod(input, blueprint.podTemplate.spec) },
   };
-  return sandboxOf(
+  return buildSandbox(
     {
-      name: coldName(claim, slot),
+      name: formatColdName(claim, slot),
       namespace: claim.metadata.namespace,
       labels: {
         ...custody.labels,
@@ -114,18 +114,18 @@ export function coldSandbox(input: ColdStartInput): Sandbox {
       annotations: { ...custody.annotations, [annotations.templateRef]: templateName },
       ownerReferences: custody.ownerReferences,
     },
-    withPodMetadata(spec, claimedPodMetadata(template, claim)),
+    withPodMetadata(spec, buildClaimedPodMetadata(template, claim)),
   );
 }
 
 /** The pod spec with the variables and the image of the claim. */
-function claimedPod({ claim, podSpec }: ColdStartInput, ofTemplate: PodSpec): PodSpec {
+function buildClaimedPod({ claim, podSpec }: ColdStartInput, ofTemplate: PodSpec): PodSpec {
   const spec = podSpec ?? ofTemplate;
-  const image = wantedImage(claim, spec);
+  const image = findWantedImage(claim, spec);
   return image === undefined ? spec : { ...spec, containers: withImage(spec, image) };
 }
 
 /** Name of the Sandbox of a cold start, for the claim or one of its slots. */
-export function coldName({ metadata: { name = '' } }: SandboxClaim, slot: number | undefined): string {
+export function formatColdName({ metadata: { name = '' } }: SandboxClaim, slot: number | undefined): string {
   return slot === undefined ? name : `${name}-${slot}`;
 }

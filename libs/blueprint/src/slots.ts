@@ -1,6 +1,6 @@
 import { annotations, claimNameLabel, hasOwnNetwork, labels } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxSpec } from '@sandlot/api-types';
-import { controllerOf } from '@sandlot/kube/objects';
+import { findController } from '@sandlot/kube/objects';
 import type { OwnerReference } from '@sandlot/kube/objects';
 import { ownedBy } from './owner.ts';
 
@@ -19,9 +19,9 @@ export interface Custody {
  * A bound claim owns its Sandbox. A Sandbox of a detached claim has no owner: its labels, slot and claim UID, are the only
  * record of the delivery.
  */
-export function custodyOf(claim: SandboxClaim, slot: number | undefined): Custody {
+export function buildCustody(claim: SandboxClaim, slot: number | undefined): Custody {
   if (slot === undefined) {
-    return { ownerReferences: [ownedBy(claim)], labels: networkLabels(claim), annotations: {}, spec: {} };
+    return { ownerReferences: [ownedBy(claim)], labels: buildNetworkLabels(claim), annotations: {}, spec: {} };
   }
   const name = claim.metadata.name ?? '';
   const label = claimNameLabel(name);
@@ -29,7 +29,7 @@ export function custodyOf(claim: SandboxClaim, slot: number | undefined): Custod
     ownerReferences: [],
     labels: { [labels.claimName]: label, [labels.claimSlot]: String(slot) },
     annotations: label === name ? {} : { [annotations.claimName]: name },
-    spec: slotLifecycle(claim),
+    spec: buildSlotLifecycle(claim),
   };
 }
 
@@ -37,12 +37,12 @@ export function custodyOf(claim: SandboxClaim, slot: number | undefined): Custod
  * Labels that take the Pod out of its template's network rules. They are on the Sandbox and in its podTemplate, where they
  * cause a new generation.
  */
-export function networkLabels(claim: SandboxClaim): Strings {
+export function buildNetworkLabels(claim: SandboxClaim): Strings {
   return hasOwnNetwork(claim) ? { [labels.network]: 'own' } : {};
 }
 
 /** The slot of a detached claim that the Sandbox fills; undefined when it fills none. */
-export function slotOf({ metadata }: Sandbox): number | undefined {
+export function findSlot({ metadata }: Sandbox): number | undefined {
   const text = metadata.labels?.[labels.claimSlot];
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
@@ -54,12 +54,12 @@ export function claimNameOf({ metadata }: Sandbox): string | undefined {
 
 /** Whether the Sandbox fills a slot of exactly this claim: it has its UID as a label, and no owner. */
 export function fillsSlotOf(sandbox: Sandbox, claim: Pick<SandboxClaim, 'metadata'>): boolean {
-  if (controllerOf(sandbox) !== undefined || slotOf(sandbox) === undefined) return false;
+  if (findController(sandbox) !== undefined || findSlot(sandbox) === undefined) return false;
   return sandbox.metadata.labels?.[labels.claimUid] === claim.metadata.uid;
 }
 
 /** The claim's lifetime for each of its delivered Sandboxes (docs/reference/sandbox-claim.md#bound-and-detached-claims). */
-function slotLifecycle({ spec: { lifecycle } }: SandboxClaim): Partial<SandboxSpec> {
+function buildSlotLifecycle({ spec: { lifecycle } }: SandboxClaim): Partial<SandboxSpec> {
   const { shutdownTime, ttlSecondsAfterFinished } = lifecycle ?? {};
   if (shutdownTime === undefined && ttlSecondsAfterFinished === undefined) return {};
   return {

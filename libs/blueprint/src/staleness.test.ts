@@ -1,7 +1,7 @@
 import type { Sandbox, SandboxTemplate, SandboxTemplateSpec } from '@sandlot/api-types';
 import { pool, template } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
-import { createCurrencyTest, memberSandbox, POD_DEFAULTS } from './index.ts';
+import { createCurrencyTest, buildMemberSandbox, POD_DEFAULTS } from './index.ts';
 
 const containers = [{ name: 'main', image: 'busybox', resources: { requests: { memory: '1Gi' } } }];
 const volume = (storage: string) => ({
@@ -13,7 +13,7 @@ const base: Partial<SandboxTemplateSpec> = {
   volumeClaimTemplates: [volume('1Gi')],
 };
 const changedTo = (spec: Partial<SandboxTemplateSpec>): SandboxTemplate => template({ spec: { ...base, ...spec } });
-const member: Sandbox = memberSandbox({
+const member: Sandbox = buildMemberSandbox({
   pool: pool(),
   template: changedTo({}),
   defaults: POD_DEFAULTS,

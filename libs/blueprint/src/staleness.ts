@@ -1,7 +1,7 @@
-import { labels, sameBlueprint } from '@sandlot/api-types';
+import { labels, hasSameBlueprint } from '@sandlot/api-types';
 import type { Blueprint, Sandbox, SandboxTemplate } from '@sandlot/api-types';
 import { nameHash } from '@sandlot/std';
-import { blueprintHashOf, blueprintOf } from './blueprint.ts';
+import { getBlueprintHash, buildBlueprint } from './blueprint.ts';
 import type { PodDefaults } from './defaults.ts';
 
 /** Whether a pool member is built from `template` as it is now. */
@@ -25,8 +25,8 @@ export function createCurrencyTest(defaults: PodDefaults): CurrencyTest {
   const wantedBy = (template: SandboxTemplate): Wanted => {
     const wanted = known.get(template) ?? {
       refHash: nameHash(template.metadata.name ?? ''),
-      hash: blueprintHashOf(template, defaults),
-      blueprint: blueprintOf(template, defaults),
+      hash: getBlueprintHash(template, defaults),
+      blueprint: buildBlueprint(template, defaults),
     };
     known.set(template, wanted);
     return wanted;
@@ -34,6 +34,6 @@ export function createCurrencyTest(defaults: PodDefaults): CurrencyTest {
   return ({ metadata, spec }, template) => {
     const { refHash, hash, blueprint } = wantedBy(template);
     if (metadata.labels?.[labels.templateRefHash] !== refHash) return false;
-    return metadata.labels[labels.templateHash] === hash || sameBlueprint(spec, blueprint);
+    return metadata.labels[labels.templateHash] === hash || hasSameBlueprint(spec, blueprint);
   };
 }

@@ -5,12 +5,12 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { outputsOf } from './outputs.ts';
+import { listOutputs } from './outputs.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const { values: flags } = parseArgs({ options: { check: { type: 'boolean' } } });
 
-for (const { path, text } of outputsOf()) {
+for (const { path, text } of listOutputs()) {
   if (flags.check === true) {
     const committed = await readFile(join(root, path), 'utf8').catch(() => '');
     if (committed === text) continue;

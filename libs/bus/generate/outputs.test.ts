@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { eventTypes } from '../src/events/catalogue.ts';
-import { schemaUrl } from '../src/events/cloudevent.ts';
-import { outputsOf } from './outputs.ts';
+import { formatSchemaUrl } from '../src/events/cloudevent.ts';
+import { listOutputs } from './outputs.ts';
 
-const files = new Map(outputsOf().map(({ path, text }) => [path, JSON.parse(text) as Record<string, unknown>]));
+const files = new Map(listOutputs().map(({ path, text }) => [path, JSON.parse(text) as Record<string, unknown>]));
 
 function valueAt(document: unknown, pointer: string): unknown {
   return pointer.split('/').reduce((value, key) => (value as Record<string, unknown>)[key], document);
@@ -12,7 +12,7 @@ function valueAt(document: unknown, pointer: string): unknown {
 describe('the published catalogue', () => {
   it.each(eventTypes)('has a schema of %s under the name in its events', (type) => {
     const schema = files.get(`docs/events/v1/${type}.json`);
-    expect(schema).toMatchObject({ $id: schemaUrl(type), type: 'object' });
+    expect(schema).toMatchObject({ $id: formatSchemaUrl(type), type: 'object' });
     expect(schema?.['required']).toEqual(expect.arrayContaining(['namespace', 'name', 'uid']));
   });
 

@@ -7,7 +7,7 @@ import type { Logger } from '@sandlot/std';
 import { silentLogger } from '@sandlot/std';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Bus, BusOptions, OutgoingEvent } from './index.ts';
-import { connectBus, declareStreams, eventId, nullBus } from './index.ts';
+import { connectBus, declareStreams, formatEventId, createNullBus } from './index.ts';
 import { noMetrics } from './bus-metrics.ts';
 import { memoryBus } from '../test/index.ts';
 
@@ -17,7 +17,7 @@ const PATIENCE = { timeout: 30_000, interval: 50 };
 function bound(marker: number | string, namespace = 'team-a'): OutgoingEvent<'claim.bound'> {
   return {
     type: 'claim.bound',
-    id: eventId({ uid: 'u-1', type: 'claim.bound', marker }),
+    id: formatEventId({ uid: 'u-1', type: 'claim.bound', marker }),
     timeMs: 0,
     data: { namespace, name: 'job', uid: 'u-1', sandbox: { name: 's', uid: 'u-2' }, launchType: 'warm' },
   };
@@ -130,7 +130,7 @@ describe('presence on a bus over NATS', () => {
 
 describe('a bus without a server', () => {
   it('does nothing and is not connected', async () => {
-    const bus = nullBus();
+    const bus = createNullBus();
     bus.publish(bound(1));
     bus.onHint('claim.bound', () => undefined)[Symbol.dispose]();
     bus.announce('pod')[Symbol.dispose]();

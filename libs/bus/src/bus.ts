@@ -89,7 +89,7 @@ const ignore = (): void => undefined;
 const nothing = (): undefined => undefined;
 
 /** A bus for installations without NATS: it drops every event. */
-export function nullBus(): Bus {
+export function createNullBus(): Bus {
   const resolved = (): Promise<void> => Promise.resolve();
   return {
     publish: ignore,

@@ -1,10 +1,10 @@
 export type { ActivityReport } from './reports/activity.ts';
-export { nullBus, UnsendableError } from './bus.ts';
+export { createNullBus, UnsendableError } from './bus.ts';
 export type { Bus, DeadLetterState } from './bus.ts';
 export type { BusMetrics, PublishOutcome } from './bus-metrics.ts';
 export { eventData, eventTypes, isEventType } from './events/catalogue.ts';
 export type { EventData, EventType } from './events/catalogue.ts';
-export { eventId, parseAnyCloudEvent, parseCloudEvent, toCloudEvent } from './events/cloudevent.ts';
+export { formatEventId, parseAnyCloudEvent, parseCloudEvent, toCloudEvent } from './events/cloudevent.ts';
 export type { CloudEvent, OutgoingEvent, TraceHeaders, Transition } from './events/cloudevent.ts';
 export { connectBus } from './connection/connect.ts';
 export { PoisonError } from './consume/consumer.ts';
@@ -17,4 +17,4 @@ export type { Ledger, LedgerIdentity, Session } from './streams/ledger.ts';
 export type { BusOptions, BusTls, StreamSizing } from './connection/options.ts';
 export { DEAD_LETTER_STREAM, declareStreams, EVENT_STREAM } from './streams/streams.ts';
 export type { StreamDeclaration } from './streams/streams.ts';
-export { parseSubject, subjectFor } from './events/subjects.ts';
+export { parseSubject, formatSubject } from './events/subjects.ts';

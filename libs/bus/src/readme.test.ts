@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { eventId } from './index.ts';
+import { formatEventId } from './index.ts';
 import { memoryBus } from '../test/index.ts';
 
 it('runs the example of the README over a memory bus', async () => {
@@ -11,7 +11,7 @@ it('runs the example of the README over a memory bus', async () => {
   const keys: string[] = [];
   const surroundings = {
     connectBus: async () => bus,
-    eventId,
+    formatEventId,
     claim: { uid: 'u-1', generation: 2 },
     sandbox: { name: 's', uid: 'u-2' },
     boundAtMs: 0,

@@ -9,7 +9,7 @@ import { parseCloudEvent, toCloudEvent } from '../src/events/cloudevent.ts';
 import type { SpendingReport } from '../src/reports/spending.ts';
 
 /** A session of one NATS user, for tests of its permissions. */
-export async function sessionOf(
+export async function readSession(
   servers: string,
   { user, pass }: { readonly user: string; readonly pass: string },
 ): Promise<Session & AsyncDisposable> {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { ConfigError, Secret, loadConfig } from './index.ts';
 import { durationMs, flag, integer, json, list, logLevel, port, ratio, secret, text, url } from './index.ts';
 
-function problemsOf(schema: z.ZodObject, env: Record<string, string | undefined>): Record<string, string> {
+function buildProblems(schema: z.ZodObject, env: Record<string, string | undefined>): Record<string, string> {
   try {
     loadConfig(schema, env);
   } catch (error) {
@@ -65,7 +65,7 @@ describe('values', () => {
     ['an unknown level', logLevel(), 'loud', 'expected one of debug, info, warn, error, got "loud"'],
     ['only blanks as text', text(), '  ', 'expected some text, got "  "'],
   ])('refuses %s', (...[, schema, given, problem]) => {
-    expect(problemsOf(z.object({ V: schema }), { V: given })).toEqual({ V: problem });
+    expect(buildProblems(z.object({ V: schema }), { V: given })).toEqual({ V: problem });
   });
 });
 
@@ -103,23 +103,23 @@ describe('loadConfig', () => {
 
   it('reports two problems of one variable once', () => {
     const strict = z.object({ V: z.string().min(5).startsWith('x') });
-    expect(Object.keys(problemsOf(strict, { V: 'abc' }))).toEqual(['V']);
+    expect(Object.keys(buildProblems(strict, { V: 'abc' }))).toEqual(['V']);
   });
 
   it.each(['DB_PASSWORD', 'API_TOKEN', 'SECRET', 'TLS_PRIVATE_KEY'])('never prints the value of %s', (name) => {
-    expect(problemsOf(z.object({ [name]: z.string().max(3) }), { [name]: 'hunter2' })[name]).toContain(
+    expect(buildProblems(z.object({ [name]: z.string().max(3) }), { [name]: 'hunter2' })[name]).toContain(
       'got a value that is not shown',
     );
   });
 
   it('leaves the credentials of a URL out of the message', () => {
-    expect(problemsOf(z.object({ U: url(['nats']) }), { U: 'redis://user:hunter2@host:1' })).toEqual({
+    expect(buildProblems(z.object({ U: url(['nats']) }), { U: 'redis://user:hunter2@host:1' })).toEqual({
       U: 'expected a URL starting with nats://, got "redis://[secret]@host:1"',
     });
   });
 
   it('cuts long values', () => {
-    expect(problemsOf(z.object({ V: flag() }), { V: 'x'.repeat(500) })['V']).toBe(
+    expect(buildProblems(z.object({ V: flag() }), { V: 'x'.repeat(500) })['V']).toBe(
       `expected true or false, got "${'x'.repeat(80)}"...`,
     );
   });

@@ -17,11 +17,11 @@ export function loadConfig<S extends z.ZodObject>(schema: S, env: Environment): 
   }
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
-  throw new ConfigError(problemsOf(given, parsed.error));
+  throw new ConfigError(listProblems(given, parsed.error));
 }
 
 /** The first problem of each variable: a second one about the same text does not help. */
-function problemsOf(given: Environment, error: z.ZodError): ConfigProblem[] {
+function listProblems(given: Environment, error: z.ZodError): ConfigProblem[] {
   const problems = new Map<string, ConfigProblem>();
   for (const issue of error.issues) {
     const variable = String(issue.path[0] ?? '(environment)');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DeadlineBook, NEAR_MS } from './book.ts';
 import type { Deadline } from './deadline.ts';
-import { jobIdOf, purposes } from './deadline.ts';
+import { formatJobId, purposes } from './deadline.ts';
 
 const KEY = 'team-a/box';
 const NOW = 1_000_000;
@@ -91,8 +91,9 @@ describe('errands', () => {
         const run = (): void => {
           const { add, move, remove } = book.takeErrands();
           for (const id of remove) redis.delete(id);
-          for (const deadline of add) redis.set(jobIdOf(deadline), redis.get(jobIdOf(deadline)) ?? deadline.dueAtMs);
-          for (const deadline of move) redis.set(jobIdOf(deadline), deadline.dueAtMs);
+          for (const deadline of add)
+            redis.set(formatJobId(deadline), redis.get(formatJobId(deadline)) ?? deadline.dueAtMs);
+          for (const deadline of move) redis.set(formatJobId(deadline), deadline.dueAtMs);
           book.recordStored([...add, ...move]);
         };
         for (const { object, generation, due: dues, runs } of history) {

@@ -1,5 +1,5 @@
 import type { Deadline } from './deadline.ts';
-import { jobIdOf } from './deadline.ts';
+import { formatJobId } from './deadline.ts';
 
 /** A nearer deadline is a timer only: the job would reach Redis too late. */
 export const NEAR_MS = 2_000;
@@ -96,7 +96,7 @@ export class DeadlineBook {
   /** Records that Redis has these jobs. A job whose deadline is gone meanwhile is to be removed. */
   recordStored(deadlines: readonly Deadline[]): void {
     for (const deadline of deadlines) {
-      const id = jobIdOf(deadline);
+      const id = formatJobId(deadline);
       const entry = this.#byId.get(id);
       if (entry === undefined) this.#errands.set(id, 'remove');
       else entry.stored = true;
@@ -113,7 +113,7 @@ export class DeadlineBook {
     const known = before?.find((entry) => isSame(entry.deadline, deadline));
     const lateFromMs = isNews ? Math.max(deadline.dueAtMs, nowMs) : deadline.dueAtMs;
     if (known === undefined) {
-      const entry = { id: jobIdOf(deadline), deadline, lateFromMs, stored: false, met: false };
+      const entry = { id: formatJobId(deadline), deadline, lateFromMs, stored: false, met: false };
       // A pending removal means that a job with this id exists, at some time.
       this.request(entry, nowMs, this.#errands.has(entry.id) ? 'move' : 'add');
       return entry;

@@ -38,7 +38,7 @@ interface Dated {
 }
 
 /** The deadlines of an object, from a time per purpose in epoch milliseconds. Purposes without a time are left out. */
-export function deadlinesAt(
+export function listDeadlinesAt(
   { metadata: { namespace = '', name = '', uid = '', generation = 0 } }: Dated,
   times: Readonly<Partial<Record<Purpose, number | undefined>>>,
 ): readonly Deadline[] {
@@ -53,7 +53,7 @@ export function deadlinesAt(
 export type DeadlineId = Pick<Deadline, 'uid' | 'generation' | 'purpose'>;
 
 /** `<uid>-<generation>-<purpose>`. BullMQ accepts no colons in job ids, and UIDs have none. */
-export function jobIdOf({ uid, generation, purpose }: DeadlineId): string {
+export function formatJobId({ uid, generation, purpose }: DeadlineId): string {
   return `${uid.replaceAll(':', '_')}-${generation}-${purpose}`;
 }
 

@@ -1,4 +1,4 @@
-import { backoffMs } from '@sandlot/std';
+import { computeBackoffMs } from '@sandlot/std';
 import type { Logger, Random } from '@sandlot/std';
 import { Redis } from 'ioredis';
 
@@ -30,7 +30,7 @@ export interface RedisTarget {
 export function createRedis(target: RedisTarget): Redis {
   const { url, username, password, tls, random } = target;
   const retryStrategy = (attempt: number): number =>
-    backoffMs({ attempt, baseMs: RECONNECT_BASE_MS, maxMs: RECONNECT_MAX_MS, random });
+    computeBackoffMs({ attempt, baseMs: RECONNECT_BASE_MS, maxMs: RECONNECT_MAX_MS, random });
   // ioredis prefers the credentials of the URL; here separate ones win.
   const redis = new Redis(password === undefined ? url : withoutCredentials(url), {
     connectTimeout: CONNECT_TIMEOUT_MS,

@@ -9,7 +9,7 @@ import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { connectDeadlineStore } from './store.ts';
 import type { Deadline, DeadlineStore, DeadlineStoreOptions } from './index.ts';
-import { jobIdOf } from './deadline.ts';
+import { formatJobId } from './deadline.ts';
 
 const PATIENCE = { timeout: 30_000, interval: 25 };
 const FAR_MS = 3_600_000;
@@ -129,8 +129,8 @@ describe('connectDeadlineStore', () => {
     await connected(store);
     const many = Array.from({ length: 2_500 }, (_, index) => dueIn(FAR_MS, { uid: `u-${index}` }));
     expect(await store.add(many)).toBe(true);
-    expect(new Set((await store.jobs())!.keys())).toEqual(new Set(many.map(jobIdOf)));
-    await store.remove(many.map(jobIdOf));
+    expect(new Set((await store.jobs())!.keys())).toEqual(new Set(many.map(formatJobId)));
+    await store.remove(many.map(formatJobId));
     expect(await store.jobs()).toEqual(new Map());
   });
 

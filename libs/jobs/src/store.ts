@@ -5,7 +5,7 @@ import { DelayedError, Queue, Worker } from 'bullmq';
 import type { Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Deadline, JobData } from './deadline.ts';
-import { jobIdOf } from './deadline.ts';
+import { formatJobId } from './deadline.ts';
 import { createRedis } from './redis.ts';
 import type { RedisTarget, RedisTls } from './redis.ts';
 
@@ -170,7 +170,7 @@ class BullStore implements DeadlineStore {
       await job.moveToDelayed(this.#clock.now() + HAND_ON_MS, token);
       throw new DelayedError();
     }
-    const parent = propagation.extract(context.active(), carrierOf(data));
+    const parent = propagation.extract(context.active(), buildCarrier(data));
     context.with(parent, () => handlers.onDue(id, name));
   }
 
@@ -245,7 +245,7 @@ class BullStore implements DeadlineStore {
     return {
       name: purpose,
       data: { key, generation, trace },
-      opts: { ...DISPOSABLE, jobId: jobIdOf(deadline), delay },
+      opts: { ...DISPOSABLE, jobId: formatJobId(deadline), delay },
     };
   }
 }
@@ -254,7 +254,7 @@ class BullStore implements DeadlineStore {
 const DISPOSABLE = { removeOnComplete: true, removeOnFail: true } as const;
 
 /** Other clients may write anything into Redis: a value that is no carrier is ignored. */
-function carrierOf(data: unknown): Readonly<Record<string, unknown>> {
+function buildCarrier(data: unknown): Readonly<Record<string, unknown>> {
   try {
     const { trace } = Object(data) as { trace?: unknown };
     return Object(JSON.parse(String(trace))) as Record<string, unknown>;

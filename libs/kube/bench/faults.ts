@@ -66,7 +66,7 @@ export async function startFaultProxy(target: Credentials): Promise<FaultProxy> 
   const hop = await startHop(await listen(proxy));
   const server = `https://127.0.0.1:${hop.port}`;
   return {
-    kubeconfig: kubeconfigFor(server),
+    kubeconfig: formatKubeconfig(server),
     inject(fault) {
       if (fault === 'half-open connection') hop.freeze();
       else if (fault === 'stalled watch') watches.forEach(({ upstream, response }) => void upstream.unpipe(response));
@@ -151,7 +151,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-function kubeconfigFor(server: string): string {
+function formatKubeconfig(server: string): string {
   const ca = Buffer.from(tls.cert).toString('base64');
   return JSON.stringify({
     clusters: [{ name: 'proxy', cluster: { server, 'certificate-authority-data': ca } }],

@@ -20,7 +20,7 @@ type Row = readonly string[];
 const number = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 2 : 0 });
 
 /** The minimum of all rounds, which is the least disturbed by other load. */
-function minOf<R>(rounds: readonly R[] | undefined, of: (round: R) => number): number {
+function pickMin<R>(rounds: readonly R[] | undefined, of: (round: R) => number): number {
   return Math.min(...(rounds ?? []).map(of));
 }
 
@@ -31,24 +31,24 @@ function formatRow<R>(
   [of, better]: readonly [(round: R) => number, 'less' | 'more'],
 ): Row {
   const [stock, ours] = [rounds['stock'], rounds['sandlot']].map((each) =>
-    better === 'less' ? minOf(each, of) : -minOf(each, (round) => -of(round)),
+    better === 'less' ? pickMin(each, of) : -pickMin(each, (round) => -of(round)),
   );
   if (stock === undefined || ours === undefined) return [name, '', '', ''];
   const ratio = better === 'less' ? stock / ours : ours / stock;
   return [name, number(stock), number(ours), `${number(ratio)}x`];
 }
 
-const perCpuSecond = ({ requests, cpuMs }: RequestsResult): number => requests / (cpuMs / 1_000);
+const computePerCpuSecond = ({ requests, cpuMs }: RequestsResult): number => requests / (cpuMs / 1_000);
 
 /** Renders Markdown tables: the best round of each cost, then recovery times. */
 export function renderReport({ get, write, list, cache, recovery }: Results): string {
   const costs: Row[] = [
     ['', 'stock', 'libs/kube', 'ratio'],
-    formatRow('get: requests per CPU second', get, [perCpuSecond, 'more']),
+    formatRow('get: requests per CPU second', get, [computePerCpuSecond, 'more']),
     formatRow('get: p50, ms', get, [({ p50Ms }) => p50Ms, 'less']),
     formatRow('get: p99, ms', get, [({ p99Ms }) => p99Ms, 'less']),
     formatRow('get: connections opened', get, [({ connections }) => connections, 'less']),
-    formatRow('create and patch: requests per CPU second', write, [perCpuSecond, 'more']),
+    formatRow('create and patch: requests per CPU second', write, [computePerCpuSecond, 'more']),
     formatRow('create and patch: p50, ms', write, [({ p50Ms }) => p50Ms, 'less']),
     formatRow('create and patch: p99, ms', write, [({ p99Ms }) => p99Ms, 'less']),
     formatRow('create and patch: connections opened', write, [({ connections }) => connections, 'less']),

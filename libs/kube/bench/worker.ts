@@ -34,12 +34,12 @@ export interface ListResult {
 const toMb = (bytes: number): number => bytes / 2 ** 20;
 const printJson = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
 
-function heapMb(): number {
+function readHeapMb(): number {
   for (let n = 0; n < 4; n += 1) globalThis.gc?.();
   return toMb(process.memoryUsage().heapUsed);
 }
 
-function cpuMs(since?: NodeJS.CpuUsage): number {
+function readCpuMs(since?: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(since);
   return (user + system) / 1_000;
 }
@@ -80,7 +80,7 @@ async function runRequests(contender: Contender, task: Extract<Task, { count: nu
   const startedAt = performance.now();
   await pass(warmUp, warmUp + task.count);
   const wallMs = performance.now() - startedAt;
-  const usedMs = cpuMs(cpuStart);
+  const usedMs = readCpuMs(cpuStart);
   latencies.sort((a, b) => a - b);
   const at = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? Number.NaN;
   return {
@@ -95,13 +95,13 @@ async function runRequests(contender: Contender, task: Extract<Task, { count: nu
 
 async function measureHold(contender: Contender, hold: () => Promise<{ size: number }>): Promise<ListResult> {
   await contender.getPod('pod-0');
-  const heapBefore = heapMb();
+  const heapBefore = readHeapMb();
   const cpuStart = process.cpuUsage();
   const startedAt = performance.now();
   const held = await hold();
   const wallMs = performance.now() - startedAt;
-  const usedMs = cpuMs(cpuStart);
-  const grown = heapMb() - heapBefore;
+  const usedMs = readCpuMs(cpuStart);
+  const grown = readHeapMb() - heapBefore;
   return {
     objects: held.size,
     wallMs,

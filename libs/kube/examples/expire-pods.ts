@@ -5,7 +5,7 @@ import {
   done,
   isConflict,
   isNotFound,
-  keyOf,
+  getKey,
   parseKey,
   pods,
   requeueAfter,
@@ -24,7 +24,7 @@ export async function expirePods(o: { credentials: Credentials; log: Logger; sig
   manager.add({
     name: 'expire-pods',
     concurrency: 4,
-    sources: [watchSource(informer, (pod) => [keyOf(pod)])],
+    sources: [watchSource(informer, (pod) => [getKey(pod)])],
     async reconcile(key, { signal }) {
       const pod = informer.store.get(key);
       const expiresAt = pod?.metadata.annotations?.['example.com/expires-at'];

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { KubeError, errorCodeOf, isConflict, isNotFound, isUnknownOutcome } from './errors.ts';
+import { KubeError, getErrorCode, isConflict, isNotFound, isUnknownOutcome } from './errors.ts';
 import type { KubeErrorCode, Verb } from './errors.ts';
 
 const failed = (verb: Verb, code: KubeErrorCode, sent = true): KubeError =>
   new KubeError({ verb, resource: 'pods', key: 'n/a', message: 'no', code, sent });
 
-describe('errorCodeOf', () => {
+describe('getErrorCode', () => {
   it.each<[number, string | undefined, KubeErrorCode]>([
     [409, 'AlreadyExists', 'AlreadyExists'],
     [409, 'Conflict', 'Conflict'],
@@ -18,7 +18,7 @@ describe('errorCodeOf', () => {
     [503, undefined, 'ServerError'],
     [415, 'UnsupportedMediaType', 'BadRequest'],
   ])('reads %i %s as %s', (status, reason, code) => {
-    expect(errorCodeOf(status, reason)).toBe(code);
+    expect(getErrorCode(status, reason)).toBe(code);
   });
 });
 

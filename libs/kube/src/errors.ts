@@ -81,7 +81,7 @@ const BY_STATUS: Readonly<Record<number, KubeErrorCode>> = {
 };
 
 /** Code of an HTTP status; `AlreadyExists` and `Expired` share their status with another meaning, the reason decides. */
-export function errorCodeOf(status: number, reason: string | undefined): KubeErrorCode {
+export function getErrorCode(status: number, reason: string | undefined): KubeErrorCode {
   if (reason === 'AlreadyExists') return 'AlreadyExists';
   if (reason === 'Expired') return 'Gone';
   return BY_STATUS[status] ?? (status >= 500 ? 'ServerError' : 'BadRequest');

@@ -37,7 +37,7 @@ export type { ControllerHandle, Manager, ManagerOptions } from './controller/man
 export type { ControllerOptions, ReconcileContext } from './controller/controller.ts';
 export { done, requeueAfter, RetryableError, TerminalError } from './controller/result.ts';
 export type { ReconcileResult } from './controller/result.ts';
-export { channelSource, watchSource } from './controller/source.ts';
+export { createChannelSource, watchSource } from './controller/source.ts';
 export type { ChannelSource, Source } from './controller/source.ts';
 export { createExpectations } from './own-writes/expectations.ts';
 export type { Expectations, ExpectationsOptions, PendingExpectations } from './own-writes/expectations.ts';

@@ -2,9 +2,9 @@ import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { createKubeMetrics } from './metrics.ts';
 import { pods } from './objects/resources.ts';
-import { errorOf, startServer, testClient } from '../test/http-server.ts';
+import { readError, startServer, testClient } from '../test/http-server.ts';
 
-const linesOf = async (registry: Registry, prefix: string): Promise<string[]> =>
+const listLines = async (registry: Registry, prefix: string): Promise<string[]> =>
   (await registry.metrics()).split('\n').filter((line) => line.startsWith(prefix));
 
 describe('createKubeMetrics', () => {
@@ -16,8 +16,8 @@ describe('createKubeMetrics', () => {
     metrics.watchInformer('pods', () => ({ objects: 3, lastEventAgeSeconds: 1 }));
     metrics.watchInformer('pods', () => ({ objects: 4, lastEventAgeSeconds: 2 }));
     depth = 7;
-    expect(await linesOf(registry, 'sandlot_queue_depth')).toEqual(['sandlot_queue_depth{controller="claims"} 7']);
-    expect(await linesOf(registry, 'sandlot_kube_informer_objects')).toEqual([
+    expect(await listLines(registry, 'sandlot_queue_depth')).toEqual(['sandlot_queue_depth{controller="claims"} 7']);
+    expect(await listLines(registry, 'sandlot_kube_informer_objects')).toEqual([
       'sandlot_kube_informer_objects{resource="pods"} 7',
     ]);
   });
@@ -49,8 +49,8 @@ describe('createKubeMetrics', () => {
     const registry = new Registry();
     await using server = await startServer((_seen, respond) => respond({ status: 404 }));
     await using client = testClient({ credentials: server.credentials(), metrics: createKubeMetrics(registry) });
-    await errorOf(client.get(pods, { namespace: 'n', name: 'a' }));
-    expect(await linesOf(registry, 'sandlot_kube_request_seconds_count')).toEqual([
+    await readError(client.get(pods, { namespace: 'n', name: 'a' }));
+    expect(await listLines(registry, 'sandlot_kube_request_seconds_count')).toEqual([
       'sandlot_kube_request_seconds_count{verb="get",resource="pods",code="404"} 1',
     ]);
     expect(client.sample()).toMatchObject({ sessions: { call: 1, bulk: 0 } });

@@ -7,14 +7,14 @@ import type { Thing } from './collection.ts';
 import { createInformer } from '../src/informer/informer.ts';
 import type { Informer } from '../src/informer/informer.ts';
 import { Candidate, LeaseServer } from './election.ts';
-import { keyOf } from '../src/objects/object.ts';
+import { getKey } from '../src/objects/object.ts';
 import type { WorkQueue } from '../src/queue/workqueue.ts';
 import { leases } from '../src/objects/resources.ts';
 import type { ControllerOptions } from '../src/controller/controller.ts';
 import { createManager } from '../src/controller/manager.ts';
 import type { Manager, ManagerOptions } from '../src/controller/manager.ts';
 import { done } from '../src/controller/result.ts';
-import { channelSource, watchSource } from '../src/controller/source.ts';
+import { createChannelSource, watchSource } from '../src/controller/source.ts';
 import type { ChannelSource } from '../src/controller/source.ts';
 
 /** One process that runs a controller. */
@@ -48,14 +48,14 @@ export class Cluster {
     const client = this.#client(network);
     const common = { clock, random: () => 0.5, client };
     const informer = createInformer({ ...common, resource: things, consistentFirstList });
-    const hints = channelSource();
+    const hints = createChannelSource();
     const lease = identity === undefined ? undefined : { name: 'lease', namespace: 'ns', identity };
     const manager = createManager({ ...common, log: silentLogger, lease, ...options });
     const keys: string[] = [];
     const { queue } = manager.add({
       name: 'things',
       concurrency: 1,
-      sources: [watchSource(informer, (o) => [keyOf(o)]), hints],
+      sources: [watchSource(informer, (o) => [getKey(o)]), hints],
       reconcile: (key, context) => {
         keys.push(key);
         return reconcile(key, context);

@@ -143,7 +143,7 @@ export function testClient(options: KubeClientOptions): TestClient {
 }
 
 /** The error a call ends with, or undefined. */
-export function errorOf(call: Promise<unknown>): Promise<unknown> {
+export function readError(call: Promise<unknown>): Promise<unknown> {
   return call.then(
     () => undefined,
     (error: unknown) => error,

@@ -1,7 +1,7 @@
 import type { ChangeHandler, Informer } from '../src/informer/informer.ts';
 import { ObjectStore } from '../src/informer/store.ts';
 import type { Indexers, StoreChange } from '../src/informer/store.ts';
-import { keyOf } from '../src/objects/object.ts';
+import { getKey } from '../src/objects/object.ts';
 import type { KubeObject } from '../src/objects/object.ts';
 
 type Scripted<T> = Pick<Informer<T>, 'store' | 'indexNames' | 'indexValues' | 'transform' | 'onChange' | 'onList'>;
@@ -45,7 +45,7 @@ export class ScriptedInformer<T extends KubeObject> implements Scripted<T> {
 
   /** The watch shows the end of this object. */
   showsEnd(object: T): void {
-    this.#notify(this.store.delete(keyOf(object), object));
+    this.#notify(this.store.delete(getKey(object), object));
   }
 
   /** A list replaces all that was shown. */

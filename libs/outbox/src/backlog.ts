@@ -1,5 +1,5 @@
 import type { OutgoingEvent } from '@sandlot/bus';
-import { eventId } from '@sandlot/bus';
+import { formatEventId } from '@sandlot/bus';
 import type { JsonValue, KubeObject } from '@sandlot/kube';
 import { diff } from './diff.ts';
 import type { Recorded } from './diff.ts';
@@ -92,7 +92,7 @@ export class Backlog<T extends KubeObject> {
 
   /** Derives facts from a state of an object. Returns the events that a client waits for. */
   observe(object: T): readonly Parcel[] {
-    const uid = uidOf(object);
+    const uid = getUid(object);
     const work = this.#works.get(uid);
     const entry = this.recorded?.get(uid);
     const stated = this.#o.telling.factsOf(object);
@@ -108,13 +108,13 @@ export class Backlog<T extends KubeObject> {
     target.facts = merge(facts, target.told);
     target.about = this.#aboutOf(object);
     const urgent = this.#add(target, object, fresh);
-    putFirst(target, againOf(entry, fresh));
+    putFirst(target, buildRetry(entry, fresh));
     return urgent;
   }
 
   /** Adds a fact that the object's state does not show yet. Returns its event, or nothing when it is known. */
   addReported(object: T, fact: AnyFact): readonly Parcel[] {
-    const uid = uidOf(object);
+    const uid = getUid(object);
     const name = nameOf(fact);
     const known = this.#known(uid);
     if (known.includes(name) || !this.#hasRoom()) return [];
@@ -220,7 +220,7 @@ export class Backlog<T extends KubeObject> {
   #add(work: Work, object: Pick<KubeObject, 'metadata'>, facts: readonly AnyFact[]): readonly Parcel[] {
     const trace = object.metadata.annotations?.[TRACE_ANNOTATION];
     const parcels = facts.map((fact): Parcel => {
-      const event = eventOf(work.uid, fact, this.#o.now().wallMs);
+      const event = getEvent(work.uid, fact, this.#o.now().wallMs);
       return { event, trace, urgent: fact.urgent ?? false };
     });
     for (const parcel of parcels) this.#put(work, parcel);
@@ -249,7 +249,7 @@ function isOnlyMissed(work: Work | undefined, last: KubeObject | undefined): boo
 }
 
 /** Names of the facts that a lost stream had. */
-function againOf(entry: Entry | undefined, facts: readonly AnyFact[]): ReadonlySet<string> {
+function buildRetry(entry: Entry | undefined, facts: readonly AnyFact[]): ReadonlySet<string> {
   const told = entry?.again === true ? entry.facts : NONE;
   return new Set(facts.map(nameOf).filter((name) => told.includes(name)));
 }
@@ -264,7 +264,7 @@ function putFirst({ parcels }: Work, names: ReadonlySet<string>): void {
   }
 }
 
-function uidOf({ metadata: { uid = '' } }: KubeObject): string {
+function getUid({ metadata: { uid = '' } }: KubeObject): string {
   return uid;
 }
 
@@ -272,10 +272,10 @@ function merge(facts: readonly string[], told: readonly string[]): readonly stri
   return told.length === 0 ? facts : [...new Set([...facts, ...told])];
 }
 
-function eventOf(uid: string, { type, marker, timeMs, data }: AnyFact, nowMs: number): OutgoingEvent {
+function getEvent(uid: string, { type, marker, timeMs, data }: AnyFact, nowMs: number): OutgoingEvent {
   const event: OutgoingEvent = {
     type,
-    id: eventId({ uid, type, marker }),
+    id: formatEventId({ uid, type, marker }),
     timeMs: timeMs === undefined || Number.isNaN(timeMs) ? nowMs : timeMs,
     data: data(),
   };

@@ -160,7 +160,7 @@ describe('a new record while facts wait', () => {
         data: () => ({ namespace: 'team-a', name: uid, uid, cause: last === undefined ? 'unknown' : cause }),
       }) as const,
   });
-  const idsOf = (backlog: Backlog<Toy>) =>
+  const listIds = (backlog: Backlog<Toy>) =>
     [...backlog.works()].flatMap(({ parcels }) => [...parcels.values()].map(({ event }) => event.id));
 
   it('puts facts that are published again before those that wait', () => {
@@ -170,7 +170,7 @@ describe('a new record while facts wait', () => {
     backlog.observe(toy(2));
     backlog.recorded.set('a', { facts, again: true });
     backlog.observe(toy(2));
-    expect(idsOf(backlog)).toEqual([created('a'), ready('a', 2)]);
+    expect(listIds(backlog)).toEqual([created('a'), ready('a', 2)]);
   });
 
   it('keeps the end of an object whose deletion was seen', () => {
@@ -178,7 +178,7 @@ describe('a new record while facts wait', () => {
     backlog.recorded = new Map([['a', { facts: ['sandbox.created/created'] }]]);
     backlog.recordGone('a', toy(1));
     backlog.recordGone('a', undefined);
-    expect(idsOf(backlog)).toEqual([deleted('a')]);
+    expect(listIds(backlog)).toEqual([deleted('a')]);
     expect([...backlog.works()][0]?.parcels.get('sandbox.deleted/deleted')?.event.data).toMatchObject({
       cause: 'idle',
     });

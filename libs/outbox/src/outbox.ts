@@ -2,7 +2,7 @@ import type { Bus, EventType, Ledger, LedgerIdentity, TraceHeaders } from '@sand
 import { UnsendableError } from '@sandlot/bus';
 import type { Informer, KubeObject } from '@sandlot/kube';
 import { isBurst, pacing, withBurstEvent } from '@sandlot/pacing';
-import { backoffMs } from '@sandlot/std';
+import { computeBackoffMs } from '@sandlot/std';
 import type { Clock, Logger, Random, Rate } from '@sandlot/std';
 import { Backlog } from './backlog.ts';
 import type { Entry, Parcel, Work } from './backlog.ts';
@@ -135,7 +135,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   async #run(signal: AbortSignal): Promise<void> {
     const { clock, random, log, metrics, name } = this.#o;
     for (let attempt = 0; !signal.aborted;) {
-      const failureMs = backoffMs({ attempt, baseMs: FAILURE_BASE_MS, maxMs: FAILURE_MAX_MS, random });
+      const failureMs = computeBackoffMs({ attempt, baseMs: FAILURE_BASE_MS, maxMs: FAILURE_MAX_MS, random });
       await clock.sleep(attempt === 0 ? this.#delayMs / 2 : Math.max(failureMs, this.#delayMs), signal);
       try {
         await this.#cycle(signal);

@@ -125,7 +125,7 @@ export function mortal(bus: Port, lastStep: number): Port {
       return steps > lastStep ? never() : answer;
     };
   };
-  const ledgerOf = (name: string): Ledger | undefined => {
+  const findLedger = (name: string): Ledger | undefined => {
     const ledger = bus.ledger(name);
     if (ledger === undefined) return undefined;
     return {
@@ -140,7 +140,7 @@ export function mortal(bus: Port, lastStep: number): Port {
     connected: () => bus.connected(),
     ensureStreams: () => bus.ensureStreams(),
     deadLetters: () => bus.deadLetters(),
-    ledger: ledgerOf,
+    ledger: findLedger,
   };
 }
 

@@ -15,16 +15,16 @@ const TITLES: Readonly<Record<Kind, string>> = {
 export async function withTables(readme: string): Promise<string> {
   const [head, tail] = [readme.indexOf(BEGIN), readme.indexOf(END)];
   if (head < 0 || tail < head) throw new Error(`the README has no ${BEGIN} before ${END}`);
-  const tables = (['yield', 'gather', 'limit'] as const).map(tableOf).join('\n');
+  const tables = (['yield', 'gather', 'limit'] as const).map(formatTable).join('\n');
   const text = `${readme.slice(0, head)}${BEGIN}\n\n${tables}\n${readme.slice(tail)}`;
   return format(text, { parser: 'markdown', printWidth: 120 });
 }
 
-function tableOf(kind: Kind): string {
+function formatTable(kind: Kind): string {
   const rows = Object.entries(mechanisms)
     .filter(([, mechanism]) => mechanism.kind === kind)
     .map(([name, { values, usedIn, why, measured }]) =>
-      row([`\`${name}\``, listed(values), usedIn.map(shortened).join('<br>'), why, measured]),
+      row([`\`${name}\``, formatValues(values), usedIn.map(shortenPath).join('<br>'), why, measured]),
     );
   const header = [row(['name', 'values', 'used in', 'why', 'switched off']), row(['---', '---', '---', '---', '---'])];
   return `### ${TITLES[kind]}\n\n${[...header, ...rows].join('\n')}\n`;
@@ -34,13 +34,13 @@ function row(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-function listed(values: Readonly<Record<string, number>>): string {
+function formatValues(values: Readonly<Record<string, number>>): string {
   return Object.entries(values)
     .map(([name, value]) => `${name} ${value.toLocaleString('en-GB')}`)
     .join('<br>');
 }
 
 /** `services/gateway/src/access/api-keys.ts` as `gateway: access/api-keys.ts`. */
-function shortened(path: string): string {
+function shortenPath(path: string): string {
   return path.replace(/^(libs|services)\/([^/]+)\/src\//, '$2: ');
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Rate } from '@sandlot/std';
 import { isBurst, withBurstEvent } from './burst.ts';
 
-function rateOf(eventsPerSecond: number, forMs: number): Rate | undefined {
+function findRate(eventsPerSecond: number, forMs: number): Rate | undefined {
   let rate: Rate | undefined;
   const gapMs = 1_000 / eventsPerSecond;
   for (let nowMs = 0; nowMs <= forMs; nowMs += gapMs) rate = withBurstEvent(rate, nowMs);
@@ -16,7 +16,7 @@ describe('a burst', () => {
     ['is 200 events a second', 200, 1_000, 1_000, true],
     ['is over a second after its last event', 200, 1_000, 2_000, false],
   ])('%s', (...[, perSecond, forMs, nowMs, expected]) => {
-    expect(isBurst(rateOf(perSecond, forMs), nowMs)).toBe(expected);
+    expect(isBurst(findRate(perSecond, forMs), nowMs)).toBe(expected);
   });
 
   it('is not under way before the first event', () => {

@@ -1,4 +1,4 @@
-import { rateAt, withEvent } from '@sandlot/std';
+import { computeRate, withEvent } from '@sandlot/std';
 import type { Rate } from '@sandlot/std';
 import { pacing } from './pacing.ts';
 
@@ -9,5 +9,5 @@ export function withBurstEvent(rate: Rate | undefined, nowMs: number): Rate {
 
 /** Whether a burst is under way at `nowMs`. Work that no client waits for then waits until it is over. */
 export function isBurst(rate: Rate | undefined, nowMs: number): boolean {
-  return rateAt(rate, nowMs, pacing.burst.windowMs) > pacing.burst.perSecond;
+  return computeRate(rate, nowMs, pacing.burst.windowMs) > pacing.burst.perSecond;
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fairDelayMs } from './fair-delay.ts';
+import { computeFairDelayMs } from './fair-delay.ts';
 
 it.each([
   ['one item waits for its own share', 1, undefined, 100],
@@ -8,5 +8,5 @@ it.each([
   ['no item waits less than the least delay', 1, 2_000, 2_000],
   ['no item waits without others when there is no least delay', 0, undefined, 0],
 ])('%s', (...[, count, leastMs, expected]) => {
-  expect(fairDelayMs(count, { perItemMs: 100, longestMs: 5_000, leastMs })).toBe(expected);
+  expect(computeFairDelayMs(count, { perItemMs: 100, longestMs: 5_000, leastMs })).toBe(expected);
 });

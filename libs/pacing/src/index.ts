@@ -1,5 +1,5 @@
 export { isBurst, withBurstEvent } from './burst.ts';
-export { fairDelayMs } from './fair-delay.ts';
+export { computeFairDelayMs } from './fair-delay.ts';
 export { Gate } from './gate.ts';
 export { isMechanism, pacing, switchOffPacing } from './pacing.ts';
 export { mechanisms } from './table.ts';

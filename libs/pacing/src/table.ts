@@ -15,7 +15,7 @@ export interface Mechanism<V extends Readonly<Record<string, number>>> {
   readonly measured: string;
 }
 
-function mechanism<const V extends Readonly<Record<string, number>>>(one: Mechanism<V>): Mechanism<V> {
+function describeMechanism<const V extends Readonly<Record<string, number>>>(one: Mechanism<V>): Mechanism<V> {
   return one;
 }
 
@@ -25,7 +25,7 @@ const ANY = 1_000_000_000;
 const NO_RATE = { perSecond: ANY, burst: ANY } as const;
 
 const yields = {
-  burst: mechanism({
+  burst: describeMechanism({
     kind: 'yield',
     values: { perSecond: 100, windowMs: 300 },
     off: { perSecond: Infinity },
@@ -33,7 +33,7 @@ const yields = {
     why: 'Claims that come faster than this are a burst. The mechanisms named burst… start to yield then. Steady traffic of half that rate never reaches it in so short a window.',
     measured: UNMEASURED,
   }),
-  backgroundGate: mechanism({
+  backgroundGate: describeMechanism({
     kind: 'yield',
     values: {
       least: 1,
@@ -51,7 +51,7 @@ const yields = {
     why: 'Bounds the background requests in flight. A busy API server serves each request in turn, so fewer background requests leave more turns for claims. The bound falls when answers take slowFactor times the usual, and rises again.',
     measured: UNMEASURED,
   }),
-  refillYield: mechanism({
+  refillYield: describeMechanism({
     kind: 'yield',
     values: { steadyWaitMs: 30, steadyLimitMs: 200, burstWaitMs: 200, burstLimitMs: 3_000 },
     off: { steadyWaitMs: 0, steadyLimitMs: 0, burstWaitMs: 0, burstLimitMs: 0 },
@@ -59,7 +59,7 @@ const yields = {
     why: 'A refill waits until no adoption has come for waitMs, at most limitMs: making a member costs the API server several times what an adoption costs. An empty pool does not wait.',
     measured: UNMEASURED,
   }),
-  adoptionDelay: mechanism({
+  adoptionDelay: describeMechanism({
     kind: 'yield',
     values: { delayMs: 800 },
     off: { delayMs: 0 },
@@ -67,7 +67,7 @@ const yields = {
     why: 'The pass over a Sandbox that was adopted Ready only relabels its Pod, which no client waits for. It must follow within 1 s.',
     measured: UNMEASURED,
   }),
-  adoptionPod: mechanism({
+  adoptionPod: describeMechanism({
     kind: 'yield',
     values: { delayMs: 300, longestMs: 3_000 },
     off: { delayMs: 0, longestMs: 0 },
@@ -75,7 +75,7 @@ const yields = {
     why: 'During a burst the Pod patch after an adoption waits, looked at again every delayMs.',
     measured: UNMEASURED,
   }),
-  adoptionStatus: mechanism({
+  adoptionStatus: describeMechanism({
     kind: 'yield',
     values: { perAdoptionMs: 100, longestMs: 5_000 },
     off: { perAdoptionMs: 0, longestMs: 0 },
@@ -83,7 +83,7 @@ const yields = {
     why: 'After an adoption only observedGeneration of the Sandbox changes. Writing it costs at most ten writes a second, and short-lived Sandboxes end before it is written.',
     measured: UNMEASURED,
   }),
-  startStatus: mechanism({
+  startStatus: describeMechanism({
     kind: 'yield',
     values: { quietMs: 5_000, perStartMs: 100, longestMs: 120_000, unschedulableMs: 2_000 },
     off: { quietMs: 0, perStartMs: 0, longestMs: 0, unschedulableMs: 0 },
@@ -94,7 +94,7 @@ const yields = {
     why: 'The steps of a start are not written while it is young: most Pods are Ready by then, and one write reports the whole start. The more Sandboxes start, the longer it is quiet. An unschedulable Pod is reported early.',
     measured: UNMEASURED,
   }),
-  queueOrder: mechanism({
+  queueOrder: describeMechanism({
     kind: 'yield',
     values: { urgentPriority: 1, patientPriority: -1 },
     off: { urgentPriority: 0, patientPriority: 0 },
@@ -105,7 +105,7 @@ const yields = {
     why: 'The sandbox-controller looks at Pods that became Ready first, and at members of pools last.',
     measured: UNMEASURED,
   }),
-  claimAnnotations: mechanism({
+  claimAnnotations: describeMechanism({
     kind: 'yield',
     values: { perClaimMs: 100, longestMs: 5_000 },
     off: { perClaimMs: 0, longestMs: 0 },
@@ -113,7 +113,7 @@ const yields = {
     why: 'The bookkeeping annotations of a claim are written behind, at ten a second, but at most longestMs late. SANDBOX_WRITE_BEHIND_WINDOW sets the shortest wait.',
     measured: UNMEASURED,
   }),
-  burstEvents: mechanism({
+  burstEvents: describeMechanism({
     kind: 'yield',
     values: { delayMs: 3_000 },
     off: { delayMs: 0 },
@@ -121,7 +121,7 @@ const yields = {
     why: 'During a burst lifecycle events wait, so that those of one object leave and are recorded together.',
     measured: UNMEASURED,
   }),
-  traceExport: mechanism({
+  traceExport: describeMechanism({
     kind: 'yield',
     values: { delayMs: 2_000, pauseMs: 20, spansTogether: 64 },
     off: { delayMs: 0, pauseMs: 0, spansTogether: ANY },
@@ -132,7 +132,7 @@ const yields = {
 } as const;
 
 const gathers = {
-  poolChanges: mechanism({
+  poolChanges: describeMechanism({
     kind: 'gather',
     values: { gatherMs: 30 },
     off: { gatherMs: 0 },
@@ -140,7 +140,7 @@ const gathers = {
     why: 'Every member changes several times during a refill, and adoptions come by the hundred in a burst: one pass over the pool serves all of them.',
     measured: UNMEASURED,
   }),
-  poolStatus: mechanism({
+  poolStatus: describeMechanism({
     kind: 'gather',
     values: { intervalMs: 250 },
     off: { intervalMs: 0 },
@@ -148,7 +148,7 @@ const gathers = {
     why: 'The counts of a pool change with every adoption. A status write for each would cost more than the adoptions.',
     measured: UNMEASURED,
   }),
-  templateStatus: mechanism({
+  templateStatus: describeMechanism({
     kind: 'gather',
     values: { intervalMs: 1_000 },
     off: { intervalMs: 0 },
@@ -156,7 +156,7 @@ const gathers = {
     why: 'The status of a template repeats the counts of its pools.',
     measured: UNMEASURED,
   }),
-  batchStatus: mechanism({
+  batchStatus: describeMechanism({
     kind: 'gather',
     values: { intervalMs: 1_000 },
     off: { intervalMs: 0 },
@@ -164,7 +164,7 @@ const gathers = {
     why: 'Changes of readiness alone are gathered: a batch of a thousand would otherwise cost a thousand writes. Deliveries are written at once.',
     measured: UNMEASURED,
   }),
-  outbox: mechanism({
+  outbox: describeMechanism({
     kind: 'gather',
     values: { gatherMs: 500, earlyMs: 10 },
     off: { gatherMs: 0, earlyMs: 0 },
@@ -172,7 +172,7 @@ const gathers = {
     why: 'News of one object is recorded with one write. Events that a client waits for are sent ahead of the record; several leave in one piece.',
     measured: UNMEASURED,
   }),
-  redisErrands: mechanism({
+  redisErrands: describeMechanism({
     kind: 'gather',
     values: { gatherMs: 500 },
     off: { gatherMs: 0 },
@@ -180,7 +180,7 @@ const gathers = {
     why: 'A claim that comes and goes within this time costs Redis nothing, and commands travel in bulk.',
     measured: UNMEASURED,
   }),
-  eventSeries: mechanism({
+  eventSeries: describeMechanism({
     kind: 'gather',
     values: { intervalMs: 10_000 },
     off: { intervalMs: 0 },
@@ -191,7 +191,7 @@ const gathers = {
 } as const;
 
 const limits = {
-  apiRequests: mechanism({
+  apiRequests: describeMechanism({
     kind: 'limit',
     values: {
       claimPerSecond: 1_000,
@@ -214,7 +214,7 @@ const limits = {
     measured:
       'Of 5,000 requests at once all pass, instead of 2,000 for claims, 600 normal and 1,000 in the background.',
   }),
-  requeues: mechanism({
+  requeues: describeMechanism({
     kind: 'limit',
     values: { perSecond: 100, burst: 500 },
     off: NO_RATE,
@@ -222,7 +222,7 @@ const limits = {
     why: 'All keys of a queue that fail share it, besides the back-off of each: an outage does not end in a stampede.',
     measured: '2,000 keys that fail together are all tried again after 5 ms, instead of 500, and then 100 a second.',
   }),
-  events: mechanism({
+  events: describeMechanism({
     kind: 'limit',
     values: { perSecond: 10, burst: 50 },
     off: NO_RATE,
@@ -230,7 +230,7 @@ const limits = {
     why: 'Kubernetes Events are for people, who read no more than this. They share etcd with the claims.',
     measured: '1,000 Events at once are 1,000 writes, instead of 50, and then 10 a second.',
   }),
-  causeReads: mechanism({
+  causeReads: describeMechanism({
     kind: 'limit',
     values: { perSecond: 2, burst: 20 },
     off: NO_RATE,
@@ -238,7 +238,7 @@ const limits = {
     why: 'The cause of a lasting trouble is read from Events of Pods and disks, at few reads a second for all Sandboxes.',
     measured: '200 troubles that are reported together cost 200 lists of Events instead of 20.',
   }),
-  traceReads: mechanism({
+  traceReads: describeMechanism({
     kind: 'limit',
     values: { perSecond: 2, burst: 10 },
     off: NO_RATE,
@@ -246,7 +246,7 @@ const limits = {
     why: 'The facts of a trace that the caches do not hold are read for few Sandboxes a second.',
     measured: '200 traces that are kept together cost 200 reads of Pods instead of 10.',
   }),
-  gatewayLookups: mechanism({
+  gatewayLookups: describeMechanism({
     kind: 'limit',
     values: { perSecond: 50, burst: 100 },
     off: NO_RATE,
@@ -254,7 +254,7 @@ const limits = {
     why: 'The gateway asks the API server about ids that its caches do not hold, whatever ids clients make up.',
     measured: '300 made-up ids at once cost 300 requests to the API server instead of 100.',
   }),
-  gatewayCredentials: mechanism({
+  gatewayCredentials: describeMechanism({
     kind: 'limit',
     values: { perSecond: 50, burst: 100 },
     off: NO_RATE,

@@ -198,7 +198,7 @@ export async function sendHostile(
   const socket = connect(target.port, '127.0.0.1');
   const answer = Promise.withResolvers<HostileAnswer>();
   let text = '';
-  const done = (): void => answer.resolve({ status: statusOf(text), text });
+  const done = (): void => answer.resolve({ status: findStatus(text), text });
   let timer = systemClock.setTimeout(onLongSilence, quietMs * 20);
   function onLongSilence(): void {
     answer.reject(new Error(`${name}: neither an answer nor an end`));
@@ -241,7 +241,7 @@ async function send(socket: Socket, pieces: Iterable<Buffer | string>): Promise<
   }
 }
 
-function statusOf(text: string): number | undefined {
+function findStatus(text: string): number | undefined {
   const [, status] = /^HTTP\/1\.1 (\d{3})/.exec(text) ?? [];
   return status === undefined ? undefined : Number(status);
 }

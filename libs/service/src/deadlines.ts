@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { DeadlineKeeper, purposes } from '@sandlot/jobs';
 import type { Deadline } from '@sandlot/jobs';
-import { channelSource, keyOf } from '@sandlot/kube';
+import { createChannelSource, getKey } from '@sandlot/kube';
 import type { Informer, KubeObject, Source } from '@sandlot/kube';
 import type { Logger } from '@sandlot/std';
 import { carrier, createDeadlineMetrics } from '@sandlot/telemetry';
@@ -43,14 +43,14 @@ export function keepDeadlines<T extends KubeObject>(
   informer: Informer<T>,
   deadlinesOf: (object: T, nowMs: number) => readonly Deadline[],
 ): KeptDeadlines {
-  const due = channelSource();
+  const due = createChannelSource();
   const deadlinesOfKey = (key: string, nowMs: number): readonly Deadline[] => {
     const object = informer.store.get(key);
     return object === undefined ? NONE : addTraces(object, deadlinesOf(object, nowMs));
   };
   const keeper = new DeadlineKeeper({
     ...deadlines,
-    source: { of: deadlinesOfKey, keys: () => [...informer.store.values()].map(keyOf) },
+    source: { of: deadlinesOfKey, keys: () => [...informer.store.values()].map(getKey) },
     queue: (key) => due.push(key, { priority: DUE_PRIORITY }),
     isLeader: () => manager.isLeader(),
     clock,

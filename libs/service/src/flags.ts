@@ -40,18 +40,18 @@ export interface FlagReading {
  * unknown argument only causes a warning, so that an argument of a later release does not break an installation.
  */
 export function readFlags(schema: z.ZodObject, args: readonly string[]): FlagReading {
-  const settings = settingsByFlag(schema);
+  const settings = mapSettingsByFlag(schema);
   const env: Record<string, string> = {};
   const warnings: string[] = [];
   for (const { name, value } of parseFlags(args)) {
     const setting = settings.get(name);
     if (setting !== undefined) env[setting.variable] = FORMATTERS[setting.form](value ?? 'true');
-    else warnings.push(...warningsFor(name, value ?? 'true'));
+    else warnings.push(...listWarnings(name, value ?? 'true'));
   }
   return { env, warnings };
 }
 
-function warningsFor(name: string, value: string): string[] {
+function listWarnings(name: string, value: string): string[] {
   if (HONOURED.has(name)) return [];
   if (name !== 'extensions') return [`warning: argument --${name} is not known to this controller and has no effect`];
   if (FORMATTERS.flag(value) !== 'false') return [];
@@ -69,7 +69,9 @@ const FORMATTERS: Readonly<Record<Form, (value: string) => string>> = {
   duration: (value) => (value === '0' ? '0s' : value),
 };
 
-function settingsByFlag(schema: z.ZodObject): ReadonlyMap<string, { readonly variable: string; readonly form: Form }> {
+function mapSettingsByFlag(
+  schema: z.ZodObject,
+): ReadonlyMap<string, { readonly variable: string; readonly form: Form }> {
   return new Map(
     Object.entries(schema.shape).flatMap(([variable, setting]) => {
       const { data } = flagOf.safeParse(z.globalRegistry.get(setting as z.ZodType));

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { connectBus, nullBus } from '@sandlot/bus';
+import { connectBus, createNullBus } from '@sandlot/bus';
 import type { Bus, BusOptions } from '@sandlot/bus';
 import { createKubeClient, createKubeMetrics, splitLimits, loadCredentials } from '@sandlot/kube';
 import type { KubeClient, KubeMetrics, RateLimits } from '@sandlot/kube';
@@ -52,7 +52,7 @@ export async function openProcess(
   open.defer(() => tracing.shutdown());
   const kubeMetrics = createKubeMetrics(registry);
   const credentials = await loadCredentials({ kubeconfig: settings.KUBECONFIG, mount: settings.SERVICE_ACCOUNT_DIR });
-  const limits = limitsOf(settings);
+  const limits = findLimits(settings);
   const client = createKubeClient({ credentials, metrics: kubeMetrics, userAgent: `sandlot-${name}`, limits });
   open.defer(() => client.close());
   const bus = await openBus({ name, settings, streams }, { log, metrics });
@@ -89,14 +89,14 @@ function createProcessMetrics({ BUILD_VERSION, BUILD_COMMIT, BUILD_DATE }: Proce
   return createMetrics({ build: { version: BUILD_VERSION, commit: BUILD_COMMIT, date: BUILD_DATE } });
 }
 
-function limitsOf({ KUBE_API_QPS: perSecond, KUBE_API_BURST: burst }: ProcessSettings): RateLimits | undefined {
+function findLimits({ KUBE_API_QPS: perSecond, KUBE_API_BURST: burst }: ProcessSettings): RateLimits | undefined {
   return perSecond <= 0 ? undefined : splitLimits({ perSecond, burst: burst <= 0 ? perSecond * 2 : burst });
 }
 
 /** Default endpoint of the OpenTelemetry exporters. */
 const OTLP_DEFAULT = 'http://localhost:4318';
 
-function endpointOf({ TRACING, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: ProcessSettings): string | undefined {
+function findEndpoint({ TRACING, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: ProcessSettings): string | undefined {
   if (TRACING === false) return undefined;
   return TRACING === true ? (endpoint ?? OTLP_DEFAULT) : endpoint;
 }
@@ -110,7 +110,7 @@ function startProcessTracing(service: string, settings: ProcessSettings, { log, 
   return startTracing({
     service,
     version: settings.BUILD_VERSION,
-    endpoint: endpointOf(settings),
+    endpoint: findEndpoint(settings),
     sampleRatio: settings.TRACE_SAMPLE_RATIO,
     slow: { warmMs: settings.TRACE_SLOW_WARM, coldMs: settings.TRACE_SLOW_COLD },
     resource: {
@@ -126,7 +126,7 @@ async function openBus(
   { name, settings, streams }: ProcessInput,
   { log, metrics: { registry } }: Reporting,
 ): Promise<Bus> {
-  if (settings.NATS_URL === undefined) return nullBus();
+  if (settings.NATS_URL === undefined) return createNullBus();
   return connectBus({
     url: settings.NATS_URL,
     user: settings.NATS_USER,

@@ -21,7 +21,7 @@ export interface ControllerProcess {
 export async function runController({ name, settings, build }: ControllerProcess): Promise<void> {
   const stop = stopSignal();
   await using open = new AsyncDisposableStack();
-  const input = { name, settings, streams: streamsOf(settings) };
+  const input = { name, settings, streams: findStreams(settings) };
   const opened = await openProcess(input, open);
   const { client, bus, log, kubeMetrics, instance } = opened;
   const deadlines = await openDeadlines(name, settings, log);
@@ -39,7 +39,7 @@ export async function runController({ name, settings, build }: ControllerProcess
   log.info({}, `${name} is stopping`);
 }
 
-function streamsOf(settings: ControllerSettings): BusOptions['streams'] {
+function findStreams(settings: ControllerSettings): BusOptions['streams'] {
   return {
     replicas: settings.NATS_STREAM_REPLICAS,
     maxAgeMs: settings.NATS_STREAM_RETENTION,

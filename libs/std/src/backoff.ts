@@ -11,7 +11,7 @@ export interface BackoffOptions {
 }
 
 /** Delay before retry number `attempt`: doubles from `baseMs`, never above `maxMs`, with jitter taken off the top. */
-export function backoffMs({ attempt, baseMs, maxMs, jitter = 0.5, random }: BackoffOptions): number {
+export function computeBackoffMs({ attempt, baseMs, maxMs, jitter = 0.5, random }: BackoffOptions): number {
   const full = Math.min(maxMs, baseMs * 2 ** Math.min(attempt, 30));
   return full * (1 - jitter * random());
 }

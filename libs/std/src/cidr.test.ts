@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cidrText, containsCidr, isMappedIPv4, parseAddress, parseCidr } from './cidr.ts';
+import { formatCidr, containsCidr, isMappedIPv4, parseAddress, parseCidr } from './cidr.ts';
 
 describe('a block of addresses', () => {
   it.each([
@@ -15,7 +15,7 @@ describe('a block of addresses', () => {
     ['::1.2.3.4', '::102:304/128'],
   ])('%s is %s', (text, expected) => {
     const parsed = parseCidr(text);
-    expect(parsed === undefined ? undefined : cidrText(parsed)).toBe(expected);
+    expect(parsed === undefined ? undefined : formatCidr(parsed)).toBe(expected);
   });
 
   it.each([
@@ -59,7 +59,7 @@ describe('a block of addresses', () => {
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), fc.nat(32), (address, prefix) => {
         const parsed = parseCidr(`${address}/${prefix}`);
         expect(parsed).toBeDefined();
-        if (parsed !== undefined) expect(parseCidr(cidrText(parsed))).toEqual(parsed);
+        if (parsed !== undefined) expect(parseCidr(formatCidr(parsed))).toEqual(parsed);
       }),
     );
   });

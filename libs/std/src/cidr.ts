@@ -28,13 +28,13 @@ function withoutDots(text: string): string {
 }
 
 /** Bits of an address of that kind: 32 or 128. */
-export function addressBits(address: Address): 32 | 128 {
+export function parseAddressBits(address: Address): 32 | 128 {
   return address.kind() === 'ipv4' ? 32 : 128;
 }
 
 /** The block of that prefix length that holds the address; undefined when the prefix is too long. */
-export function cidrOf(address: Address, prefix: number): Cidr | undefined {
-  if (prefix > addressBits(address)) return undefined;
+export function findCidr(address: Address, prefix: number): Cidr | undefined {
+  if (prefix > parseAddressBits(address)) return undefined;
   const text = `${address.toString()}/${prefix}`;
   const { IPv4, IPv6 } = ipaddr;
   return {
@@ -48,11 +48,11 @@ export function parseCidr(text: string): Cidr | undefined {
   const [, host = '', digits] = /^([^/]+)(?:\/(0|[1-9][0-9]{0,2}))?$/.exec(text) ?? [];
   const address = parseAddress(host);
   if (address === undefined) return undefined;
-  return cidrOf(address, digits === undefined ? addressBits(address) : Number(digits));
+  return findCidr(address, digits === undefined ? parseAddressBits(address) : Number(digits));
 }
 
 /** As API servers want it: no bits behind the prefix, IPv6 in its shortest form. */
-export function cidrText({ address, prefix }: Cidr): string {
+export function formatCidr({ address, prefix }: Cidr): string {
   return `${address.toString()}/${prefix}`;
 }
 

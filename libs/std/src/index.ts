@@ -1,9 +1,9 @@
-export { backoffMs } from './backoff.ts';
+export { computeBackoffMs } from './backoff.ts';
 export type { BackoffOptions } from './backoff.ts';
 export {
-  addressBits,
-  cidrOf,
-  cidrText,
+  parseAddressBits,
+  findCidr,
+  formatCidr,
   containsCidr,
   EVERY_IPV4,
   EVERY_IPV6,
@@ -21,7 +21,7 @@ export type { Logger } from './log.ts';
 export { systemRandom } from './random.ts';
 export type { Random } from './random.ts';
 export { createStamp } from './stamp.ts';
-export { rateAt, withEvent } from './rate.ts';
+export { computeRate, withEvent } from './rate.ts';
 export type { Rate } from './rate.ts';
-export { secondsUntil, TokenBucket, tokensAt } from './token-bucket.ts';
+export { computeSecondsUntil, TokenBucket, computeTokens } from './token-bucket.ts';
 export type { TokenRate, Tokens } from './token-bucket.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { backoffMs, createStamp, nameHash, parseDurationMs, systemClock } from './index.ts';
+import { computeBackoffMs, createStamp, nameHash, parseDurationMs, systemClock } from './index.ts';
 import { FakeClock } from '../test/index.ts';
 
 describe('runtime', () => {
@@ -36,9 +36,9 @@ describe('parseDurationMs', () => {
   });
 });
 
-describe('backoffMs', () => {
+describe('computeBackoffMs', () => {
   const delays = (random: number): number[] =>
-    [0, 1, 2, 9, 5000].map((attempt) => backoffMs({ attempt, baseMs: 5, maxMs: 60, random: () => random }));
+    [0, 1, 2, 9, 5000].map((attempt) => computeBackoffMs({ attempt, baseMs: 5, maxMs: 60, random: () => random }));
 
   it('doubles up to the limit without jitter', () => {
     expect(delays(0)).toEqual([5, 10, 20, 60, 60]);

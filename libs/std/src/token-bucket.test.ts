@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { secondsUntil, TokenBucket, tokensAt } from './token-bucket.ts';
+import { computeSecondsUntil, TokenBucket, computeTokens } from './token-bucket.ts';
 
 describe('token bucket', () => {
   it.each<[string, number[], number[]]>([
@@ -28,7 +28,7 @@ describe('the tokens of a bucket', () => {
     ['pay what is owed first', { left: -2, atMs: 1_000 }, 1_100, -1],
     ['do not shrink when time goes backwards', { left: 3, atMs: 1_000 }, 900, 3],
   ])('%s', (...[, tokens, nowMs, left]) => {
-    expect(tokensAt(tokens, rate, nowMs)).toEqual({ left, atMs: nowMs });
+    expect(computeTokens(tokens, rate, nowMs)).toEqual({ left, atMs: nowMs });
   });
 
   it.each([
@@ -37,6 +37,6 @@ describe('the tokens of a bucket', () => {
     ['several tokens', 1, 5, 0.4],
     ['a token while others are owed', -1, 1, 0.2],
   ])('say how long it takes to get %s', (...[, left, count, seconds]) => {
-    expect(secondsUntil({ left, atMs: 0 }, rate, count)).toBeCloseTo(seconds, 12);
+    expect(computeSecondsUntil({ left, atMs: 0 }, rate, count)).toBeCloseTo(seconds, 12);
   });
 });

@@ -11,14 +11,14 @@ export interface Tokens {
 }
 
 /** The bucket as it is at `nowMs`. A bucket that was never used is full. */
-export function tokensAt(tokens: Tokens | undefined, { perSecond, burst }: TokenRate, nowMs: number): Tokens {
+export function computeTokens(tokens: Tokens | undefined, { perSecond, burst }: TokenRate, nowMs: number): Tokens {
   if (tokens === undefined) return { left: burst, atMs: nowMs };
   const gained = (Math.max(0, nowMs - tokens.atMs) / 1_000) * perSecond;
   return { left: Math.min(burst, tokens.left + gained), atMs: nowMs };
 }
 
 /** Seconds from `tokens.atMs` until the bucket holds `count` tokens; 0 when it does. */
-export function secondsUntil(tokens: Tokens, { perSecond }: TokenRate, count = 1): number {
+export function computeSecondsUntil(tokens: Tokens, { perSecond }: TokenRate, count = 1): number {
   return Math.max(0, (count - tokens.left) / perSecond);
 }
 
@@ -36,8 +36,8 @@ export class TokenBucket {
    * and returns Infinity, so that callers that do not wait do not delay the others. `nowMs` is monotonic.
    */
   take(nowMs: number, maxWaitMs = Infinity): number {
-    const tokens = tokensAt(this.#tokens, this.#rate, nowMs);
-    const waitMs = secondsUntil(tokens, this.#rate) * 1_000;
+    const tokens = computeTokens(this.#tokens, this.#rate, nowMs);
+    const waitMs = computeSecondsUntil(tokens, this.#rate) * 1_000;
     const isTaken = waitMs <= maxWaitMs;
     this.#tokens = isTaken ? { left: tokens.left - 1, atMs: nowMs } : tokens;
     return isTaken ? waitMs : Infinity;

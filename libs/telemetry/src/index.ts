@@ -3,7 +3,7 @@ export type { BusMetricSet } from './metrics/bus-metrics.ts';
 export { carrier } from './traces/carrier.ts';
 export { createDeadlineMetrics } from './metrics/deadline-metrics.ts';
 export type { DeadlineMetricSet } from './metrics/deadline-metrics.ts';
-export { carriedSpan } from './metrics/exemplar.ts';
+export { parseCarriedSpan } from './metrics/exemplar.ts';
 export type { Traced } from './metrics/exemplar.ts';
 export { createLatencyHistogram, latencyBuckets } from './metrics/histogram.ts';
 export type { HistogramOptions, LatencyHistogram } from './metrics/histogram.ts';
@@ -22,15 +22,15 @@ export { serveProbes } from './servers/probes.ts';
 export type { ProbeOptions } from './servers/probes.ts';
 export type { SpanLoss } from './export/span-buffer.ts';
 export {
-  carriedContext,
+  parseCarriedContext,
   endOperation,
-  inContext,
+  runInContext,
   isSampled,
   isSlow,
   linkActiveSpan,
   linkTo,
   linkToContext,
-  operationOf,
+  findOperation,
   recordSpan,
 } from './traces/operation.ts';
 export type { Operation } from './traces/operation.ts';

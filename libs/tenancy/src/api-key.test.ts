@@ -1,6 +1,6 @@
 import type { Secret } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
-import { keyOfSecret, keySecret, mintApiKey } from './index.ts';
+import { parseKeySecret, buildKeySecret, mintApiKey } from './index.ts';
 import type { ApiKeyInput } from './index.ts';
 import { MapRing } from './key-ring.ts';
 
@@ -14,10 +14,10 @@ const INPUT: ApiKeyInput = {
 
 describe('the Secret of a key', () => {
   const { key, text } = mintApiKey(INPUT);
-  const secret = keySecret(key, 'sandlot-system');
+  const secret = buildKeySecret(key, 'sandlot-system');
 
   it('holds everything about the key but its text', () => {
-    expect(keyOfSecret(secret)).toEqual(key);
+    expect(parseKeySecret(secret)).toEqual(key);
     expect(JSON.stringify(secret)).not.toContain(text.slice(4));
     expect(Object.values(secret.data ?? {}).map((value) => Buffer.from(value, 'base64').toString())).not.toContain(
       text,
@@ -37,7 +37,7 @@ describe('the Secret of a key', () => {
     ['with limits that are no JSON', withData({ limits: base64('{') })],
     ['with a negative limit', withData({ limits: base64('{"sandboxes":-1}') })],
   ])('%s is no key', (_what, given) => {
-    expect(keyOfSecret(given)).toBeUndefined();
+    expect(parseKeySecret(given)).toBeUndefined();
   });
 });
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Secret } from '@sandlot/kube';
 import { z } from 'zod';
-import { hashApiKey, newApiKey } from './tokens.ts';
+import { hashApiKey, createApiKey } from './tokens.ts';
 import type { RandomBytes } from './tokens.ts';
 
 /** Label of the Secrets of API keys. */
@@ -68,41 +68,41 @@ export function mintApiKey(
   input: ApiKeyInput,
   random: RandomBytes = randomBytes,
 ): { readonly key: ApiKey; readonly text: string } {
-  const text = newApiKey(random);
+  const text = createApiKey(random);
   const id = Buffer.from(random(ID_BYTES)).toString('hex');
   return { text, key: { ...input, id, hash: hashApiKey(text), createdAt: '' } };
 }
 
 /** Name of the Secret of the key with that id. */
-export function keySecretName(id: string): string {
+export function formatKeySecretName(id: string): string {
   return `${SECRET_PREFIX}${id}`;
 }
 
 /** The Secret of a key, in the namespace of all keys. */
-export function keySecret(key: ApiKey, namespace: string): Secret {
+export function buildKeySecret(key: ApiKey, namespace: string): Secret {
   const { id, hash, namespace: tenant, team, role, description, limits } = key;
   const texts = { hash, namespace: tenant, team, role, description, limits: JSON.stringify(limits) };
   const data = Object.entries(texts).map(([name, text]) => [name, Buffer.from(text).toString('base64')] as const);
   return {
-    metadata: { namespace, name: keySecretName(id), labels: { [API_KEY_LABEL]: 'true' } },
+    metadata: { namespace, name: formatKeySecretName(id), labels: { [API_KEY_LABEL]: 'true' } },
     type: 'sandlot.dev/api-key',
     data: Object.fromEntries(data),
   };
 }
 
 /** The key that a Secret holds; undefined for a Secret that holds none, or an incomplete one. */
-export function keyOfSecret({ metadata, data = {} }: Secret): ApiKey | undefined {
+export function parseKeySecret({ metadata, data = {} }: Secret): ApiKey | undefined {
   const { name = '', creationTimestamp = '', labels = {} } = metadata;
   if (labels[API_KEY_LABEL] !== 'true' || !name.startsWith(SECRET_PREFIX)) return undefined;
   const texts = Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()] as const);
   const parsed = keyData.safeParse(Object.fromEntries(texts));
   if (!parsed.success) return undefined;
-  const limits = keyLimits.safeParse(jsonIn(parsed.data.limits));
+  const limits = keyLimits.safeParse(parseJson(parsed.data.limits));
   if (!limits.success) return undefined;
   return { ...parsed.data, id: name.slice(SECRET_PREFIX.length), limits: limits.data, createdAt: creationTimestamp };
 }
 
-function jsonIn(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

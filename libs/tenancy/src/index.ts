@@ -3,8 +3,8 @@ export {
   dnsLabel,
   keyAuthors,
   keyLimits,
-  keyOfSecret,
-  keySecret,
+  parseKeySecret,
+  buildKeySecret,
   mintApiKey,
   roles,
   VIA_API,
@@ -17,15 +17,15 @@ export type { KeyPlace } from './key-store.ts';
 export { CreateRates, Places } from './quota.ts';
 export type { RateDecision } from './quota.ts';
 export {
-  envdAccessToken,
+  deriveEnvdAccessToken,
   hashApiKey,
   isApiKey,
-  newApiKey,
-  newSandboxId,
+  createApiKey,
+  createSandboxId,
   parseTokenKey,
-  repeatableSandboxId,
-  sameDigest,
-  tokenSubject,
-  trafficAccessToken,
+  deriveSandboxId,
+  isSameDigest,
+  formatTokenSubject,
+  deriveTrafficAccessToken,
 } from './tokens.ts';
 export type { RandomBytes, TokenHolder } from './tokens.ts';

@@ -1,8 +1,8 @@
 import { createInformer, secrets } from '@sandlot/kube';
 import type { Informer, InformerOptions, Secret } from '@sandlot/kube';
-import { API_KEY_LABEL, keyOfSecret } from './api-key.ts';
+import { API_KEY_LABEL, parseKeySecret } from './api-key.ts';
 import type { ApiKey } from './api-key.ts';
-import { hashApiKey, isApiKey, sameDigest } from './tokens.ts';
+import { hashApiKey, isApiKey, isSameDigest } from './tokens.ts';
 
 /** The keys of the installation, as of the last event of the watch. */
 export interface KeyRing {
@@ -29,7 +29,7 @@ export function watchKeys({ onMalformed, ...options }: KeyRingOptions): WatchedK
   const informer = createInformer<Secret>({ ...options, resource: secrets, labelSelector: `${API_KEY_LABEL}=true` });
   const ring = new MapRing();
   informer.onChange(({ key: name, next }) => {
-    const key = next === undefined ? undefined : keyOfSecret(next);
+    const key = next === undefined ? undefined : parseKeySecret(next);
     if (next !== undefined && key === undefined) onMalformed?.(name);
     ring.set(name, key);
   });
@@ -67,7 +67,7 @@ export class MapRing implements KeyRing {
   find(text: string): ApiKey | undefined {
     const hash = hashApiKey(text);
     const key = this.#byHash.get(hash);
-    return isApiKey(text) && key !== undefined && sameDigest(key.hash, hash) ? key : undefined;
+    return isApiKey(text) && key !== undefined && isSameDigest(key.hash, hash) ? key : undefined;
   }
 
   byId(id: string): ApiKey | undefined {

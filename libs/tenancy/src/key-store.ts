@@ -1,6 +1,13 @@
 import { isNotFound, secrets } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
-import { API_KEY_LABEL, keyAuthors, keyOfSecret, keySecret, keySecretName, mintApiKey } from './api-key.ts';
+import {
+  API_KEY_LABEL,
+  keyAuthors,
+  parseKeySecret,
+  buildKeySecret,
+  formatKeySecretName,
+  mintApiKey,
+} from './api-key.ts';
 import type { ApiKey, ApiKeyInput } from './api-key.ts';
 
 /** The namespace of the keys' Secrets. */
@@ -17,26 +24,26 @@ export async function createKey(
   input: ApiKeyInput,
 ): Promise<{ readonly key: ApiKey; readonly text: string }> {
   const { key, text } = mintApiKey(input);
-  const secret = keySecret(key, namespace);
+  const secret = buildKeySecret(key, namespace);
   const annotations = by === undefined ? {} : { [keyAuthors.createdBy]: by };
   const stored = await client.create(secrets, { ...secret, metadata: { ...secret.metadata, annotations } });
-  return { text, key: keyOfSecret(stored) ?? key };
+  return { text, key: parseKeySecret(stored) ?? key };
 }
 
 /** Every key, the oldest first. Rejects with a KubeError. */
 export async function listKeys({ client, namespace }: KeyPlace): Promise<readonly ApiKey[]> {
   const { items } = await client.listAll(secrets, { namespace, labelSelector: `${API_KEY_LABEL}=true` });
-  const keys = items.map(keyOfSecret).filter((key) => key !== undefined);
+  const keys = items.map(parseKeySecret).filter((key) => key !== undefined);
   return keys.sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id));
 }
 
 /** Revokes a key at once; objects created with it stay. False when there is no key with that id. Rejects with a KubeError. */
 export async function revokeKey({ client, namespace, by }: KeyPlace, id: string): Promise<boolean> {
-  const name = keySecretName(id);
+  const name = formatKeySecretName(id);
   try {
     const secret = await client.get(secrets, { namespace, name });
     // Another Secret may have the same name prefix.
-    if (keyOfSecret(secret) === undefined) return false;
+    if (parseKeySecret(secret) === undefined) return false;
     const { uid } = secret.metadata;
     if (by !== undefined) {
       // A watch shows the author in the last state before the deletion.

@@ -1,4 +1,4 @@
-import { secondsUntil, tokensAt } from '@sandlot/std';
+import { computeSecondsUntil, computeTokens } from '@sandlot/std';
 import type { TokenRate, Tokens } from '@sandlot/std';
 
 /** The answer to one request under a rate limit, in the numbers of the `RateLimit-*` headers. */
@@ -37,8 +37,8 @@ export class CreateRates {
   /** Takes one create for `id` at `perSecond` (0: no limit); a refusal takes nothing. `nowMs` is monotonic. */
   take(id: string, perSecond: number, nowMs: number): RateDecision {
     if (perSecond <= 0) return UNLIMITED;
-    const rate = rateOf(perSecond);
-    const full = tokensAt(this.#tokens.get(id), rate, nowMs);
+    const rate = buildRate(perSecond);
+    const full = computeTokens(this.#tokens.get(id), rate, nowMs);
     const allowed = full.left >= 1;
     const tokens = allowed ? { ...full, left: full.left - 1 } : full;
     this.#keep(id, tokens);
@@ -46,16 +46,16 @@ export class CreateRates {
       allowed,
       limit: rate.burst,
       remaining: Math.max(0, Math.floor(tokens.left)),
-      resetSeconds: Math.ceil(secondsUntil(tokens, rate, rate.burst)),
-      retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil(secondsUntil(tokens, rate))),
+      resetSeconds: Math.ceil(computeSecondsUntil(tokens, rate, rate.burst)),
+      retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil(computeSecondsUntil(tokens, rate))),
     };
   }
 
   /** Records that another replica took a create for `id`, whether this one would have allowed it or not. */
   spent(id: string, perSecond: number, nowMs: number): void {
     if (perSecond <= 0) return;
-    const rate = rateOf(perSecond);
-    const tokens = tokensAt(this.#tokens.get(id), rate, nowMs);
+    const rate = buildRate(perSecond);
+    const tokens = computeTokens(this.#tokens.get(id), rate, nowMs);
     this.#keep(id, { ...tokens, left: Math.max(-MAX_DEBT * rate.burst, tokens.left - 1) });
   }
 
@@ -69,7 +69,7 @@ export class CreateRates {
 }
 
 /** A bucket holds one second's worth of creates, and at least one. */
-function rateOf(perSecond: number): TokenRate {
+function buildRate(perSecond: number): TokenRate {
   return { perSecond, burst: Math.max(1, Math.floor(perSecond)) };
 }
 

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  envdAccessToken,
+  deriveEnvdAccessToken,
   hashApiKey,
   isApiKey,
-  newApiKey,
-  newSandboxId,
+  createApiKey,
+  createSandboxId,
   parseTokenKey,
-  repeatableSandboxId,
-  sameDigest,
-  tokenSubject,
-  trafficAccessToken,
+  deriveSandboxId,
+  isSameDigest,
+  formatTokenSubject,
+  deriveTrafficAccessToken,
 } from './index.ts';
 
 const KEY = Buffer.alloc(32, 7);
@@ -21,12 +21,12 @@ const TRAFFIC = '6c8122384d9b1155fd68c25836e8558aa3164ee1dff594064af7dd683fbab6f
 
 describe('tokens of a sandbox', () => {
   it('are the HMAC of their purpose and subject', () => {
-    expect([envdAccessToken(KEY, ID), trafficAccessToken(KEY, ID)]).toEqual([ENVD, TRAFFIC]);
+    expect([deriveEnvdAccessToken(KEY, ID), deriveTrafficAccessToken(KEY, ID)]).toEqual([ENVD, TRAFFIC]);
   });
 
   it.each([
-    ['another sandbox', envdAccessToken(KEY, `${ID}x`)],
-    ['another installation', envdAccessToken(Buffer.alloc(32, 8), ID)],
+    ['another sandbox', deriveEnvdAccessToken(KEY, `${ID}x`)],
+    ['another installation', deriveEnvdAccessToken(Buffer.alloc(32, 8), ID)],
   ])('differ for %s', (_what, other) => {
     expect(other).not.toBe(ENVD);
   });
@@ -38,11 +38,11 @@ describe('tokens of a sandbox', () => {
     ['the UID of another claim', { name: 'job' }, 'uid-1'],
     ['the UID of a claim that carries the id of another claim', { name: 'job', labels }, 'uid-1'],
   ])('are for %s', (_what, metadata, subject) => {
-    expect(tokenSubject({ metadata: { namespace: 'team-a', uid: 'uid-1', ...metadata } })).toBe(subject);
+    expect(formatTokenSubject({ metadata: { namespace: 'team-a', uid: 'uid-1', ...metadata } })).toBe(subject);
   });
 
   it('do not exist before the claim exists', () => {
-    expect(() => tokenSubject({ metadata: { namespace: 'team-a', name: 'job' } })).toThrow(/without UID/);
+    expect(() => formatTokenSubject({ metadata: { namespace: 'team-a', name: 'job' } })).toThrow(/without UID/);
   });
 
   it('need a key of 32 bytes', () => {
@@ -58,29 +58,29 @@ describe('a sandbox id', () => {
     fc.assert(
       fc.property(bytes, (given) => {
         let at = 0;
-        expect(newSandboxId((size) => given.subarray(at, (at += size)))).toMatch(/^[a-z][a-z0-9]{19}$/);
+        expect(createSandboxId((size) => given.subarray(at, (at += size)))).toMatch(/^[a-z][a-z0-9]{19}$/);
       }),
     );
   });
 
   it('differs each time', () => {
-    expect(new Set(Array.from({ length: 1_000 }, () => newSandboxId())).size).toBe(1_000);
+    expect(new Set(Array.from({ length: 1_000 }, () => createSandboxId())).size).toBe(1_000);
   });
 
   it('is the same for a repeated create of one team, and differs between teams', () => {
-    const id = repeatableSandboxId(KEY, 'a', 'order-1');
+    const id = deriveSandboxId(KEY, 'a', 'order-1');
     expect(id).toMatch(/^[a-z][a-z0-9]{19}$/);
-    expect(repeatableSandboxId(KEY, 'a', 'order-1')).toBe(id);
-    expect(repeatableSandboxId(KEY, 'b', 'order-1')).not.toBe(id);
-    expect(repeatableSandboxId(KEY, 'a', 'order-2')).not.toBe(id);
-    expect(repeatableSandboxId(Buffer.alloc(32, 8), 'a', 'order-1')).not.toBe(id);
+    expect(deriveSandboxId(KEY, 'a', 'order-1')).toBe(id);
+    expect(deriveSandboxId(KEY, 'b', 'order-1')).not.toBe(id);
+    expect(deriveSandboxId(KEY, 'a', 'order-2')).not.toBe(id);
+    expect(deriveSandboxId(Buffer.alloc(32, 8), 'a', 'order-1')).not.toBe(id);
   });
 });
 
 describe('an API key', () => {
   it('has the form that validating clients accept', () => {
-    expect(newApiKey()).toMatch(/^e2b_[0-9a-f]{40}$/);
-    expect(isApiKey(newApiKey())).toBe(true);
+    expect(createApiKey()).toMatch(/^e2b_[0-9a-f]{40}$/);
+    expect(isApiKey(createApiKey())).toBe(true);
   });
 
   it.each(['', 'e2b_', `e2b_${'A'.repeat(40)}`, `e2b_${'0'.repeat(41)}`, `sk_${'0'.repeat(40)}`])(
@@ -91,7 +91,7 @@ describe('an API key', () => {
   );
 
   it('is stored as its SHA-256', () => {
-    const key = newApiKey((size) => Buffer.alloc(size, 7));
+    const key = createApiKey((size) => Buffer.alloc(size, 7));
     expect(hashApiKey(key)).toBe('a7eb79f845c5725faff038f25475edf4504116c14b9074c414e26d83de58f951');
   });
 });
@@ -104,6 +104,6 @@ describe('comparing digests', () => {
     ['nothing', '', '', false],
     ['a text that is no digest', 'zz', 'zz', false],
   ])('takes %s for what they are', (...[, one, other, same]) => {
-    expect(sameDigest(one, other)).toBe(same);
+    expect(isSameDigest(one, other)).toBe(same);
   });
 });

@@ -39,7 +39,7 @@ export interface TokenHolder {
  * namespace is part of it because a tenant chooses names and labels of its claims, and could otherwise get the token of
  * another tenant's sandbox. Throws for a claim without UID, which was never created.
  */
-export function tokenSubject(holder: TokenHolder): string {
+export function formatTokenSubject(holder: TokenHolder): string {
   const { namespace = '', name = '', uid = '' } = holder.metadata;
   if (isMadeByApi(holder)) return `${namespace}/${name}`;
   if (uid === '') throw new Error('a claim without UID has no tokens');
@@ -47,27 +47,28 @@ export function tokenSubject(holder: TokenHolder): string {
 }
 
 /**
- * The `X-Access-Token` that a client sends to the daemon of its sandbox; `subject` is from {@link tokenSubject}. It is
+ * The `X-Access-Token` that a client sends to the daemon of its sandbox; `subject` is from {@link formatTokenSubject}. It is
  * derived, so it survives a resume and is stored nowhere.
  */
-export function envdAccessToken(key: Uint8Array, subject: string): string {
-  return hmacHex(key, `envd:${subject}`);
+export function deriveEnvdAccessToken(key: Uint8Array, subject: string): string {
+  return computeHmacHex(key, `envd:${subject}`);
 }
 
 /** The `E2B-Traffic-Access-Token` that a client sends to a sandbox without public traffic. */
-export function trafficAccessToken(key: Uint8Array, subject: string): string {
-  return hmacHex(key, `traffic:${subject}`);
+export function deriveTrafficAccessToken(key: Uint8Array, subject: string): string {
+  return computeHmacHex(key, `traffic:${subject}`);
 }
 
 /** A new sandbox id: 20 of `[a-z0-9]`, first a letter, so that it names a Kubernetes object and a DNS label `<port>-<id>`. */
-export function newSandboxId(random: RandomBytes = randomBytes): string {
+export function createSandboxId(random: RandomBytes = randomBytes): string {
   return (
-    letters(random, { alphabet: LETTERS, length: 1 }) + letters(random, { alphabet: ALPHABET, length: ID_LENGTH - 1 })
+    drawLetters(random, { alphabet: LETTERS, length: 1 }) +
+    drawLetters(random, { alphabet: ALPHABET, length: ID_LENGTH - 1 })
   );
 }
 
 /** The sandbox id of a repeatable create: the same for the same team and idempotency key, and unguessable otherwise. */
-export function repeatableSandboxId(key: Uint8Array, team: string, idempotencyKey: string): string {
+export function deriveSandboxId(key: Uint8Array, team: string, idempotencyKey: string): string {
   const blocks = [0, 1].map((block) =>
     createHmac('sha256', key)
       .update(JSON.stringify(['idempotency', block, team, idempotencyKey]))
@@ -75,11 +76,11 @@ export function repeatableSandboxId(key: Uint8Array, team: string, idempotencyKe
   );
   const bytes = Buffer.concat(blocks);
   let at = 0;
-  return newSandboxId((size) => bytes.subarray(at, (at += size)));
+  return createSandboxId((size) => bytes.subarray(at, (at += size)));
 }
 
 /** A new API key: `e2b_` and 40 lower-case hex digits, the form that clients validate. It is shown once and never stored. */
-export function newApiKey(random: RandomBytes = randomBytes): string {
+export function createApiKey(random: RandomBytes = randomBytes): string {
   return KEY_PREFIX + Buffer.from(random(KEY_BYTES)).toString('hex');
 }
 
@@ -94,12 +95,12 @@ export function hashApiKey(key: string): string {
 }
 
 /** Compares two hex digests in constant time. */
-export function sameDigest(one: string, other: string): boolean {
+export function isSameDigest(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one, 'hex'), Buffer.from(other, 'hex')];
   return a.length > 0 && a.length === b.length && timingSafeEqual(a, b);
 }
 
-function hmacHex(key: Uint8Array, text: string): string {
+function computeHmacHex(key: Uint8Array, text: string): string {
   return createHmac('sha256', key).update(text).digest('hex');
 }
 
@@ -112,7 +113,7 @@ interface Letters {
  * Random letters of the alphabet. Three bytes per letter leave a bias below 2^-19, which is of no use to an attacker, and
  * need no rejection sampling.
  */
-function letters(random: RandomBytes, { alphabet, length }: Letters): string {
+function drawLetters(random: RandomBytes, { alphabet, length }: Letters): string {
   const bytes = Buffer.from(random(length * 3));
   return Array.from({ length }, (_, at) => alphabet[bytes.readUIntBE(at * 3, 3) % alphabet.length]).join('');
 }

@@ -11,7 +11,7 @@ export interface Output {
 const HEADER = '// Generated from the OpenAPI document of the api by `npm run generate`.\n\n';
 
 /** The OpenAPI document, and the types of the client that are derived from it. */
-export async function outputsOf(): Promise<readonly Output[]> {
+export async function listOutputs(): Promise<readonly Output[]> {
   const document = openApi();
   const text = `${JSON.stringify(document, null, 2)}\n`;
   const types = astToString(await openapiTypes(JSON.parse(text) as OpenAPI3, { alphabetize: true }));

@@ -6,8 +6,8 @@ import type { ProcessParts, RunningServer } from '@sandlot/service';
 import { auditKeys } from './audit/key-changes.ts';
 import { createApp } from './http/app.ts';
 import { serveWith } from './http/malformed.ts';
-import { sweepsOf } from './idempotency/ledger.ts';
-import { routesOf } from './wiring/routes.ts';
+import { listSweeps } from './idempotency/ledger.ts';
+import { listRoutes } from './wiring/routes.ts';
 import type { ClusterState } from './state/cluster-state.ts';
 import { assemble } from './wiring/assemble.ts';
 import type { ApiParts } from './wiring/assemble.ts';
@@ -34,7 +34,7 @@ export async function startApi(process: ProcessParts, settings: ApiSettings): Pr
   auditKeys(parts);
   const server = await listen(parts, settings);
   const { port } = server.address() as AddressInfo;
-  const sweeps = sweepsOf(parts.ledger);
+  const sweeps = listSweeps(parts.ledger);
   const sweeping = waitForSync(informers, signal).then(() => runSweeps({ clock, random, log, signal }, sweeps));
   const drain = async (): Promise<void> => {
     closing.abort();
@@ -53,7 +53,7 @@ async function listen(parts: ApiParts, settings: ApiSettings): Promise<Server> {
     requireHostHeader: false,
   });
   const { requestMetrics: metrics } = parts;
-  serveWith(server, createApp({ ...parts, metrics, routes: routesOf(parts), maxBodyBytes, trustedProxies, traces }));
+  serveWith(server, createApp({ ...parts, metrics, routes: listRoutes(parts), maxBodyBytes, trustedProxies, traces }));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = HEADERS_MS;
   server.requestTimeout = REQUEST_MS;

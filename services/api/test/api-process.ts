@@ -1,6 +1,6 @@
 // The API as a process of its own, like in its image, and the memory that it uses.
 import { readFile } from 'node:fs/promises';
-import { freePort } from '@sandlot/local-cluster';
+import { findFreePort } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service-testkit';
 import type { ServiceProcess } from '@sandlot/service-testkit';
 import { apiEnvironment } from './stack.ts';
@@ -22,7 +22,7 @@ export async function startApiProcess(
   stack: Pick<Stack, 'plane' | 'nats'>,
   env: Readonly<Record<string, string>> = {},
 ): Promise<ApiProcess> {
-  const port = await freePort();
+  const port = await findFreePort();
   const child = await startServiceProcess(MAIN, {
     ...apiEnvironment,
     KUBECONFIG: stack.plane.kubeconfigPath,

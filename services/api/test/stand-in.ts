@@ -1,9 +1,9 @@
 // Stands in for the controllers, as far as the API sees them.
-import { annotations, effectiveMode, findCondition, rfc3339, sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { annotations, resolveMode, findCondition, formatRfc3339, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import type { Bus } from '@sandlot/bus';
-import { eventId } from '@sandlot/bus';
-import { controllerOf, createInformer, isConflict, isNotFound } from '@sandlot/kube';
+import { formatEventId } from '@sandlot/bus';
+import { findController, createInformer, isConflict, isNotFound } from '@sandlot/kube';
 import type { JsonObject, KubeClient } from '@sandlot/kube';
 import { systemClock } from '@sandlot/std';
 
@@ -72,7 +72,7 @@ export class StandIn implements AsyncDisposable {
       await this.#claimStatus(claim, { conditions, phase: 'Pending' });
       return;
     }
-    const sandbox = await this.#client.create(sandboxes, sandboxOf(claim));
+    const sandbox = await this.#client.create(sandboxes, buildSandbox(claim));
     const status = { conditions: [condition('Ready', 'True'), condition('Suspended', 'False')], podIPs: ['10.1.2.3'] };
     const key = { namespace, name: sandbox.metadata.name ?? '' };
     await this.#client.mergePatch(sandboxes, key, { status }, { subresource: 'status' });
@@ -85,7 +85,7 @@ export class StandIn implements AsyncDisposable {
       launchType: 'warm' as const,
       sandbox: { name: key.name, uid: sandbox.metadata.uid ?? '' },
     };
-    this.#bus.publish({ type, id: eventId({ uid, type, marker: key.name }), timeMs: systemClock.now(), data });
+    this.#bus.publish({ type, id: formatEventId({ uid, type, marker: key.name }), timeMs: systemClock.now(), data });
   }
 
   /** Reports egress rules as applied at once. */
@@ -98,7 +98,7 @@ export class StandIn implements AsyncDisposable {
   }
 
   #ready(claim: SandboxClaim, sandbox: string): Promise<void> {
-    const completionTime = claim.status?.completionTime ?? rfc3339(systemClock.now());
+    const completionTime = claim.status?.completionTime ?? formatRfc3339(systemClock.now());
     return this.#claimStatus(claim, {
       conditions: [condition('Ready', 'True')],
       phase: 'Completed',
@@ -114,7 +114,7 @@ export class StandIn implements AsyncDisposable {
   }
 
   async #follow(sandbox: Sandbox): Promise<void> {
-    const isPaused = effectiveMode(sandbox.spec) === 'Suspended';
+    const isPaused = resolveMode(sandbox.spec) === 'Suspended';
     const shown = findCondition(sandbox.status?.conditions, 'Suspended');
     if (this.held || shown === undefined || (shown.status === 'True') === isPaused) return;
     const { namespace = '', name = '' } = sandbox.metadata;
@@ -126,7 +126,7 @@ export class StandIn implements AsyncDisposable {
 
   async #tell(sandbox: Sandbox, isPaused: boolean): Promise<void> {
     const { namespace = '', name = '' } = sandbox.metadata;
-    const claim = this.#claims.store.get(`${namespace}/${controllerOf(sandbox)?.name ?? ''}`);
+    const claim = this.#claims.store.get(`${namespace}/${findController(sandbox)?.name ?? ''}`);
     if (claim === undefined) return;
     if (isPaused) await this.#claimStatus(claim, { conditions: [condition('Ready', 'False', SUSPENDED)] });
     else await this.#ready(claim, name);
@@ -139,7 +139,7 @@ export class StandIn implements AsyncDisposable {
   }
 }
 
-function sandboxOf({ metadata, spec }: SandboxClaim): Sandbox {
+function buildSandbox({ metadata, spec }: SandboxClaim): Sandbox {
   const { namespace, name = '', uid = '' } = metadata;
   const owner = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxClaim', name, uid, controller: true };
   const resources = { limits: { cpu: '1500m', memory: '512Mi', 'ephemeral-storage': '1Gi' } };
@@ -169,5 +169,5 @@ function condition(
     message: 'Pod is Ready',
   },
 ) {
-  return { type, status, reason, message, lastTransitionTime: rfc3339(systemClock.now()) };
+  return { type, status, reason, message, lastTransitionTime: formatRfc3339(systemClock.now()) };
 }

@@ -16,7 +16,7 @@ import type { ApplyDeps } from './plan/apply-deps.ts';
 import type { Plan, Step } from './plan/plan.ts';
 import { deleteSandbox, writeStatus } from './publish/publish.ts';
 import { isDetached } from './batch/mode.ts';
-import { expiredStatus, reportStatus } from './publish/status.ts';
+import { buildExpiredStatus, reportStatus } from './publish/status.ts';
 
 /** What a step asks for: a requeue, or to abandon the rest of the plan because it no longer holds. */
 type Outcome = ReconcileResult | { readonly kind: 'abandon' };
@@ -32,12 +32,12 @@ export async function apply(deps: ApplyDeps, pass: Pass, plan: Plan): Promise<Re
   for (const step of plan) {
     const outcome = await applyStep(step.kind, step, { deps, pass });
     if (outcome.kind === 'abandon') return requeueAfter(0, 'the claim shows another Sandbox');
-    result = sooner(result, outcome);
+    result = pickSooner(result, outcome);
   }
   return result;
 }
 
-function sooner(a: ReconcileResult, b: ReconcileResult): ReconcileResult {
+function pickSooner(a: ReconcileResult, b: ReconcileResult): ReconcileResult {
   if (a.kind === 'done') return b;
   if (b.kind === 'done') return a;
   return b.ms < a.ms ? b : a;
@@ -113,12 +113,12 @@ async function initRuntimes(
   { due }: Step & { kind: 'initRuntimes' },
 ): Promise<ReconcileResult> {
   const results = await pMap(due, (sandbox) => deps.runtime.tryInit(pass, sandbox), { concurrency: INIT_WIDTH });
-  return results.reduce(sooner, done);
+  return results.reduce(pickSooner, done);
 }
 
 async function expire(deps: ApplyDeps, pass: Pass, step: Step & { kind: 'expire' }): Promise<Outcome> {
-  if (step.first) deps.recorder.event(expiryEvent(pass, 'Claim expired'));
-  await writeStatus(deps, { ...pass, status: expiredStatus(pass.claim, step, deps.nowMs()) });
+  if (step.first) deps.recorder.event(buildExpiryEvent(pass, 'Claim expired'));
+  await writeStatus(deps, { ...pass, status: buildExpiredStatus(pass.claim, step, deps.nowMs()) });
   return done;
 }
 
@@ -130,7 +130,7 @@ async function deleteClaim(
   const { namespace, name = '', uid } = pass.claim.metadata;
   const propagationPolicy = policy === 'DeleteForeground' ? 'Foreground' : 'Background';
   deps.recorder.event(
-    expiryEvent(
+    buildExpiryEvent(
       pass,
       cause === 'shutdownPolicy' ? `Deleting Claim (ShutdownPolicy=${policy})` : `Deleting Claim (${cause})`,
     ),
@@ -143,6 +143,6 @@ async function deleteClaim(
   return done;
 }
 
-function expiryEvent({ claim }: Pass, message: string): Parameters<ApplyDeps['recorder']['event']>[0] {
+function buildExpiryEvent({ claim }: Pass, message: string): Parameters<ApplyDeps['recorder']['event']>[0] {
   return { object: claim, type: 'Normal', reason: eventReasons.claimExpired, message };
 }

@@ -97,7 +97,7 @@ describe('lifecycle events', () => {
     await platform.until(async () => (await platform.claims('received')).every(isReady));
     let received: string[] = [];
     await platform.until(async () => {
-      received = (await eventsOf('received')).filter((type) => EXPECTED.has(type));
+      received = (await listEvents('received')).filter((type) => EXPECTED.has(type));
       return received.length >= 5;
     });
     expect(received.filter((type) => type === 'claim.bound')).toHaveLength(2);
@@ -107,7 +107,7 @@ describe('lifecycle events', () => {
   it('of claims created while NATS is down and loses its streams arrive later, and do not delay the claims', async () => {
     await platform.startControllers({ NATS_URL: nats.url });
     await platform.fillPool('away', 3);
-    await platform.until(async () => (await eventsOf('away')).includes('pool.ready'));
+    await platform.until(async () => (await listEvents('away')).includes('pool.ready'));
     await loseStreams();
     await nats.kill();
     await platform.claim('away', ['a', 'b', 'c', 'd']);
@@ -115,7 +115,7 @@ describe('lifecycle events', () => {
     await nats.restart();
     let received: string[] = [];
     await platform.until(async () => {
-      received = await eventsOf('away');
+      received = await listEvents('away');
       return received.filter((type) => type.startsWith('claim.')).length >= 8 && received.includes('pool.ready');
     });
     const count = (type: string): number => received.filter((one) => one === type).length;
@@ -124,7 +124,7 @@ describe('lifecycle events', () => {
 });
 
 /** Types of the claim and pool events of a namespace, in the order of the stream. */
-async function eventsOf(namespace: string): Promise<string[]> {
+async function listEvents(namespace: string): Promise<string[]> {
   const connection = await connect({ servers: nats.url });
   try {
     const manager = await jetstreamManager(connection);

@@ -1,5 +1,5 @@
 import type { SandboxClaim } from '@sandlot/api-types';
-import { channelSource, createEventRecorder, createWorkQueue, FairOrder, parseKey } from '@sandlot/kube';
+import { createChannelSource, createEventRecorder, createWorkQueue, FairOrder, parseKey } from '@sandlot/kube';
 import type { EventRecorder, WorkQueue } from '@sandlot/kube';
 import type { Outbox } from '@sandlot/outbox';
 import { keepDeadlines, openOutboxes } from '@sandlot/service';
@@ -8,7 +8,7 @@ import { BatchMemory } from './batch/batch-memory.ts';
 import { createCache } from './wiring/cache.ts';
 import type { Cache } from './wiring/cache.ts';
 import { DeliveryMemory } from './delivery/delivery-memory.ts';
-import { deadlinesOf } from './lifetime/schedule.ts';
+import { listDeadlines } from './lifetime/schedule.ts';
 import { describeClaims, createClaimEvents } from './telemetry/events.ts';
 import { ClaimMemory } from './memory/claim-memory.ts';
 import type { ClaimPolicy } from './observe.ts';
@@ -47,7 +47,7 @@ export function addClaimController(
   const { policy, namespace, writeBehindMs, recordsEvents = true } = options;
   const { client, manager, clock, random, log, kubeMetrics: metrics } = parts;
   const cache = createCache({ client, clock, random, log, metrics, namespace });
-  const requests = channelSource();
+  const requests = createChannelSource();
   const enqueue = (claimKey: string): void => requests.push(claimKey, { priority: PRIORITY.claim });
   const memory = new ClaimMemory(clock);
   const batches = new BatchMemory();
@@ -58,10 +58,10 @@ export function addClaimController(
   const waiters = new Waiters({ enqueue, available: (poolUid) => stock.available(poolUid) });
   const writeBehind = new WriteBehind({ client, claims, clock, log, windowMs: writeBehindMs, onFailure: enqueue });
   const recorder = recordsEvents ? createRecorder(parts) : silentRecorder;
-  const deadlines = keepDeadlines(parts, cache.claims, deadlinesOf);
+  const deadlines = keepDeadlines(parts, cache.claims, listDeadlines);
   const nowMs = (): number => clock.now();
   const traces = new ClaimTraces({ claims, sandboxes, memory, clock });
-  const outbox = outboxOf(parts, cache);
+  const outbox = getOutbox(parts, cache);
   const claimMetrics = createMeasuredMetrics(parts, cache.claims);
   const runtime = new RuntimeInits({ client, clock, metrics: claimMetrics, access: options.runtime });
   const deps = {
@@ -88,7 +88,7 @@ export function addClaimController(
   manager.add({
     name: 'claim',
     concurrency: options.concurrency,
-    queue: fairQueue(parts),
+    queue: createFairQueue(parts),
     sources: [...claimSources(cache), requests, deadlines.source],
     within: (key, run) => traces.within(key, run),
     reconcile: (key, context) => deadlines.pass(key, () => reconcileClaim(deps, key, context)),
@@ -113,12 +113,12 @@ function createRecorder({
 }
 
 /** Fair by namespace: a thousand claims of one tenant delay the one claim of another by a single pass. */
-function fairQueue({ clock, random, kubeMetrics: metrics }: ControllerParts): WorkQueue {
+function createFairQueue({ clock, random, kubeMetrics: metrics }: ControllerParts): WorkQueue {
   const order = new FairOrder((key) => parseKey(key).namespace ?? '');
   return createWorkQueue({ name: 'claim', clock, random, metrics, order });
 }
 
-function outboxOf(parts: ControllerParts, { claims, sandboxes }: Cache): Outbox<SandboxClaim> {
+function getOutbox(parts: ControllerParts, { claims, sandboxes }: Cache): Outbox<SandboxClaim> {
   const telling = describeClaims((key) => sandboxes.store.get(key));
   return openOutboxes(parts)({ kind: 'claim', informer: claims, ...telling });
 }

@@ -10,8 +10,8 @@ import type { Plan, Step } from './plan/plan.ts';
 import type { Report } from './plan/report.ts';
 import type { ClaimSnapshot } from './plan/snapshot.ts';
 import { decideMetadataRefusal, decideRefusal, decideVolumeReport } from './refusal/decide-refusal.ts';
-import { decideRequests, makesRequest } from './refusal/decide-requests.ts';
-import { committedForm, decideInits } from './runtime/decide-init.ts';
+import { decideRequests, isRequest } from './refusal/decide-requests.ts';
+import { buildCommittedForm, decideInits } from './runtime/decide-init.ts';
 
 /** The watch reports a missing pool or template when it appears; this retry covers a lost event. */
 const MISSING_RETRY_MS = 60_000;
@@ -27,8 +27,8 @@ export function decide(snapshot: ClaimSnapshot): Plan {
 }
 
 /** Whether the plan for this snapshot sends a request that depends on the claim's Secrets. */
-export function makesClaimRequest(snapshot: ClaimSnapshot): boolean {
-  return makesRequest(decideClaim(snapshot));
+export function isClaimRequest(snapshot: ClaimSnapshot): boolean {
+  return isRequest(decideClaim(snapshot));
 }
 
 function decideClaim(snapshot: ClaimSnapshot): Plan {
@@ -55,7 +55,7 @@ function decideBound(snapshot: ClaimSnapshot, sandbox: Sandbox, surplus: readonl
   const drop = surplus
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .map((extra): Step => ({ kind: 'deleteSandbox', sandbox: extra }));
-  const present = committedForm(snapshot, sandbox);
+  const present = buildCommittedForm(snapshot, sandbox);
   const annotate: Step = { kind: 'annotate', sandbox: present };
   const publish: Step = { kind: 'publish', sandbox: present };
   if (refusal !== undefined) return [{ kind: 'report', report: refusal }, annotate];

@@ -1,6 +1,6 @@
 // The claim-controller process: binds SandboxClaims to Sandboxes and shows what became of them.
 import { main, runController } from '@sandlot/service';
-import { claimSettings, runtimeAccessOf } from './wiring/config.ts';
+import { claimSettings, findRuntimeAccess } from './wiring/config.ts';
 import { addClaimController } from './controller.ts';
 
 await main(claimSettings, (settings) =>
@@ -13,7 +13,7 @@ await main(claimSettings, (settings) =>
         namespace: settings.WATCH_NAMESPACE,
         writeBehindMs: settings.WRITE_BEHIND_WINDOW,
         recordsEvents: !settings.DISABLE_CLAIM_EVENTS,
-        runtime: runtimeAccessOf(settings),
+        runtime: findRuntimeAccess(settings),
         policy: {
           allowedLabelDomains: settings.ALLOWED_LABEL_DOMAINS,
           envsFromSecrets: settings.ENVS_FROM_SECRETS,

@@ -1,7 +1,7 @@
 import { annotations, isAdoptable } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxWarmPool } from '@sandlot/api-types';
 import type { PodDefaults } from '@sandlot/blueprint';
-import { keyOf } from '@sandlot/kube';
+import { getKey } from '@sandlot/kube';
 import type { OwnWrites } from '@sandlot/kube';
 import type { DeliveryMemory } from './delivery/delivery-memory.ts';
 import type { ClaimMemory } from './memory/claim-memory.ts';
@@ -11,7 +11,7 @@ import type { RuntimeInits } from './runtime/runtime-inits.ts';
 import { findSource } from './source/find-source.ts';
 import type { Stock } from './stock/stock.ts';
 import type { Waiters } from './stock/waiters.ts';
-import { BY_CONTROLLER, refKey } from './wiring/cache.ts';
+import { BY_CONTROLLER, formatRefKey } from './wiring/cache.ts';
 import type { Cache } from './wiring/cache.ts';
 
 /** What the installation decides about claims and their pods. */
@@ -54,7 +54,7 @@ export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
     source,
     owned,
     uninitialised: runtime.uninitialisedOf(claim, committed),
-    namesake: isOwned ? undefined : cache.sandboxes.store.get(keyOf(claim)),
+    namesake: isOwned ? undefined : cache.sandboxes.store.get(getKey(claim)),
     promised: findPromisedSandbox(cache, claim, pools),
     network: observeNetwork(cache.policies.store, claim, source),
     nowMs: deps.nowMs(),
@@ -71,7 +71,7 @@ function observeStock(
   pools: readonly SandboxWarmPool[],
 ): Pick<ClaimSnapshot, 'offers' | 'warming'> {
   return {
-    offers: pools.filter(({ metadata }) => waiters.mayAdopt(keyOf(claim), metadata.uid ?? '')),
+    offers: pools.filter(({ metadata }) => waiters.mayAdopt(getKey(claim), metadata.uid ?? '')),
     warming: pools.reduce((sum, { metadata }) => sum + stock.warming(metadata.uid ?? ''), 0),
   };
 }
@@ -95,13 +95,13 @@ function findPromisedSandbox(
   claim: SandboxClaim,
   pools: readonly SandboxWarmPool[],
 ): Sandbox | undefined {
-  const name = annotatedName(claim);
-  const sandbox = name === undefined ? undefined : sandboxes.store.get(refKey(claim, name));
+  const name = findAnnotatedName(claim);
+  const sandbox = name === undefined ? undefined : sandboxes.store.get(formatRefKey(claim, name));
   return sandbox !== undefined && pools.some((pool) => isAdoptable(sandbox, pool)) ? sandbox : undefined;
 }
 
 /** The Sandbox noted on the claim in an annotation or, by old releases, in a label. */
-function annotatedName({ metadata }: SandboxClaim): string | undefined {
+function findAnnotatedName({ metadata }: SandboxClaim): string | undefined {
   return metadata.annotations?.[annotations.sandboxName] ?? metadata.labels?.[annotations.sandboxName];
 }
 

@@ -3,17 +3,17 @@ import type { ReconcileContext, ReconcileResult } from '@sandlot/kube';
 import { confirmCommit } from './adopt/confirm.ts';
 import { apply } from './apply.ts';
 import { confirmSlots } from './batch/confirm-slots.ts';
-import { decideBatch, makesBatchRequest } from './batch/decide-batch.ts';
+import { decideBatch, isBatchRequest } from './batch/decide-batch.ts';
 import { endBatches } from './batch/end-batches.ts';
-import { observeBatch, wantsSlots } from './batch/observe-batch.ts';
-import { decide, makesClaimRequest } from './decide.ts';
+import { observeBatch, needsSlots } from './batch/observe-batch.ts';
+import { decide, isClaimRequest } from './decide.ts';
 import { observeNeeds } from './needs/observe-needs.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
 import type { ApplyDeps } from './plan/apply-deps.ts';
 import { passOf } from './plan/pass.ts';
 import type { Pass } from './plan/pass.ts';
-import { waitsForStock } from './plan/plan.ts';
+import { needsStock } from './plan/plan.ts';
 import type { Plan } from './plan/plan.ts';
 import type { ClaimSnapshot } from './plan/snapshot.ts';
 import { isDetached } from './batch/mode.ts';
@@ -35,7 +35,7 @@ export async function reconcileClaim(
   }
   const pass = passOf(claim, context.signal);
   const { snapshot, plan } = await (isDetached(claim) ? planBatch(deps, pass) : planBound(deps, pass));
-  if (!waitsForStock(plan)) deps.waiters.remove(key);
+  if (!needsStock(plan)) deps.waiters.remove(key);
   try {
     return await apply(deps, pass, plan);
   } catch (error) {
@@ -53,7 +53,7 @@ async function planBound(deps: ReconcileDeps, pass: Pass): Promise<Planned> {
   const snapshot = await observeNeeds(deps, pass, {
     look: () => observe(deps, pass.claim),
     wantsSandbox: ({ owned }) => owned.length === 0,
-    makesRequest: makesClaimRequest,
+    makesRequest: isClaimRequest,
   });
   return { snapshot, plan: decide(snapshot) };
 }
@@ -62,8 +62,8 @@ async function planBatch(deps: ReconcileDeps, pass: Pass): Promise<Planned> {
   await confirmSlots(deps, pass);
   const snapshot = await observeNeeds(deps, pass, {
     look: () => observeBatch(deps, pass.claim),
-    wantsSandbox: wantsSlots,
-    makesRequest: makesBatchRequest,
+    wantsSandbox: needsSlots,
+    makesRequest: isBatchRequest,
   });
   return { snapshot, plan: decideBatch(snapshot) };
 }

@@ -35,7 +35,7 @@ export function happening(what: string, happen: Happening): Happening {
   return Object.assign((run: Run) => happen(run), { [fc.toStringMethod]: () => what });
 }
 
-const textOf = (what: object): string => JSON.stringify(what);
+const getText = (what: object): string => JSON.stringify(what);
 
 const answer = fc.constantFrom<FaultAnswer>({ status: 500 }, { status: 503 }, { status: 409 }, 'reset', {
   status: 429,
@@ -50,21 +50,21 @@ const toggle = fc
 const failAfterCommit = fc
   .record({ match: target, answer })
   .map((fault) =>
-    happening(`lost answer ${textOf(fault)}`, ({ harness }) => harness.api.faults.errorAfterCommit(fault)),
+    happening(`lost answer ${getText(fault)}`, ({ harness }) => harness.api.faults.errorAfterCommit(fault)),
   );
 const fail = fc
   .record({ match: target, answer })
-  .map((fault) => happening(`failure ${textOf(fault)}`, ({ harness }) => harness.api.faults.failNext(fault)));
+  .map((fault) => happening(`failure ${getText(fault)}`, ({ harness }) => harness.api.faults.failNext(fault)));
 const stall = watched.map((match) =>
-  happening(`silent watches ${textOf(match)}`, ({ harness }) => void harness.api.faults.stallWatches(match)),
+  happening(`silent watches ${getText(match)}`, ({ harness }) => void harness.api.faults.stallWatches(match)),
 );
 const drop = watched.map((match) =>
-  happening(`reset watches ${textOf(match)}`, ({ harness }) => harness.api.faults.dropWatches(match)),
+  happening(`reset watches ${getText(match)}`, ({ harness }) => harness.api.faults.dropWatches(match)),
 );
 const replay = fc
   .record({ events: fc.integer({ min: 1, max: 5 }), match: watched })
   .map(({ events, match }) =>
-    happening(`${events} events again ${textOf(match)}`, ({ harness }) =>
+    happening(`${events} events again ${getText(match)}`, ({ harness }) =>
       harness.api.faults.rewindWatches(events, match),
     ),
   );

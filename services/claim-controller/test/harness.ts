@@ -1,7 +1,7 @@
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxStatus } from '@sandlot/api-types';
 import { claim, pool, template } from '@sandlot/api-types/testing';
-import { memberSandbox, POD_DEFAULTS } from '@sandlot/blueprint';
+import { buildMemberSandbox, POD_DEFAULTS } from '@sandlot/blueprint';
 import { events, networkPolicies } from '@sandlot/kube';
 import type { ActiveFault, RequestMatch } from '@sandlot/kube-testkit';
 import { ControllerHarness, startTestEnvironment } from '@sandlot/service-testkit';
@@ -79,7 +79,7 @@ export class ClaimHarness extends ControllerHarness {
     const [theTemplate] = this.api.objects(sandboxTemplates);
     if (thePool === undefined || theTemplate === undefined) throw new Error('there is no pool to add a member to');
     const suffix = `m${String(this.#members).padStart(3, '0')}`;
-    const made = memberSandbox({ pool: thePool, template: theTemplate, defaults: POD_DEFAULTS, suffix });
+    const made = buildMemberSandbox({ pool: thePool, template: theTemplate, defaults: POD_DEFAULTS, suffix });
     this.api.seed(sandboxes, addressed ? { ...made, status: readyStatus({ address }) } : made);
     return made.metadata.name ?? '';
   }

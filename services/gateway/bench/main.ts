@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GatewayHarness, nextAddress } from '../test/harness.ts';
-import { inPod } from './pod.ts';
+import { runInPod } from './pod.ts';
 import { load, openWebSockets } from './load.ts';
 import type { Aim } from './load.ts';
 
@@ -25,13 +25,13 @@ async function startUpstream(address: string): Promise<ChildProcess> {
 }
 
 /** CPU seconds the process has used. */
-async function cpuSeconds(pid: number): Promise<number> {
+async function readCpuSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-async function residentMiB(pid: number): Promise<number> {
+async function readResidentMiB(pid: number): Promise<number> {
   return Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
 }
 
@@ -44,7 +44,7 @@ const median = (all: readonly number[]): number =>
   );
 const say = (text: string): boolean => process.stdout.write(`${text}\n`);
 
-await using harness = await GatewayHarness.start({ MAX_CONNECTIONS_PER_SANDBOX: '5000' }, inPod);
+await using harness = await GatewayHarness.start({ MAX_CONNECTIONS_PER_SANDBOX: '5000' }, runInPod);
 const address = nextAddress();
 const sandbox = await harness.createSandbox({ address });
 const upstream = await startUpstream(address);
@@ -53,11 +53,11 @@ const name = harness.hostOf(sandbox, PORT);
 const direct: Aim = { host: address, port: PORT, name };
 const through: Aim = { host: '127.0.0.1', port: harness.port, name };
 try {
-  const idleMiB = await residentMiB(pid);
+  const idleMiB = await readResidentMiB(pid);
   await load(through, { connections: 8, ms: 200 });
-  const beforeMiB = await residentMiB(pid);
+  const beforeMiB = await readResidentMiB(pid);
   const sockets = await openWebSockets(through, WEB_SOCKETS);
-  const openMiB = await residentMiB(pid);
+  const openMiB = await readResidentMiB(pid);
   say(
     `resident: ${idleMiB.toFixed(0)} MiB at first, ${beforeMiB.toFixed(0)} MiB after some requests, ${openMiB.toFixed(0)} MiB with ${WEB_SOCKETS} WebSockets (goal: within 100 MiB)`,
   );
@@ -76,10 +76,10 @@ try {
   }
   say(`added latency: p50 ${median(added).toFixed(3)} ms, p99 ${median(tails).toFixed(3)} ms (goal: p50 at most 1 ms)`);
   for (const connections of [16, 64]) {
-    const before = await cpuSeconds(pid);
+    const before = await readCpuSeconds(pid);
     const ms = 5_000;
     const { perSecond, latencies } = await load(through, { connections, ms });
-    const perCore = latencies.length / ((await cpuSeconds(pid)) - before);
+    const perCore = latencies.length / ((await readCpuSeconds(pid)) - before);
     say(
       `${connections} connections: ${perSecond.toFixed(0)} requests/s, ${perCore.toFixed(0)} per second of gateway CPU, p99 ${at(latencies, 0.99).toFixed(1)} ms (goal: 5,000 per core)`,
     );

@@ -14,18 +14,18 @@ const SERVICE = new URL('..', import.meta.url);
 const BUNDLER = fileURLToPath(new URL('../../../tools/up/src/bundle.ts', import.meta.url));
 
 /** Builds the bundle of the image, and provides what the kubelet mounts into a pod of the ServiceAccount. */
-export async function inPod(plane: ControlPlane, account: string): Promise<Run> {
+export async function runInPod(plane: ControlPlane, account: string): Promise<Run> {
   await promisify(execFile)(process.execPath, [BUNDLER, fileURLToPath(SERVICE)]);
   await plane.kubectl(['create', 'serviceaccount', account]);
   const { stdout: token } = await plane.kubectl(['create', 'token', account]);
   const mount = await mkdtemp(join(tmpdir(), 'sandlot-gateway-'));
-  await Promise.all([writeFile(join(mount, 'token'), token), writeFile(join(mount, 'ca.crt'), await caOf(plane))]);
+  await Promise.all([writeFile(join(mount, 'token'), token), writeFile(join(mount, 'ca.crt'), await readCa(plane))]);
   const { hostname, port } = new URL(plane.server);
   const found = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port, SERVICE_ACCOUNT_DIR: mount };
   return { main: new URL('dist/main.js', SERVICE), flags: FLAGS, env: { ...found, MALLOC_ARENA_MAX: '1' } };
 }
 
-async function caOf({ kubeconfigPath }: ControlPlane): Promise<Buffer> {
+async function readCa({ kubeconfigPath }: ControlPlane): Promise<Buffer> {
   const [, data = ''] = /certificate-authority-data: (\S+)/.exec(await readFile(kubeconfigPath, 'utf8')) ?? [];
   return Buffer.from(data, 'base64');
 }

@@ -1,4 +1,4 @@
-import { annotations, labels, sandboxIdOf } from '@sandlot/api-types';
+import { annotations, labels, findSandboxId } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { createAddressRule } from './access/address.ts';
 import { decide } from './decide.ts';
 import type { Decision } from './decide.ts';
 import { endOfIncarnation } from './directory/decide-ending.ts';
-import { holderOf } from './directory/ownership.ts';
+import { findHolder } from './directory/ownership.ts';
 
 const ADDRESS = '10.1.2.3';
 const isDialable = createAddressRule([]);
@@ -38,7 +38,7 @@ const claimOf = ({ metadata, status }: ClaimParts = {}): SandboxClaim => ({
   status: { conditions: [ready], sandbox: { name: 'pool-1' }, ...status },
 });
 
-const sandboxOf = ({ metadata, spec, status }: SandboxParts = {}): Sandbox => ({
+const buildSandbox = ({ metadata, spec, status }: SandboxParts = {}): Sandbox => ({
   metadata: { namespace: 'team-a', name: 'pool-1', uid: 'uid-1', ownerReferences: [owner], ...metadata },
   spec: { podTemplate: { spec: { containers: [] } }, ...spec },
   status: { conditions: [ready], podIPs: [ADDRESS], phase: 'Running', ...status },
@@ -47,7 +47,7 @@ const sandboxOf = ({ metadata, spec, status }: SandboxParts = {}): Sandbox => ({
 const suspendedBy = (who: string) => ({ annotations: { [annotations.suspendedBy]: who } });
 const autoResume = { annotations: { [annotations.autoResume]: 'true' } };
 const suspended = (who: string | undefined, spec: Partial<Sandbox['spec']> = {}): Sandbox =>
-  sandboxOf({
+  buildSandbox({
     ...(who === undefined ? {} : { metadata: suspendedBy(who) }),
     spec: { operatingMode: 'Suspended', ...spec },
   });
@@ -58,7 +58,7 @@ function decideFor(claim: SandboxClaim | undefined, sandbox: Sandbox | undefined
   return decide({ claim, sandbox, dialable, wakes });
 }
 
-function textOf(decision: Decision): string {
+function formatText(decision: Decision): string {
   if (decision.kind === 'gone') return decision.reason;
   if (decision.kind === 'wait') return decision.wake === undefined ? 'wait' : 'wake';
   return `go to ${decision.target.addresses.join(' ')}`;
@@ -76,45 +76,45 @@ describe('the decision about a request', () => {
       undefined,
       'wait',
     ],
-    ['is to go to a running sandbox', claimOf(), sandboxOf(), GO],
+    ['is to go to a running sandbox', claimOf(), buildSandbox(), GO],
     [
       'is to go to a sandbox with both of its addresses',
       claimOf(),
-      sandboxOf({ status: { podIPs: [ADDRESS, 'fd00::1'] } }),
+      buildSandbox({ status: { podIPs: [ADDRESS, 'fd00::1'] } }),
       `${GO} fd00::1`,
     ],
-    ['is to wait while the claim is not Ready', claimOf({ status: { conditions: [] } }), sandboxOf(), 'wait'],
-    ['is to wait while the Sandbox is not Ready', claimOf(), sandboxOf({ status: { conditions: [] } }), 'wait'],
+    ['is to wait while the claim is not Ready', claimOf({ status: { conditions: [] } }), buildSandbox(), 'wait'],
+    ['is to wait while the Sandbox is not Ready', claimOf(), buildSandbox({ status: { conditions: [] } }), 'wait'],
     [
       'is to wait while the claim names another Sandbox',
       claimOf({ status: { sandbox: { name: 'other' } } }),
-      sandboxOf(),
+      buildSandbox(),
       'wait',
     ],
-    ['is to wait while the cache lacks the claim of a Sandbox', undefined, sandboxOf(), 'wait'],
-    ['is to go to a Sandbox without a claim', undefined, sandboxOf({ metadata: { ownerReferences: [] } }), GO],
+    ['is to wait while the cache lacks the claim of a Sandbox', undefined, buildSandbox(), 'wait'],
+    ['is to go to a Sandbox without a claim', undefined, buildSandbox({ metadata: { ownerReferences: [] } }), GO],
     [
       'is unknown for a Sandbox with the label of a pool',
       undefined,
-      sandboxOf({ metadata: { ownerReferences: [], labels: { [labels.warmPoolMember]: 'x' } } }),
+      buildSandbox({ metadata: { ownerReferences: [], labels: { [labels.warmPoolMember]: 'x' } } }),
       'unknown',
     ],
     [
       'is unknown for a Sandbox that a pool owns',
       undefined,
-      sandboxOf({ metadata: { ownerReferences: [{ ...owner, kind: 'SandboxWarmPool' }] } }),
+      buildSandbox({ metadata: { ownerReferences: [{ ...owner, kind: 'SandboxWarmPool' }] } }),
       'unknown',
     ],
     [
       'is killed when the claim is being deleted',
       claimOf({ metadata: { deletionTimestamp: 'now' } }),
-      sandboxOf(),
+      buildSandbox(),
       'killed',
     ],
     [
       'is killed when the Sandbox is being deleted',
       claimOf(),
-      sandboxOf({ metadata: { deletionTimestamp: 'now' } }),
+      buildSandbox({ metadata: { deletionTimestamp: 'now' } }),
       'killed',
     ],
     [
@@ -123,7 +123,7 @@ describe('the decision about a request', () => {
       undefined,
       'expired',
     ],
-    ['is expired for an expired Sandbox', claimOf(), sandboxOf({ status: { phase: 'Expired' } }), 'expired'],
+    ['is expired for an expired Sandbox', claimOf(), buildSandbox({ status: { phase: 'Expired' } }), 'expired'],
     [
       'is failed for a claim that failed for good',
       claimOf({ status: { conditions: [condition('Ready', 'False', 'SandboxInitFailed')] } }),
@@ -133,19 +133,19 @@ describe('the decision about a request', () => {
     [
       'is failed when the pod has finished',
       claimOf(),
-      sandboxOf({ status: { conditions: [ready, condition('Finished', 'True')] } }),
+      buildSandbox({ status: { conditions: [ready, condition('Finished', 'True')] } }),
       'failed',
     ],
     [
       'is failed for a Sandbox kept for troubleshooting',
       undefined,
-      sandboxOf({ metadata: { labels: { [labels.reservedFailed]: 'true' } } }),
+      buildSandbox({ metadata: { labels: { [labels.reservedFailed]: 'true' } } }),
       'failed',
     ],
     [
       'is failed when no address may be dialled',
       claimOf(),
-      sandboxOf({ status: { podIPs: ['169.254.169.254'] } }),
+      buildSandbox({ status: { podIPs: ['169.254.169.254'] } }),
       'failed',
     ],
     ['is paused for a sandbox that the API paused', claimOf(), suspended('API'), 'paused'],
@@ -179,7 +179,7 @@ describe('the decision about a request', () => {
     [
       'is to wake a Sandbox suspended by replicas 0',
       claimOf(),
-      sandboxOf({ metadata: suspendedBy('Idle'), spec: { replicas: 0 } }),
+      buildSandbox({ metadata: suspendedBy('Idle'), spec: { replicas: 0 } }),
       'wake',
     ],
     [
@@ -190,32 +190,32 @@ describe('the decision about a request', () => {
     ],
   ];
   it.each(rows)('%s', (...[, claim, sandbox, expected]) => {
-    expect(textOf(decideFor(claim, sandbox))).toBe(expected);
+    expect(formatText(decideFor(claim, sandbox))).toBe(expected);
   });
 
   it('is paused for a sleeping sandbox when the request does not wake', () => {
-    expect(textOf(decideFor(claimOf(), suspended('Idle'), false))).toBe('paused');
+    expect(formatText(decideFor(claimOf(), suspended('Idle'), false))).toBe('paused');
   });
 
   it('takes its terms from the claim', () => {
     const given = { [annotations.trafficTokenHash]: 'hash', [annotations.apiKeyId]: 'key' };
     const claim = claimOf({ metadata: { annotations: given } });
-    const sandbox = sandboxOf({ spec: { runtime: { inject: true } } });
+    const sandbox = buildSandbox({ spec: { runtime: { inject: true } } });
     const terms = { trafficTokenHash: 'hash', keyId: 'key', hasDaemon: true };
     expect(decideFor(claim, sandbox)).toMatchObject({ terms });
   });
 });
 
 describe('exchanges with a sandbox', () => {
-  const first = decideFor(claimOf(), sandboxOf());
+  const first = decideFor(claimOf(), buildSandbox());
   const rows: readonly (readonly [string, Sandbox | undefined, string | undefined])[] = [
-    ['go on while nothing changes', sandboxOf(), undefined],
-    ['go on while the Sandbox is not Ready', sandboxOf({ status: { conditions: [] } }), undefined],
+    ['go on while nothing changes', buildSandbox(), undefined],
+    ['go on while the Sandbox is not Ready', buildSandbox({ status: { conditions: [] } }), undefined],
     ['end when the Sandbox is gone', undefined, 'killed'],
-    ['end when another Sandbox has its name', sandboxOf({ metadata: { uid: 'uid-2' } }), 'killed'],
+    ['end when another Sandbox has its name', buildSandbox({ metadata: { uid: 'uid-2' } }), 'killed'],
     ['end when the Sandbox is suspended', suspended('API'), 'paused'],
-    ['end when the pod has another address', sandboxOf({ status: { podIPs: ['10.9.9.9'] } }), 'failed'],
-    ['end when the Sandbox was resumed', sandboxOf({ status: { resumedAt: '2026-01-02T00:00:00Z' } }), 'failed'],
+    ['end when the pod has another address', buildSandbox({ status: { podIPs: ['10.9.9.9'] } }), 'failed'],
+    ['end when the Sandbox was resumed', buildSandbox({ status: { resumedAt: '2026-01-02T00:00:00Z' } }), 'failed'],
   ];
   it.each(rows)('%s', (_, sandbox, reason) => {
     if (first.kind !== 'go') throw new Error('the sandbox does not run');
@@ -230,15 +230,15 @@ describe('the claim that holds an id', () => {
     const claims = [at('2026-01-01T00:00:02Z', 'b'), at('2026-01-01T00:00:01Z', 'a'), at('2026-01-01T00:00:03Z', 'c')];
     fc.assert(
       fc.property(fc.shuffledSubarray(claims, { minLength: 3 }), (order) => {
-        expect(holderOf(order)?.metadata.namespace).toBe('a');
+        expect(findHolder(order)?.metadata.namespace).toBe('a');
       }),
     );
   });
 
   it('has the id as its name and label', () => {
-    expect(sandboxIdOf(claimOf())).toBe('abc');
+    expect(findSandboxId(claimOf())).toBe('abc');
     expect(
-      sandboxIdOf(claimOf({ metadata: { name: 'other', labels: { [labels.sandboxId]: 'abc' } } })),
+      findSandboxId(claimOf({ metadata: { name: 'other', labels: { [labels.sandboxId]: 'abc' } } })),
     ).toBeUndefined();
   });
 });

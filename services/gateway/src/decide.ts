@@ -1,10 +1,10 @@
-import { effectiveMode, hasSignOfPool, sandboxConditions, wakeObstacleOf } from '@sandlot/api-types';
+import { resolveMode, hasSignOfPool, sandboxConditions, wakeObstacleOf } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { endOf, isTrue } from './directory/decide-ending.ts';
 import type { GoneReason } from './directory/decide-ending.ts';
-import { owningClaim } from './directory/ownership.ts';
+import { findOwningClaim } from './directory/ownership.ts';
 import type { RequestSnapshot } from './directory/snapshot.ts';
-import { refOf, targetOf, termsOf } from './directory/target.ts';
+import { buildRef, targetOf, buildTerms } from './directory/target.ts';
 import type { SandboxRef, Target, Terms } from './directory/target.ts';
 
 export type Decision =
@@ -19,11 +19,11 @@ export function decide(snapshot: RequestSnapshot): Decision {
   if (claim === undefined && sandbox === undefined) return gone('unknown');
   const end = endOf(claim, sandbox);
   if (end !== undefined) return gone(end);
-  const terms = termsOf(claim, sandbox);
+  const terms = buildTerms(claim, sandbox);
   if (sandbox === undefined) return { kind: 'wait', terms, wake: undefined };
   if (hasSignOfPool(sandbox)) return gone('unknown');
   const found = { ...snapshot, sandbox };
-  if (effectiveMode(sandbox.spec) === 'Suspended') return decideSuspended(found, terms);
+  if (resolveMode(sandbox.spec) === 'Suspended') return decideSuspended(found, terms);
   return isReady(claim, sandbox) ? decideReady(found, terms) : { kind: 'wait', terms, wake: undefined };
 }
 
@@ -32,7 +32,7 @@ type Found = RequestSnapshot & { readonly sandbox: Sandbox };
 function decideSuspended({ claim, sandbox, wakes }: Found, terms: Terms): Decision {
   // The sandbox-controller decides again: a request that it would not obey must not wait in vain.
   const canWake = wakes && wakeObstacleOf(sandbox, claim) === undefined;
-  return canWake ? { kind: 'wait', terms, wake: refOf(sandbox) } : gone('paused');
+  return canWake ? { kind: 'wait', terms, wake: buildRef(sandbox) } : gone('paused');
 }
 
 function decideReady({ sandbox, dialable: [first, ...others] }: Found, terms: Terms): Decision {
@@ -47,6 +47,6 @@ const gone = (reason: GoneReason): Decision => ({ kind: 'gone', reason });
  */
 function isReady(claim: SandboxClaim | undefined, sandbox: Sandbox): boolean {
   if (!isTrue(sandbox.status?.conditions, sandboxConditions.ready)) return false;
-  if (owningClaim(sandbox) === undefined) return true;
+  if (findOwningClaim(sandbox) === undefined) return true;
   return claim?.status?.sandbox?.name === sandbox.metadata.name && isTrue(claim?.status?.conditions, 'Ready');
 }

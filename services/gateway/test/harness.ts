@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { annotations, labels, rfc3339, sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { annotations, labels, formatRfc3339, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxSpec } from '@sandlot/api-types';
 import { connectBus } from '@sandlot/bus';
 import type { ActivityReport, Bus } from '@sandlot/bus';
@@ -81,7 +81,7 @@ export interface Run {
 }
 
 /** Starts the gateway from source with the kubeconfig of `user`. */
-const fromSource = async (plane: ControlPlane, user: string): Promise<Run> => ({
+const runFromSource = async (plane: ControlPlane, user: string): Promise<Run> => ({
   main: MAIN,
   env: { KUBECONFIG: await plane.kubeconfigFor(user) },
 });
@@ -113,7 +113,7 @@ export class GatewayHarness implements AsyncDisposable {
   }
 
   /** Starts everything. `how` chooses the program and its credentials; by default the source with a kubeconfig. */
-  static async start(settings: Readonly<Record<string, string>> = {}, how = fromSource): Promise<GatewayHarness> {
+  static async start(settings: Readonly<Record<string, string>> = {}, how = runFromSource): Promise<GatewayHarness> {
     const [plane, nats] = await Promise.all([startControlPlane({ crds: [CRDS] }), startNats()]);
     const client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: plane.kubeconfigPath }) });
     await Promise.all(['team-a', 'team-b'].map((name) => client.create(namespaces, { metadata: { name } })));
@@ -122,7 +122,7 @@ export class GatewayHarness implements AsyncDisposable {
       JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [ROLE, BINDING] }),
     );
     const bus = await connectBus({ url: nats.url, service: 'test', log: silentLogger });
-    const port = await freePort();
+    const port = await findFreePort();
     const run = await how(plane, USER);
     const env = {
       ...run.env,
@@ -167,7 +167,7 @@ export class GatewayHarness implements AsyncDisposable {
       spec: { warmPoolRef: { name: 'pool' } },
     });
     const claimUid = claim.metadata.uid ?? '';
-    const created = await this.client.create(sandboxes, sandboxOf({ namespace, name, claim }, input));
+    const created = await this.client.create(sandboxes, buildSandbox({ namespace, name, claim }, input));
     const sandbox = { id, namespace, name, uid: created.metadata.uid ?? '', claimUid, address };
     await this.writeStatus(sandbox, { ready });
     return sandbox;
@@ -212,7 +212,7 @@ export class GatewayHarness implements AsyncDisposable {
       spec: { operatingMode: 'Running' },
     };
     await this.client.mergePatch(sandboxes, { namespace, name }, patch);
-    await this.writeStatus(sandbox, { ready: true, address, resumedAt: rfc3339(systemClock.now()) });
+    await this.writeStatus(sandbox, { ready: true, address, resumedAt: formatRfc3339(systemClock.now()) });
   }
 
   async kill({ namespace, id, name }: TestSandbox): Promise<void> {
@@ -237,7 +237,7 @@ interface Place {
   readonly claim: SandboxClaim;
 }
 
-function sandboxOf({ namespace, name, claim }: Place, { spec, sandboxAnnotations }: SandboxInput): Sandbox {
+function buildSandbox({ namespace, name, claim }: Place, { spec, sandboxAnnotations }: SandboxInput): Sandbox {
   const owner = {
     apiVersion: 'extensions.agents.x-k8s.io/v1beta1',
     kind: 'SandboxClaim',
@@ -262,7 +262,7 @@ function readyCondition(ready: boolean, reason = ready ? 'DependenciesReady' : '
   };
 }
 
-export async function freePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

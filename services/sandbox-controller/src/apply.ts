@@ -2,18 +2,18 @@ import { sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { RetryableError, isConflict, isNotFound } from '@sandlot/kube';
 import type { PersistentVolumeClaim, Pod } from '@sandlot/kube';
-import { ownershipOf } from './ownership/ownership.ts';
+import { getOwnership } from './ownership/ownership.ts';
 import { hasFailed } from './plan/snapshot.ts';
 import type { Phase, Snapshot } from './plan/snapshot.ts';
 import type { ChildStep, EventNote, Plan, SandboxStep, Step } from './plan/steps.ts';
 import { changeImage } from './pod/change-image.ts';
 import { applyReport, recordEvent } from './troubles/apply-reports.ts';
 import type { ReportDeps } from './troubles/apply-reports.ts';
-import { deletionKey } from './troubles/pod-troubles.ts';
+import { formatDeletionKey } from './troubles/pod-troubles.ts';
 import { reduceSandbox } from './wiring/transform.ts';
-import { createOrRead, deleteObject, objectKey, patchObject } from './writes/calls.ts';
+import { createOrRead, deleteObject, buildObjectKey, patchObject } from './writes/calls.ts';
 import type { CallDeps } from './writes/calls.ts';
-import { publishableText } from './writes/error-text.ts';
+import { findPublishableText } from './writes/error-text.ts';
 import { isRejection } from './writes/rejected-writes.ts';
 import type { RejectedWrites } from './writes/rejected-writes.ts';
 
@@ -47,7 +47,7 @@ interface FailedStep {
 }
 
 function withFailure({ rejectedWrites }: ApplyDeps, snapshot: Snapshot, { phase, error }: FailedStep): Snapshot {
-  const message = publishableText(error);
+  const message = findPublishableText(error);
   if (message !== undefined && phase !== undefined) {
     const failure = { phase, message };
     const isRemembered = isRejection(error) && phase !== 'expiry';
@@ -105,7 +105,7 @@ async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Prom
 
 /** Counts the deletion as reported before the request: the owner needs no Event about what the controller deletes. */
 async function deletePod(deps: ApplyDeps, s: Snapshot, pod: Pod): Promise<Snapshot> {
-  const reportedTroubles = deps.reportedTroubles.record(s.sandbox.metadata.uid ?? '', deletionKey(pod));
+  const reportedTroubles = deps.reportedTroubles.record(s.sandbox.metadata.uid ?? '', formatDeletionKey(pod));
   return { ...withoutPod(s, pod, await deleteObject(deps, deps.collections.pods, pod)), reportedTroubles };
 }
 
@@ -139,7 +139,7 @@ const GUARDED: ReadonlySet<Step['kind']> = new Set(['deleteSandbox', 'suspendSan
 /** The resourceVersion makes an edit that moves the deadline win over the deletion. */
 async function deleteSandbox(deps: ApplyDeps, s: Snapshot, note: EventNote | undefined): Promise<Snapshot> {
   const { uid = '', resourceVersion = '' } = s.sandbox.metadata;
-  await deps.client.delete(sandboxes, objectKey(s.sandbox), { signal: deps.signal, uid, resourceVersion });
+  await deps.client.delete(sandboxes, buildObjectKey(s.sandbox), { signal: deps.signal, uid, resourceVersion });
   if (note !== undefined) recordEvent(deps, s, note);
   return { ...s, gone: true };
 }
@@ -153,7 +153,7 @@ function withDisk(s: Snapshot, asked: PersistentVolumeClaim, found: PersistentVo
 }
 
 function withPod(s: Snapshot, pod: Pod): Snapshot {
-  const isOurs = ownershipOf(pod, s.sandbox) === 'ours';
+  const isOurs = getOwnership(pod, s.sandbox) === 'ours';
   return isOurs ? { ...s, ownedPods: [pod], foreignPod: undefined } : { ...s, foreignPod: pod };
 }
 

@@ -9,7 +9,7 @@ import {
   at,
   container,
   eventually,
-  summaryOf,
+  getSummary,
   work,
 } from '../test/real-cluster.ts';
 
@@ -86,7 +86,7 @@ describe('on a real API server, a Sandbox', () => {
     await cluster.until('sleeper', READY);
     await cluster.client.mergePatch(sandboxes, at('sleeper'), { spec: { operatingMode: 'Suspended' } });
     const asleep = await cluster.until('sleeper', SUSPENDED);
-    expect(summaryOf(asleep)).toEqual(['Ready=False/SandboxSuspended', 'Suspended=True/PodTerminated']);
+    expect(getSummary(asleep)).toEqual(['Ready=False/SandboxSuspended', 'Suspended=True/PodTerminated']);
     expect(asleep.metadata.annotations ?? {}).not.toHaveProperty(['agents.x-k8s.io/pod-name']);
     expect(await cluster.isGone(pods, 'sleeper')).toBe(true);
     expect(await cluster.isGone(services, 'sleeper')).toBe(false);

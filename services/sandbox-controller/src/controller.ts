@@ -1,14 +1,14 @@
 import type { Sandbox } from '@sandlot/api-types';
-import { channelSource, createEventRecorder } from '@sandlot/kube';
+import { createChannelSource, createEventRecorder } from '@sandlot/kube';
 import type { EventRecorder } from '@sandlot/kube';
 import { keepDeadlines, openOutboxes } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
-import { activitySource } from './lifetime/activity-reports.ts';
-import { deadlinesOf } from './lifetime/deadlines.ts';
+import { createActivitySource } from './lifetime/activity-reports.ts';
+import { listDeadlines } from './lifetime/deadlines.ts';
 import { observeActivity } from './observe.ts';
 import type { Settings } from './plan/snapshot.ts';
 import { reconcile } from './reconcile.ts';
-import { sandboxTelling } from './telemetry/lifecycle-events.ts';
+import { createSandboxTelling } from './telemetry/lifecycle-events.ts';
 import { measureCaches } from './telemetry/measure-caches.ts';
 import { createSandboxMetrics } from './telemetry/metrics.ts';
 import { SandboxTraces } from './telemetry/trace.ts';
@@ -36,7 +36,7 @@ export function addSandboxController(
   const { client, manager, bus, clock, random, log, kubeMetrics } = parts;
   const state = createProcessState(clock);
   const informers = createInformers({ client, namespace, clock, random, log, metrics: kubeMetrics });
-  const doubts = channelSource();
+  const doubts = createChannelSource();
   const collections = createCollections(informers, { clock, enqueue: (key) => doubts.push(key) });
   followSandboxes(informers, state);
   const recorder = createRecorder(parts);
@@ -46,14 +46,15 @@ export function addSandboxController(
   });
 
   measureCaches({ informers, metrics, manager, clock });
-  const outbox = openOutboxes(parts)({ kind: 'sandbox', informer: informers.sandboxes, ...sandboxTelling(clock) });
+  const telling = createSandboxTelling(clock);
+  const outbox = openOutboxes(parts)({ kind: 'sandbox', informer: informers.sandboxes, ...telling });
   const deadlines = keepDeadlines(parts, informers.sandboxes, (sandbox, nowMs) =>
-    deadlinesOf({ sandbox, nowMs, ...observeActivity(state, sandbox) }),
+    listDeadlines({ sandbox, nowMs, ...observeActivity(state, sandbox) }),
   );
   const [sandboxes, pods] = [informers.sandboxes.store, informers.pods.store];
   const traces = new SandboxTraces({ client, clock, sandboxes, pods, isLeader: () => manager.isLeader() });
   traces.follow(informers);
-  const [wakes, activity] = [wakeSource(bus, state.wakes), activitySource(bus, state.activityReports)];
+  const [wakes, activity] = [wakeSource(bus, state.wakes), createActivitySource(bus, state.activityReports)];
   const deps = {
     client,
     recorder,

@@ -1,4 +1,4 @@
-import { effectiveMode, findCondition, rfc3339 } from '@sandlot/api-types';
+import { resolveMode, findCondition, formatRfc3339 } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -44,7 +44,7 @@ const incident: fc.Arbitrary<Event> = fc.oneof(
     simulated.edit((spec) => ({ ...spec, persistentVolumeClaimRetentionPolicy }));
   }),
   fc.option(fc.integer({ min: -5, max: 60 }), { nil: undefined }).map((seconds): Event => (simulated) => {
-    const shutdownTime = seconds === undefined ? undefined : rfc3339(simulated.nowMs + seconds * 1_000);
+    const shutdownTime = seconds === undefined ? undefined : formatRfc3339(simulated.nowMs + seconds * 1_000);
     simulated.edit((spec) => ({ ...spec, shutdownTime }));
   }),
   fc.constantFrom('Delete' as const, 'Retain' as const).map((shutdownPolicy): Event => (simulated) => {
@@ -181,8 +181,7 @@ function checkMayCreate(sandbox: Sandbox | undefined): void {
 
 /** While the Sandbox should run, the controller deletes its Pod only for a restart, at the published time. */
 function checkPodMayGo({ sandbox, nowMs }: SimulatedSandbox): void {
-  if (sandbox === undefined || effectiveMode(sandbox.spec) === 'Suspended' || sandbox.status?.phase === 'Expired')
-    return;
+  if (sandbox === undefined || resolveMode(sandbox.spec) === 'Suspended' || sandbox.status?.phase === 'Expired') return;
   expect(Date.parse(sandbox.status?.restarts?.nextRestartTime ?? '')).toBeLessThanOrEqual(nowMs);
 }
 
@@ -208,7 +207,7 @@ function checkResume({ sandbox, nowMs, wakeRequestedUntilMs }: SimulatedSandbox)
   expect(wakeRequestedUntilMs).toBeGreaterThan(nowMs);
   expect(spec.autoResume).not.toBe('Never');
   expect(spec.replicas === undefined || spec.operatingMode === undefined).toBe(true);
-  expect([effectiveMode(spec), status?.phase === 'Expired']).toEqual(['Running', false]);
+  expect([resolveMode(spec), status?.phase === 'Expired']).toEqual(['Running', false]);
   expect(metadata.annotations?.['sandlot.dev/suspended-by']).toBeUndefined();
   const record = status?.suspendedBy ?? 'being suspended';
   if (spec.autoResume !== 'Always') expect(record).not.toBe('User');
@@ -263,7 +262,7 @@ describe('after any history, a Sandbox', { timeout: 60_000 }, () => {
         const { spec } = simulated.sandbox ?? {};
         if (spec === undefined || spec.autoResume !== 'Always') return;
         askAndPass(simulated, (step) => checkStep(simulated, step));
-        expect(effectiveMode(simulated.sandbox?.spec ?? {})).toBe('Running');
+        expect(resolveMode(simulated.sandbox?.spec ?? {})).toBe('Running');
       }),
       { numRuns: 300 },
     );

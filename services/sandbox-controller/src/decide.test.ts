@@ -8,14 +8,14 @@ import {
   NOW_MS,
   STRANGER,
   WORK,
-  diskOf,
+  buildDisk,
   conditionSummary,
   kinds,
   notebook,
   podOf,
   published,
-  snapshotOf,
-  stepOf,
+  buildSnapshot,
+  getStep,
 } from '../test/builders.ts';
 
 const running = notebook();
@@ -23,84 +23,86 @@ const suspended = notebook({ spec: { operatingMode: 'Suspended' } });
 const NOT_SUSPENDED = 'Suspended=False/NotSuspended';
 
 /** A Sandbox whose status already shows a Ready Pod. */
-const ready = published(snapshotOf({ sandbox: running, ownedPods: [podOf(running)] }));
+const ready = published(buildSnapshot({ sandbox: running, ownedPods: [podOf(running)] }));
 /** The same, with its owner asking for a suspension. */
 const readyToSuspend = { ...ready, spec: { ...ready.spec, operatingMode: 'Suspended' as const } };
-const isSuspended = published(snapshotOf({ sandbox: suspended }));
+const isSuspended = published(buildSnapshot({ sandbox: suspended }));
 
 describe('a pass', () => {
   const rows: readonly (readonly [sentence: string, snapshot: Snapshot, steps: readonly string[]])[] = [
-    ['creates the Pod of a new Sandbox', snapshotOf(), ['createPod']],
+    ['creates the Pod of a new Sandbox', buildSnapshot(), ['createPod']],
     [
       'creates the disks before the Pod that mounts them',
-      snapshotOf({ sandbox: notebook({ spec: { volumeClaimTemplates: [WORK] } }) }),
+      buildSnapshot({ sandbox: notebook({ spec: { volumeClaimTemplates: [WORK] } }) }),
       ['createDisk'],
     ],
     [
       'does not create a Pod on a disk that is being deleted',
-      snapshotOf({
+      buildSnapshot({
         sandbox: notebook({ spec: { volumeClaimTemplates: [WORK] } }),
-        disks: [diskOf(running, { deletionTimestamp: NOW })],
+        disks: [buildDisk(running, { deletionTimestamp: NOW })],
       }),
       ['patchStatus'],
     ],
     [
       'creates the Service once there is a Pod',
-      snapshotOf({ sandbox: notebook({ spec: { service: true } }), ownedPods: [podOf(running)] }),
+      buildSnapshot({ sandbox: notebook({ spec: { service: true } }), ownedPods: [podOf(running)] }),
       ['createService'],
     ],
     [
       'writes the name of the Pod before it publishes Ready',
-      snapshotOf({ ownedPods: [podOf(running)] }),
+      buildSnapshot({ ownedPods: [podOf(running)] }),
       ['patchSandbox', 'patchStatus'],
     ],
-    ['does nothing when nothing changed', snapshotOf({ sandbox: ready, ownedPods: [podOf(running)] }), []],
+    ['does nothing when nothing changed', buildSnapshot({ sandbox: ready, ownedPods: [podOf(running)] }), []],
     [
       'publishes that Ready is lost before it replaces a Pod that is gone',
-      snapshotOf({ sandbox: ready }),
+      buildSnapshot({ sandbox: ready }),
       ['patchStatus', 'recordEvent'],
     ],
     [
       'creates nothing while the old Pod is terminating',
-      snapshotOf({ sandbox: ready, ownedPods: [podOf(running, { terminating: true })] }),
+      buildSnapshot({ sandbox: ready, ownedPods: [podOf(running, { terminating: true })] }),
       ['patchStatus'],
     ],
     [
       'does not replace a Pod that failed',
-      snapshotOf({ sandbox: ready, ownedPods: [podOf(running, { phase: 'Failed' })] }),
+      buildSnapshot({ sandbox: ready, ownedPods: [podOf(running, { phase: 'Failed' })] }),
       ['patchStatus', 'recordEvent'],
     ],
     [
       'deletes the Pod of a Sandbox that is to be suspended',
-      snapshotOf({ sandbox: readyToSuspend, ownedPods: [podOf(running)] }),
+      buildSnapshot({ sandbox: readyToSuspend, ownedPods: [podOf(running)] }),
       ['deletePod'],
     ],
     [
       'waits for a Pod that a finalizer holds',
-      snapshotOf({
-        sandbox: published(snapshotOf({ sandbox: readyToSuspend, ownedPods: [podOf(running, { terminating: true })] })),
+      buildSnapshot({
+        sandbox: published(
+          buildSnapshot({ sandbox: readyToSuspend, ownedPods: [podOf(running, { terminating: true })] }),
+        ),
         ownedPods: [podOf(running, { terminating: true })],
       }),
       [],
     ],
     [
       'removes the name of the Pod once the suspension is complete',
-      snapshotOf({ sandbox: readyToSuspend }),
+      buildSnapshot({ sandbox: readyToSuspend }),
       ['patchSandbox', 'patchStatus', 'recordEvent'],
     ],
     [
       'leaves a foreign Pod alone while suspended',
-      snapshotOf({ sandbox: suspended, foreignPod: podOf(running, { owner: STRANGER }) }),
+      buildSnapshot({ sandbox: suspended, foreignPod: podOf(running, { owner: STRANGER }) }),
       ['patchStatus', 'recordEvent'],
     ],
     [
       'creates a new Pod for a Sandbox that resumes',
-      snapshotOf({ sandbox: { ...isSuspended, spec: running.spec } }),
+      buildSnapshot({ sandbox: { ...isSuspended, spec: running.spec } }),
       ['createPod'],
     ],
     [
       'neither creates nor deletes when two Pods carry our UID',
-      snapshotOf({
+      buildSnapshot({
         sandbox: { ...readyToSuspend, spec: { ...readyToSuspend.spec, service: true } },
         ownedPods: [podOf(running), podOf(running, { name: 'other' })],
       }),
@@ -108,23 +110,23 @@ describe('a pass', () => {
     ],
     [
       'reports a foreign Pod that has the name',
-      snapshotOf({ foreignPod: podOf(running, { owner: STRANGER }) }),
+      buildSnapshot({ foreignPod: podOf(running, { owner: STRANGER }) }),
       ['reportFailure'],
     ],
     [
       'takes over an unowned Pod with the tracking label',
-      snapshotOf({ foreignPod: podOf(running, { owner: null }) }),
+      buildSnapshot({ foreignPod: podOf(running, { owner: null }) }),
       ['patchPod'],
     ],
     [
       'stops when the Sandbox is being deleted',
-      snapshotOf({ sandbox: notebook({ metadata: { deletionTimestamp: NOW } }) }),
+      buildSnapshot({ sandbox: notebook({ metadata: { deletionTimestamp: NOW } }) }),
       [],
     ],
-    ['stops when the Sandbox is gone', snapshotOf({ gone: true }), []],
+    ['stops when the Sandbox is gone', buildSnapshot({ gone: true }), []],
     [
       'repairs a wrong Pod name in the annotation',
-      snapshotOf({
+      buildSnapshot({
         sandbox: { ...ready, metadata: { ...ready.metadata, annotations: { 'agents.x-k8s.io/pod-name': 'other' } } },
         ownedPods: [podOf(running)],
       }),
@@ -132,7 +134,7 @@ describe('a pass', () => {
     ],
     [
       'removes the suspender on resume',
-      snapshotOf({
+      buildSnapshot({
         sandbox: {
           ...ready,
           metadata: {
@@ -152,9 +154,9 @@ describe('a pass', () => {
 
   it('reports a failed creation instead of retrying it in the same pass', () => {
     const failures = [{ phase: 'pod' as const, message: 'quota' }];
-    const plan = decide(snapshotOf({ failures }));
-    expect(stepOf(plan, 'patchStatus').patch).toMatchObject({ status: { phase: 'Pending' } });
-    expect(conditionSummary(snapshotOf({ failures }))).toEqual([
+    const plan = decide(buildSnapshot({ failures }));
+    expect(getStep(plan, 'patchStatus').patch).toMatchObject({ status: { phase: 'Pending' } });
+    expect(conditionSummary(buildSnapshot({ failures }))).toEqual([
       'PodScheduled=Unknown/PodSchedulingUnknown',
       'Ready=False/ReconcilerError',
       NOT_SUSPENDED,
@@ -164,23 +166,23 @@ describe('a pass', () => {
 
 describe('the time of the next pass', () => {
   it('does not exist for a Sandbox without a deadline', () => {
-    expect(requeueAtMs(snapshotOf({ sandbox: ready, ownedPods: [podOf(running)] }))).toBeUndefined();
+    expect(requeueAtMs(buildSnapshot({ sandbox: ready, ownedPods: [podOf(running)] }))).toBeUndefined();
   });
 
   it('is the deadline', () => {
     const sandbox = { ...ready, spec: { ...ready.spec, shutdownTime: '2026-01-01T12:00:30Z' } };
-    expect(requeueAtMs(snapshotOf({ sandbox, ownedPods: [podOf(running)] }))).toBe(NOW_MS + 30_000);
+    expect(requeueAtMs(buildSnapshot({ sandbox, ownedPods: [podOf(running)] }))).toBe(NOW_MS + 30_000);
   });
 
   it('is the end of the quiet start', () => {
     const pod = podOf(running, { phase: 'Pending', created: NOW });
-    expect(requeueAtMs(snapshotOf({ ownedPods: [pod] }))).toBe(NOW_MS + 2_000);
+    expect(requeueAtMs(buildSnapshot({ ownedPods: [pod] }))).toBe(NOW_MS + 2_000);
   });
 
   it('is in a minute while there is a foreign Pod, because no event may show its end', () => {
     const foreignPod = podOf(running, { owner: STRANGER });
-    const sandbox = published(snapshotOf({ sandbox: suspended, foreignPod }));
-    expect(requeueAtMs(snapshotOf({ sandbox, foreignPod }))).toBe(NOW_MS + 60_000);
+    const sandbox = published(buildSnapshot({ sandbox: suspended, foreignPod }));
+    expect(requeueAtMs(buildSnapshot({ sandbox, foreignPod }))).toBe(NOW_MS + 60_000);
   });
 
   it('does not exist once a retained Sandbox has expired', () => {
@@ -192,6 +194,6 @@ describe('the time of the next pass', () => {
       lastTransitionTime: EARLIER,
     };
     const sandbox = notebook({ spec: { shutdownTime: EARLIER }, status: { conditions: [expired] } });
-    expect(requeueAtMs(snapshotOf({ sandbox }))).toBeUndefined();
+    expect(requeueAtMs(buildSnapshot({ sandbox }))).toBeUndefined();
   });
 });

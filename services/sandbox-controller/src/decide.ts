@@ -2,13 +2,13 @@ import { decideDisks } from './disks/decide-disks.ts';
 import { decideExpiry } from './lifetime/decide-expiry.ts';
 import { decideIdleDeletion, decideIdleSuspension } from './lifetime/decide-idle.ts';
 import { decideStartup } from './lifetime/decide-startup.ts';
-import { effectiveExpiryMs, isExpired } from './lifetime/expiry.ts';
+import { findEffectiveExpiryMs, isExpired } from './lifetime/expiry.ts';
 import type { Snapshot } from './plan/snapshot.ts';
 import type { Plan } from './plan/steps.ts';
 import { decidePod } from './pod/decide-pod.ts';
 import { decideService } from './service/decide-service.ts';
 import { decidePublish, withLossPublished } from './status/decide-publish.ts';
-import { statusOf } from './status/status.ts';
+import { getStatus } from './status/status.ts';
 import { decideTroubles } from './troubles/decide-troubles.ts';
 import { decideWake } from './wake/decide-wake.ts';
 
@@ -20,7 +20,7 @@ const stages: readonly ((snapshot: Snapshot) => Plan)[] = [
   decideIdleDeletion,
   (snapshot) => withLossPublished(snapshot, decidePod(snapshot)),
   decideService,
-  (snapshot) => decidePublish(snapshot, statusOf(snapshot)),
+  (snapshot) => decidePublish(snapshot, getStatus(snapshot)),
   decideTroubles,
 ];
 
@@ -30,10 +30,10 @@ const stages: readonly ((snapshot: Snapshot) => Plan)[] = [
  */
 export function decide(snapshot: Snapshot): Plan {
   if (snapshot.gone) return [];
-  const wake = decideWake(snapshot, effectiveExpiryMs(snapshot));
+  const wake = decideWake(snapshot, findEffectiveExpiryMs(snapshot));
   if (wake.kind === 'refuse') return [wake.step];
   if (snapshot.sandbox.metadata.deletionTimestamp !== undefined) return [];
-  if (isExpired(snapshot, effectiveExpiryMs(snapshot))) return decideExpiry(snapshot);
+  if (isExpired(snapshot, findEffectiveExpiryMs(snapshot))) return decideExpiry(snapshot);
   for (const stage of stages) {
     const plan = stage(snapshot);
     if (plan.length > 0) return plan;
@@ -43,7 +43,7 @@ export function decide(snapshot: Snapshot): Plan {
 
 /** Comes before the Pod: a suspension that has not deleted the Pod yet is withdrawn, and the Pod stays. */
 function decideResume(snapshot: Snapshot): Plan {
-  const wake = decideWake(snapshot, effectiveExpiryMs(snapshot));
+  const wake = decideWake(snapshot, findEffectiveExpiryMs(snapshot));
   if (wake.kind === 'resume') return wake.plan;
-  return wake.kind === 'wait' ? decidePublish(snapshot, statusOf(snapshot)) : [];
+  return wake.kind === 'wait' ? decidePublish(snapshot, getStatus(snapshot)) : [];
 }

@@ -1,16 +1,16 @@
-import { effectiveMode, findCondition, podNameOf, sandboxConditions } from '@sandlot/api-types';
+import { resolveMode, findCondition, getPodName, sandboxConditions } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { persistentVolumeClaims, pods as podResource } from '@sandlot/kube';
 import type { KubeClient, PersistentVolumeClaim, Pod } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
-import { diskNames } from './disks/disk-names.ts';
+import { listDiskNames } from './disks/disk-names.ts';
 import { isMarkedExpired } from './lifetime/expiry.ts';
-import { ownershipOf } from './ownership/ownership.ts';
+import { getOwnership } from './ownership/ownership.ts';
 import type { Failure, Settings, Snapshot } from './plan/snapshot.ts';
 import { BY_OWNER } from './wiring/informers.ts';
 import type { ProcessState } from './wiring/process-state.ts';
 import type { Collections } from './writes/collections.ts';
-import { publishableText } from './writes/error-text.ts';
+import { findPublishableText } from './writes/error-text.ts';
 
 export interface ObserveDeps extends ProcessState {
   readonly client: KubeClient;
@@ -93,7 +93,7 @@ async function observeDisks(deps: ObserveDeps, sandbox: Sandbox): Promise<Map<st
   const { client, signal, collections } = deps;
   const { namespace = '' } = sandbox.metadata;
   const found = new Map<string, PersistentVolumeClaim>();
-  for (const name of diskNames(sandbox)) {
+  for (const name of listDiskNames(sandbox)) {
     const known = collections.disks.own.get(`${namespace}/${name}`);
     const readLive = () => client.find(persistentVolumeClaims, { namespace, name }, { signal });
     const disk = known ?? (isMarkedExpired(sandbox) ? await readLive() : undefined);
@@ -107,22 +107,22 @@ type FoundPods = Pick<Snapshot, 'ownedPods' | 'foreignPod' | 'failures'>;
 async function observePods(deps: ObserveDeps, sandbox: Sandbox): Promise<FoundPods> {
   const { own } = deps.collections.pods;
   const { namespace = '', uid = '' } = sandbox.metadata;
-  const named = podNames(sandbox).flatMap((name) => own.get(`${namespace}/${name}`) ?? []);
+  const named = listPodNames(sandbox).flatMap((name) => own.get(`${namespace}/${name}`) ?? []);
   const found = groupByOwner(sandbox, [...own.byIndex(BY_OWNER, uid), ...named]);
   if (found.ownedPods.length > 0 || found.foreignPod !== undefined || !needsLiveRead(sandbox)) return found;
   return readPodsLive(deps, sandbox);
 }
 
 /** The recorded name first: a Pod that was taken over keeps its own. */
-function podNames(sandbox: Sandbox): string[] {
-  return [...new Set([podNameOf(sandbox), sandbox.metadata.name ?? ''])];
+function listPodNames(sandbox: Sandbox): string[] {
+  return [...new Set([getPodName(sandbox), sandbox.metadata.name ?? ''])];
 }
 
 function groupByOwner(sandbox: Sandbox, candidates: readonly Pod[]): FoundPods {
   const owned = new Map<string, Pod>();
   let foreignPod: Pod | undefined;
   for (const pod of candidates) {
-    if (ownershipOf(pod, sandbox) === 'ours') owned.set(pod.metadata.uid ?? '', pod);
+    if (getOwnership(pod, sandbox) === 'ours') owned.set(pod.metadata.uid ?? '', pod);
     else foreignPod ??= pod;
   }
   return { ownedPods: [...owned.values()], foreignPod: owned.size > 0 ? undefined : foreignPod, failures: [] };
@@ -133,8 +133,8 @@ function groupByOwner(sandbox: Sandbox, candidates: readonly Pod[]): FoundPods {
  * the cache lacks. The cache holds only Pods with the tracking label.
  */
 function needsLiveRead(sandbox: Sandbox): boolean {
-  if (podNameOf(sandbox) !== sandbox.metadata.name) return true;
-  if (effectiveMode(sandbox.spec) === 'Running') return false;
+  if (getPodName(sandbox) !== sandbox.metadata.name) return true;
+  if (resolveMode(sandbox.spec) === 'Running') return false;
   return findCondition(sandbox.status?.conditions, sandboxConditions.suspended)?.status !== 'True';
 }
 
@@ -142,12 +142,12 @@ async function readPodsLive({ client, signal }: ObserveDeps, sandbox: Sandbox): 
   const { namespace } = sandbox.metadata;
   const failures: Failure[] = [];
   const found: Pod[] = [];
-  for (const name of podNames(sandbox)) {
+  for (const name of listPodNames(sandbox)) {
     try {
       const pod = await client.find(podResource, { namespace, name }, { signal });
       if (pod !== undefined) found.push(pod);
     } catch (error) {
-      const message = publishableText(error);
+      const message = findPublishableText(error);
       if (message === undefined) throw error;
       failures.push({ phase: 'pod', message });
     }

@@ -8,7 +8,7 @@ import { requeueAtMs } from './lifetime/decide-requeue.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
 import { decideYieldMs } from './pacing/decide-yield.ts';
-import { priorityOf } from './pacing/priority.ts';
+import { getPriority } from './pacing/priority.ts';
 import type { Snapshot } from './plan/snapshot.ts';
 import type { Plan } from './plan/steps.ts';
 
@@ -28,12 +28,12 @@ export async function reconcile(deps: ReconcileDeps, key: string): Promise<Recon
   if (plan.length === 0) return finish(snapshot);
   const yieldMs = decideYieldMs(snapshot, plan);
   if (yieldMs > 0) return requeueAfter(yieldMs, 'claims are being served');
-  const attributes = attributesOf(snapshot, plan);
+  const attributes = buildAttributes(snapshot, plan);
   return withChildSpan({ name: spanNames.sandboxReconcile, attributes }, () => applyUntilDone(deps, snapshot, plan));
 }
 
 /** The span is a child of the operation that the Sandbox is in; outside an operation there is no span. */
-function attributesOf({ sandbox: { metadata } }: Snapshot, plan: Plan): Record<string, string> {
+function buildAttributes({ sandbox: { metadata } }: Snapshot, plan: Plan): Record<string, string> {
   return {
     [spanAttributes.sandboxUid]: metadata.uid ?? '',
     [spanAttributes.namespace]: metadata.namespace ?? '',
@@ -42,7 +42,7 @@ function attributesOf({ sandbox: { metadata } }: Snapshot, plan: Plan): Record<s
 }
 
 async function applyUntilDone(deps: ReconcileDeps, first: Snapshot, firstPlan: Plan): Promise<ReconcileResult> {
-  const applyDeps = { ...deps, priority: priorityOf(first.sandbox) };
+  const applyDeps = { ...deps, priority: getPriority(first.sandbox) };
   let snapshot = first;
   let plan = firstPlan;
 

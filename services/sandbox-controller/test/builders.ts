@@ -1,17 +1,17 @@
-import { labels, nameHash, rfc3339 } from '@sandlot/api-types';
+import { labels, nameHash, formatRfc3339 } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { Parts } from '@sandlot/api-types/testing';
 import { sandbox as buildSandbox } from '@sandlot/api-types/testing';
 import type { Condition as PodCondition, OwnerReference, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
 import { decide } from '../src/decide.ts';
-import { ownerReference } from '../src/ownership/ownership.ts';
+import { buildOwnerReference } from '../src/ownership/ownership.ts';
 import type { Snapshot } from '../src/plan/snapshot.ts';
-import { statusOf } from '../src/status/status.ts';
+import { getStatus } from '../src/status/status.ts';
 import type { Plan, Step } from '../src/plan/steps.ts';
 
 /** The time of every test. */
 export const NOW_MS = Date.UTC(2026, 0, 1, 12);
-export const NOW = rfc3339(NOW_MS);
+export const NOW = formatRfc3339(NOW_MS);
 /** Long enough ago that no status write is held. */
 export const EARLIER = '2026-01-01T11:00:00Z';
 
@@ -60,7 +60,7 @@ export function podOf(sandbox: Sandbox, parts: PodParts = {}): Pod {
   const { phase = 'Running', ips = ['10.0.0.7'], node = 'node-1' } = parts;
   const { conditions: reported = [{ type: 'PodScheduled', status: 'True' }], ready = phase === 'Running' } = parts;
   return {
-    metadata: podMetadataOf(sandbox, parts),
+    metadata: buildPodMetadata(sandbox, parts),
     spec: { containers: [], nodeName: node },
     status: {
       phase,
@@ -73,9 +73,9 @@ export function podOf(sandbox: Sandbox, parts: PodParts = {}): Pod {
   };
 }
 
-function podMetadataOf(sandbox: Sandbox, parts: PodParts): Pod['metadata'] {
+function buildPodMetadata(sandbox: Sandbox, parts: PodParts): Pod['metadata'] {
   const { name: ownName = '', namespace } = sandbox.metadata;
-  const { name = ownName, owner = ownerReference(sandbox), created = EARLIER } = parts;
+  const { name = ownName, owner = buildOwnerReference(sandbox), created = EARLIER } = parts;
   const { labels: given = { [labels.nameHash]: nameHash(ownName) }, annotations } = parts;
   return {
     name,
@@ -91,15 +91,18 @@ function podMetadataOf(sandbox: Sandbox, parts: PodParts): Pod['metadata'] {
 }
 
 /** The disk of {@link WORK}. */
-export function diskOf(sandbox: Sandbox, metadata: PersistentVolumeClaim['metadata'] = {}): PersistentVolumeClaim {
+export function buildDisk(sandbox: Sandbox, metadata: PersistentVolumeClaim['metadata'] = {}): PersistentVolumeClaim {
   const name = `work-${sandbox.metadata.name ?? ''}`;
   const hash = { [labels.nameHash]: nameHash(sandbox.metadata.name ?? '') };
   const identity = { name, namespace: sandbox.metadata.namespace, uid: `uid-${name}`, resourceVersion: '3' };
-  return { metadata: { ...identity, labels: hash, ownerReferences: [ownerReference(sandbox)], ...metadata }, spec: {} };
+  return {
+    metadata: { ...identity, labels: hash, ownerReferences: [buildOwnerReference(sandbox)], ...metadata },
+    spec: {},
+  };
 }
 
 /** The headless Service of `sandbox`, as the API server shows it. */
-export function serviceOf(sandbox: Sandbox, parts: Partial<Service> = {}): Service {
+export function buildService(sandbox: Sandbox, parts: Partial<Service> = {}): Service {
   const { name, namespace } = sandbox.metadata;
   const hash = { [labels.nameHash]: nameHash(name ?? '') };
   const metadata = {
@@ -107,7 +110,7 @@ export function serviceOf(sandbox: Sandbox, parts: Partial<Service> = {}): Servi
     namespace,
     uid: `uid-svc-${name ?? ''}`,
     labels: hash,
-    ownerReferences: [ownerReference(sandbox)],
+    ownerReferences: [buildOwnerReference(sandbox)],
   };
   return { spec: { clusterIP: 'None', selector: hash }, ...parts, metadata: { ...metadata, ...parts.metadata } };
 }
@@ -118,7 +121,7 @@ export type SnapshotParts = Partial<Omit<Snapshot, 'disks' | 'settings'>> & {
 };
 
 /** A snapshot of a Sandbox without children, with the changes of the test. */
-export function snapshotOf(parts: SnapshotParts = {}): Snapshot {
+export function buildSnapshot(parts: SnapshotParts = {}): Snapshot {
   return {
     nowMs: NOW_MS,
     sandbox: notebook(),
@@ -141,12 +144,12 @@ export function snapshotOf(parts: SnapshotParts = {}): Snapshot {
 
 /** `type/status/reason` of every condition of the status that would be written. */
 export function conditionSummary(snapshot: Snapshot): string[] {
-  return (statusOf(snapshot).conditions ?? []).map(({ type, status, reason }) => `${type}=${status}/${reason}`);
+  return (getStatus(snapshot).conditions ?? []).map(({ type, status, reason }) => `${type}=${status}/${reason}`);
 }
 
 /** The message of one condition of the status that would be written. */
-export function messageOf(snapshot: Snapshot, type: string): string | undefined {
-  return statusOf(snapshot).conditions?.find((condition) => condition.type === type)?.message;
+export function findMessage(snapshot: Snapshot, type: string): string | undefined {
+  return getStatus(snapshot).conditions?.find((condition) => condition.type === type)?.message;
 }
 
 /** The Sandbox as it is once `snapshot`'s status has been written. */
@@ -154,7 +157,7 @@ export function published(snapshot: Snapshot): Sandbox {
   const [pod] = snapshot.ownedPods;
   const annotations = pod?.metadata.name === undefined ? {} : { 'agents.x-k8s.io/pod-name': pod.metadata.name };
   const metadata = { ...snapshot.sandbox.metadata, annotations };
-  return { ...snapshot.sandbox, metadata, status: statusOf(snapshot) };
+  return { ...snapshot.sandbox, metadata, status: getStatus(snapshot) };
 }
 
 /** Kinds of the steps that would be taken. */
@@ -163,7 +166,7 @@ export function kinds(snapshot: Snapshot): string[] {
 }
 
 /** The only step of that kind. */
-export function stepOf<K extends Step['kind']>(plan: Plan, kind: K): Step & { kind: K } {
+export function getStep<K extends Step['kind']>(plan: Plan, kind: K): Step & { kind: K } {
   const found = plan.filter((step): step is Step & { kind: K } => step.kind === kind);
   const [step] = found;
   if (step === undefined || found.length > 1) throw new Error(`${found.length} steps of kind ${kind}`);

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxSpec, SandboxStatus } from '@sandlot/api-types';
 import {
-  apiVersionOf,
+  getApiVersion,
   createKubeClient,
   defineResource,
   isNotFound,
@@ -159,7 +159,7 @@ export class RealCluster implements AsyncDisposable {
 
   create(name: string, spec: Partial<SandboxSpec> = {}, resource: Resource<Sandbox> = sandboxes): Promise<Sandbox> {
     return this.client.create(resource, {
-      apiVersion: apiVersionOf(resource),
+      apiVersion: getApiVersion(resource),
       kind: resource.kind,
       metadata: at(name),
       spec: { podTemplate: { spec: { containers: [container] } }, ...spec },
@@ -205,7 +205,7 @@ export class RealCluster implements AsyncDisposable {
 
   /** The Sandbox once it has a condition `Type=Status/Reason`. */
   until(name: string, condition: string): Promise<Sandbox> {
-    return this.untilSandbox(name, (found) => summaryOf(found).includes(condition));
+    return this.untilSandbox(name, (found) => getSummary(found).includes(condition));
   }
 
   untilSandbox(name: string, holds: (found: Sandbox) => boolean): Promise<Sandbox> {
@@ -214,7 +214,7 @@ export class RealCluster implements AsyncDisposable {
 
   /** The Sandbox once Ready has this message. */
   untilSaid(name: string, message: string): Promise<Sandbox> {
-    return this.untilSandbox(name, (found) => messageOf(found, 'Ready') === message);
+    return this.untilSandbox(name, (found) => findMessage(found, 'Ready') === message);
   }
 
   /** The Pod of that name, once there is another one than `before`. */
@@ -337,11 +337,11 @@ export function running(ready = true): NonNullable<Pod['status']> {
 }
 
 /** `Type=Status/Reason` of every condition. */
-export function summaryOf({ status }: Sandbox): string[] {
+export function getSummary({ status }: Sandbox): string[] {
   return (status?.conditions ?? []).map((condition) => `${condition.type}=${condition.status}/${condition.reason}`);
 }
 
-export function messageOf({ status }: Sandbox, type: string): string | undefined {
+export function findMessage({ status }: Sandbox, type: string): string | undefined {
   return status?.conditions?.find((condition) => condition.type === type)?.message;
 }
 
@@ -369,13 +369,13 @@ export type Expected = Omit<SandboxStatus, 'conditions' | 'observedGeneration'> 
 /** What {@link wholeStatus} must equal. */
 export function expected({ conditions, generation = 1, ...rest }: Expected): unknown {
   return {
-    conditions: conditions.map((text) => conditionOf(text, generation)),
+    conditions: conditions.map((text) => buildCondition(text, generation)),
     observedGeneration: generation,
     ...rest,
   };
 }
 
-function conditionOf(text: string, observedGeneration: number): unknown {
+function buildCondition(text: string, observedGeneration: number): unknown {
   const [, type, status, reason, message] = /^(\w+)=(\w+)\/(\w+): (.*)$/s.exec(text) ?? [];
   return { type, status, reason, message, observedGeneration, lastTransitionTime: TIME };
 }

@@ -1,8 +1,8 @@
-import { annotations as keys, rfc3339 } from '@sandlot/api-types';
+import { annotations as keys, formatRfc3339 } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { JsonObject, JsonValue, KubeObject, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
 import { decide } from '../src/decide.ts';
-import { ownershipOf } from '../src/ownership/ownership.ts';
+import { getOwnership } from '../src/ownership/ownership.ts';
 import type { Failure, Phase, Snapshot } from '../src/plan/snapshot.ts';
 import type { Step } from '../src/plan/steps.ts';
 import { EARLIER, NOW_MS, RUNTIME, WORK, notebook } from './builders.ts';
@@ -30,7 +30,7 @@ export class SimulatedSandbox {
   #uids = 0;
 
   snapshot(sandbox: Sandbox): Snapshot {
-    const owned = this.pods.filter((pod) => ownershipOf(pod, sandbox) === 'ours');
+    const owned = this.pods.filter((pod) => getOwnership(pod, sandbox) === 'ours');
     return {
       nowMs: this.nowMs,
       settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', runtime: RUNTIME },
@@ -179,7 +179,7 @@ export class SimulatedSandbox {
 
   #create<T extends KubeObject>(object: T): T {
     this.#uids += 1;
-    const identity = { uid: `uid-${this.#uids}`, resourceVersion: '1', creationTimestamp: rfc3339(this.nowMs) };
+    const identity = { uid: `uid-${this.#uids}`, resourceVersion: '1', creationTimestamp: formatRfc3339(this.nowMs) };
     return { ...object, metadata: { ...object.metadata, ...identity } };
   }
 

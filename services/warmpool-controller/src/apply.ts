@@ -13,7 +13,7 @@ import type { Plan, Step } from './plan/plan.ts';
 import { needsInterruption } from './refill/adoption-pause.ts';
 import type { StatusPace } from './status/status-pace.ts';
 import { traceRefill } from './telemetry/trace.ts';
-import { templateKeyOf } from './wiring/cache.ts';
+import { formatTemplateKey } from './wiring/cache.ts';
 import type { Cache } from './wiring/cache.ts';
 
 export interface ApplyDeps extends CreateDeps {
@@ -121,7 +121,7 @@ function canContinueRefill(
   { template, yields }: Step & { kind: 'create' },
 ): boolean {
   if (signal.aborted || pools.get(key)?.metadata.generation !== pool.metadata.generation) return false;
-  const current = cache.templates.store.get(templateKeyOf(pool));
+  const current = cache.templates.store.get(formatTemplateKey(pool));
   if (current?.metadata.generation !== template.metadata.generation) return false;
   return !yields || !needsInterruption(histories.of(pool).adoptions, pool.spec.refill, clock.monotonic());
 }

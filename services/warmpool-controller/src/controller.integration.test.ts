@@ -1,6 +1,6 @@
 import { findCondition, sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { Sandbox, SandboxWarmPoolStatus } from '@sandlot/api-types';
-import { adoptionPatch } from '@sandlot/blueprint';
+import { buildAdoptionPatch } from '@sandlot/blueprint';
 import { createKubeClient, events, loadCredentials, namespaces } from '@sandlot/kube';
 import type { JsonObject, KubeClient } from '@sandlot/kube';
 import { startControlPlane } from '@sandlot/local-cluster';
@@ -91,7 +91,7 @@ it('refills after an adoption, and counts the adopted Sandbox as in use', async 
   const [member] = await members();
   if (member === undefined) throw new Error('the pool is empty');
   const key = { namespace: POOL.namespace, name: member.metadata.name ?? '' };
-  await client.mergePatch(sandboxes, key, adoptionPatch({ claim, template, member, poolName: POOL.name }));
+  await client.mergePatch(sandboxes, key, buildAdoptionPatch({ claim, template, member, poolName: POOL.name }));
   await statusWhen(({ readyReplicas, inUse }) => readyReplicas === 3 && inUse === 1);
   expect((await members()).map(({ metadata }) => metadata.name)).not.toContain(key.name);
   expect((await client.get(sandboxes, key)).metadata.ownerReferences?.[0]?.name).toBe('job');

@@ -9,10 +9,10 @@ import { PoolHistories } from './history/pool-histories.ts';
 import { reconcilePool } from './reconcile.ts';
 import { Timetable } from './sizing/timetable.ts';
 import { StatusPace } from './status/status-pace.ts';
-import { poolFacts, templateFacts } from './telemetry/lifecycle-events.ts';
-import { createCache, templateKeyOf } from './wiring/cache.ts';
+import { listPoolFacts, templateFacts } from './telemetry/lifecycle-events.ts';
+import { createCache, formatTemplateKey } from './wiring/cache.ts';
 import type { Cache } from './wiring/cache.ts';
-import { deadlinesOf } from './wiring/deadlines.ts';
+import { listDeadlines } from './wiring/deadlines.ts';
 import { connectPoolMetrics } from './wiring/pool-metrics.ts';
 import { createHintSource, createWatchSources } from './wiring/sources.ts';
 import { endExpectations, recordAdoptions } from './wiring/watch-members.ts';
@@ -45,7 +45,7 @@ export function addWarmPoolController(
   const { hints, subscription } = createHintSource(bus);
   const outboxes = openPoolOutboxes(parts, cache);
   const timetable = new Timetable();
-  const deadlines = keepDeadlines(parts, cache.pools, (pool, nowMs) => deadlinesOf(pool, nowMs, timetable));
+  const deadlines = keepDeadlines(parts, cache.pools, (pool, nowMs) => listDeadlines(pool, nowMs, timetable));
   const deps = {
     client,
     cache,
@@ -81,7 +81,7 @@ export function addWarmPoolController(
 /** Publish the events of pools and of templates on the bus. */
 function openPoolOutboxes(parts: ControllerParts, { pools, templates }: Cache): readonly AsyncDisposable[] {
   const open = openOutboxes(parts);
-  const ofPool = poolFacts((pool) => templates.store.get(templateKeyOf(pool)));
+  const ofPool = listPoolFacts((pool) => templates.store.get(formatTemplateKey(pool)));
   return [
     open({ kind: 'pool', informer: pools, ...ofPool }),
     open({ kind: 'template', informer: templates, ...templateFacts }),

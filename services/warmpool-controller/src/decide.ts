@@ -1,18 +1,18 @@
 import { findCondition, mergePatchOf, sandboxConditions } from '@sandlot/api-types';
 import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { isFinished, isReady } from '@sandlot/blueprint';
-import { creationSubjectOf } from './history/creation-backoff.ts';
+import { formatCreationSubject } from './history/creation-backoff.ts';
 import { countMembers } from './members/count-members.ts';
 import { decideMembers } from './members/decide-members.ts';
 import type { MemberChanges } from './members/decide-members.ts';
-import { notReadySinceMs } from './members/not-ready.ts';
-import { msUntilStuck } from './members/stuck.ts';
+import { getNotReadySinceMs } from './members/not-ready.ts';
+import { findMsUntilStuck } from './members/stuck.ts';
 import type { Plan, Step } from './plan/plan.ts';
 import type { Member, PoolSnapshot } from './plan/snapshot.ts';
 import { decideRefill } from './refill/decide-refill.ts';
 import type { Refill } from './refill/decide-refill.ts';
-import { volumeProblem } from './refill/template-problem.ts';
-import { msUntilTooOld } from './rollout/max-age.ts';
+import { findVolumeProblem } from './refill/template-problem.ts';
+import { findMsUntilTooOld } from './rollout/max-age.ts';
 import { CLAIM_RATE_RECHECK_MS, decideTarget } from './sizing/decide-target.ts';
 import type { Target } from './sizing/decide-target.ts';
 import { buildStatus } from './status/build-status.ts';
@@ -33,20 +33,20 @@ export function decide(snapshot: PoolSnapshot): Plan {
   const outlook = { target: target.replicas, schedule: target.schedule, heldMs: refill.heldMs };
   const status = buildStatus(snapshot, outlook);
   const events = decideEvents({ snapshot, before: lastStatus, after: status, source: target.source });
-  const writes = memberWrites(snapshot, members, refill);
+  const writes = listMemberWrites(snapshot, members, refill);
   return [
     { kind: 'recordDemands', demands: target.demands },
     { kind: 'updateMetrics', target: target.replicas, counts: countMembers(snapshot), inUse: snapshot.inUse },
     ...events.map((event): Step => ({ kind: 'event', ...event })),
     ...writes,
-    ...statusWrites(snapshot, status, events.length > 0 || isUrgent(lastStatus, status)),
-    ...requeues(snapshot, { target, refill, status, isWriting: writes.length > 0 }),
+    ...listStatusWrites(snapshot, status, events.length > 0 || isUrgent(lastStatus, status)),
+    ...listRequeues(snapshot, { target, refill, status, isWriting: writes.length > 0 }),
   ];
 }
 
 function refillOf(snapshot: PoolSnapshot, { missing }: MemberChanges): Refill {
   const { pool, template, members, unseenCreates, history, monotonicMs } = snapshot;
-  const isPossible = template !== undefined && volumeProblem(template) === undefined;
+  const isPossible = template !== undefined && findVolumeProblem(template) === undefined;
   const ready = members.filter(({ sandbox }) => isReady(sandbox)).length;
   return decideRefill({
     refill: pool.spec.refill,
@@ -61,17 +61,17 @@ function refillOf(snapshot: PoolSnapshot, { missing }: MemberChanges): Refill {
   });
 }
 
-function memberWrites(
+function listMemberWrites(
   snapshot: PoolSnapshot,
   { remove, discard, takeOver }: MemberChanges,
   { count, yields, isShort }: Refill,
 ): readonly Step[] {
   const { template } = snapshot;
-  const subject = creationSubjectOf(snapshot);
+  const subject = formatCreationSubject(snapshot);
   const deleted = [...remove, ...discard].map(({ sandbox }) => sandbox);
   const takenOver = takeOver.map(({ sandbox }) => sandbox);
   return [
-    ...shortLived(snapshot, remove),
+    ...forgetShortLived(snapshot, remove),
     ...(takenOver.length === 0 ? [] : [{ kind: 'takeOver', sandboxes: takenOver } as const]),
     ...(deleted.length === 0 ? [] : [{ kind: 'delete', members: deleted } as const]),
     ...(template === undefined || count === 0
@@ -83,7 +83,7 @@ function memberWrites(
 /** Members whose Pods end sooner than this start a back-off, or the pool would create and delete members for ever. */
 const SHORT_LIFE_MS = 60_000;
 
-function shortLived(snapshot: PoolSnapshot, removed: readonly Member[]): readonly Step[] {
+function forgetShortLived(snapshot: PoolSnapshot, removed: readonly Member[]): readonly Step[] {
   const { nowMs } = snapshot;
   const ended = removed.filter(({ sandbox, current }) => {
     const createdMs = Date.parse(sandbox.metadata.creationTimestamp ?? '');
@@ -93,10 +93,10 @@ function shortLived(snapshot: PoolSnapshot, removed: readonly Member[]): readonl
   if (first === undefined) return [];
   const finished = findCondition(first.sandbox.status?.conditions, sandboxConditions.finished);
   const message = `Members end within a minute of their creation (${finished?.reason ?? 'Finished'}): their containers must keep running`;
-  return [{ kind: 'recordShortLived', message, subject: creationSubjectOf(snapshot) }];
+  return [{ kind: 'recordShortLived', message, subject: formatCreationSubject(snapshot) }];
 }
 
-function statusWrites(
+function listStatusWrites(
   { lastStatus, statusNotBeforeMs }: PoolSnapshot,
   status: SandboxWarmPoolStatus,
   urgent: boolean,
@@ -114,7 +114,7 @@ interface Outcome {
 }
 
 /** Moments at which the pool needs another pass although no event enqueues it. */
-function requeues(snapshot: PoolSnapshot, { target, refill, status, isWriting }: Outcome): readonly Step[] {
+function listRequeues(snapshot: PoolSnapshot, { target, refill, status, isWriting }: Outcome): readonly Step[] {
   const { claimRatePerMinute = 0 } = status;
   const { pool, members, unseenCreates, unseenDeletes, nowMs, jitter } = snapshot;
   const allSeen = unseenCreates === 0 && unseenDeletes.size === 0 && !isWriting;
@@ -122,10 +122,10 @@ function requeues(snapshot: PoolSnapshot, { target, refill, status, isWriting }:
     [allSeen ? undefined : UNSEEN_LIMIT_MS, 'the watch has not shown all writes'],
     [refill.waitMs, 'the refill waits'],
     [target.recheckAfterMs, 'the target may change'],
-    [msUntilStuck(members, { policy: pool.spec.stuckMember, nowMs, jitter }), 'members are not Ready'],
-    [msUntilSlow(members, nowMs), 'members are not Ready'],
-    [msUntilRecycle(snapshot), 'members grow old'],
-    [msUntilReplacement(snapshot), 'members wait for their replacement'],
+    [findMsUntilStuck(members, { policy: pool.spec.stuckMember, nowMs, jitter }), 'members are not Ready'],
+    [findMsUntilSlow(members, nowMs), 'members are not Ready'],
+    [findMsUntilRecycle(snapshot), 'members grow old'],
+    [findMsUntilReplacement(snapshot), 'members wait for their replacement'],
     [claimRatePerMinute > 0 ? CLAIM_RATE_RECHECK_MS : undefined, 'the claim rate fades'],
   ];
   return due.flatMap(([ms, reason]): Step[] =>
@@ -134,26 +134,26 @@ function requeues(snapshot: PoolSnapshot, { target, refill, status, isWriting }:
 }
 
 /** When the status starts to say why a member is not Ready. */
-function msUntilSlow(members: readonly Member[], nowMs: number): number | undefined {
-  return nextOf(
+function findMsUntilSlow(members: readonly Member[], nowMs: number): number | undefined {
+  return findNext(
     members
       .filter(({ sandbox }) => !isReady(sandbox))
-      .map(({ sandbox }) => notReadySinceMs(sandbox) + SLOW_MEMBER_MS - nowMs),
+      .map(({ sandbox }) => getNotReadySinceMs(sandbox) + SLOW_MEMBER_MS - nowMs),
   );
 }
 
 /** When the pool may replace the stale members that it kept because creations failed. */
-function msUntilReplacement({ members, monotonicMs, history: { backoff } }: PoolSnapshot): number | undefined {
+function findMsUntilReplacement({ members, monotonicMs, history: { backoff } }: PoolSnapshot): number | undefined {
   if (backoff === undefined || backoff.untilMs <= monotonicMs) return undefined;
   return members.every(({ current }) => current) ? undefined : backoff.untilMs - monotonicMs;
 }
 
 /** A member that is already too old waits until others are Ready, and the watch shows that. */
-function msUntilRecycle({ pool, members, nowMs }: PoolSnapshot): number | undefined {
-  return nextOf(members.flatMap(({ sandbox }) => msUntilTooOld(sandbox, pool.spec.recycle, nowMs) ?? []));
+function findMsUntilRecycle({ pool, members, nowMs }: PoolSnapshot): number | undefined {
+  return findNext(members.flatMap(({ sandbox }) => findMsUntilTooOld(sandbox, pool.spec.recycle, nowMs) ?? []));
 }
 
-function nextOf(times: readonly number[]): number | undefined {
+function findNext(times: readonly number[]): number | undefined {
   const future = times.filter((ms) => ms > 0);
   return future.length === 0 ? undefined : Math.min(...future);
 }

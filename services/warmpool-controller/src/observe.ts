@@ -1,16 +1,16 @@
 import { isMemberOf } from '@sandlot/api-types';
 import type { SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { blueprintHashOf } from '@sandlot/blueprint';
+import { getBlueprintHash } from '@sandlot/blueprint';
 import type { CurrencyTest, PodDefaults } from '@sandlot/blueprint';
-import { keyOf } from '@sandlot/kube';
+import { getKey } from '@sandlot/kube';
 import type { Expectations } from '@sandlot/kube';
 import type { Clock, Random } from '@sandlot/std';
-import { backoffFor, creationSubjectOf } from './history/creation-backoff.ts';
+import { findBackoff, formatCreationSubject } from './history/creation-backoff.ts';
 import type { PoolHistories } from './history/pool-histories.ts';
 import type { Member, PoolSnapshot } from './plan/snapshot.ts';
 import type { Timetable } from './sizing/timetable.ts';
 import type { StatusPace } from './status/status-pace.ts';
-import { BY_CONTROLLER, BY_FORMER_POOL, BY_STRAY, poolHashKey, templateKeyOf } from './wiring/cache.ts';
+import { BY_CONTROLLER, BY_FORMER_POOL, BY_STRAY, formatPoolHashKey, formatTemplateKey } from './wiring/cache.ts';
 import type { Cache } from './wiring/cache.ts';
 
 export interface ObserveDeps {
@@ -29,14 +29,14 @@ export interface ObserveDeps {
 /** The state of a pool at one moment, from caches alone: no request. The first pass over a pool starts its history. */
 export function observe(deps: ObserveDeps, pool: SandboxWarmPool): PoolSnapshot {
   const { cache, expectations, podDefaults, statusPace, histories, timetable, clock, random } = deps;
-  const key = keyOf(pool);
-  const template = cache.templates.store.get(templateKeyOf(pool));
-  const templateHash = template === undefined ? undefined : blueprintHashOf(template, podDefaults);
+  const key = getKey(pool);
+  const template = cache.templates.store.get(formatTemplateKey(pool));
+  const templateHash = template === undefined ? undefined : getBlueprintHash(template, podDefaults);
   const pending = expectations.pending(key);
   const [nowMs, monotonicMs] = [clock.now(), clock.monotonic()];
   histories.recordSeen(pool);
   const history = histories.of(pool);
-  const backoff = backoffFor(creationSubjectOf({ pool, template, templateHash }), history.backoff, monotonicMs);
+  const backoff = findBackoff(formatCreationSubject({ pool, template, templateHash }), history.backoff, monotonicMs);
   return {
     pool,
     template,
@@ -45,7 +45,7 @@ export function observe(deps: ObserveDeps, pool: SandboxWarmPool): PoolSnapshot 
     strays: observeStrays(deps, { pool, template, unseenDeletes: pending.deleteIds }),
     unseenCreates: pending.creates,
     unseenDeletes: pending.deleteIds,
-    inUse: cache.sandboxes.store.countIndex(BY_FORMER_POOL, poolHashKey(pool)),
+    inUse: cache.sandboxes.store.countIndex(BY_FORMER_POOL, formatPoolHashKey(pool)),
     maxInFlight: deps.maxInFlight,
     windows: timetable.windows(pool.spec.schedules, nowMs),
     history: { ...history, backoff },
@@ -78,7 +78,7 @@ function observeStrays(
   { cache, isCurrent }: ObserveDeps,
   { pool, template, unseenDeletes }: StrayInput,
 ): readonly Member[] {
-  return [...cache.sandboxes.store.byIndex(BY_STRAY, poolHashKey(pool))]
+  return [...cache.sandboxes.store.byIndex(BY_STRAY, formatPoolHashKey(pool))]
     .filter(({ metadata }) => !unseenDeletes.has(metadata.uid ?? ''))
     .map((sandbox) => ({ sandbox, current: template !== undefined && isCurrent(sandbox, template) }));
 }

@@ -1,6 +1,6 @@
 import { sandboxTemplates, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
 import { sandbox, template } from '@sandlot/api-types/testing';
-import { eventId } from '@sandlot/bus';
+import { formatEventId } from '@sandlot/bus';
 import { describe, expect, it } from 'vitest';
 import { POOL, PoolHarness } from '../test/pool-harness.ts';
 
@@ -190,7 +190,7 @@ describe('events on the bus', () => {
     await harness.elapse(1_000);
     const before = harness.api.writes().length;
     const claim = { namespace: 'default', name: 'c', uid: 'uid-c', pool: 'pool' };
-    const id = eventId({ uid: 'uid-c', type: 'claim.bound', marker: 1 });
+    const id = formatEventId({ uid: 'uid-c', type: 'claim.bound', marker: 1 });
     const data = { ...claim, sandbox: { name: 's', uid: 'uid-s' }, launchType: 'warm' as const };
     harness.bus.publish({ type: 'claim.bound', id, timeMs: 0, data });
     await harness.elapse(1_000);

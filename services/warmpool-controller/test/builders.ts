@@ -98,13 +98,13 @@ export function deletes(plan: Plan): string[] {
 }
 
 /** The status that the plan for this snapshot writes. */
-export function statusOf(parts: SnapshotParts): NonNullable<PoolSnapshot['lastStatus']> {
+export function getStatus(parts: SnapshotParts): NonNullable<PoolSnapshot['lastStatus']> {
   const [step] = steps(decide(snapshot(parts)), 'writeStatus');
   if (step === undefined) throw new Error('the plan writes no status');
   return step.status;
 }
 
-/** One condition of {@link statusOf}. */
-export function conditionOf(parts: SnapshotParts, type: string): Condition | undefined {
-  return statusOf(parts).conditions?.find((entry) => entry.type === type);
+/** One condition of {@link getStatus}. */
+export function findCondition(parts: SnapshotParts, type: string): Condition | undefined {
+  return getStatus(parts).conditions?.find((entry) => entry.type === type);
 }

@@ -1,4 +1,4 @@
-import { nameHash, networkPolicyName, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import { nameHash, formatNetworkPolicyName, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { Sandbox, SandboxTemplate, SandboxTemplateSpec } from '@sandlot/api-types';
 import { sandbox, template } from '@sandlot/api-types/testing';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
@@ -60,7 +60,7 @@ export class TemplateHarness extends ControllerHarness {
     return conditions.map(({ type, status, reason }) => `${type}=${status}/${reason}`);
   }
 
-  policy(name = networkPolicyName('template')): NetworkPolicy | undefined {
+  policy(name = formatNetworkPolicyName('template')): NetworkPolicy | undefined {
     return this.api.object(networkPolicies, { ...KEY, name });
   }
 
@@ -68,11 +68,11 @@ export class TemplateHarness extends ControllerHarness {
     return this.policy(AUTHORED_POLICY_NAME);
   }
 
-  changePolicy(change: (policy: NetworkPolicy) => void, name = networkPolicyName('template')): void {
+  changePolicy(change: (policy: NetworkPolicy) => void, name = formatNetworkPolicyName('template')): void {
     this.api.change(networkPolicies, { ...KEY, name }, change);
   }
 
-  removePolicy(name = networkPolicyName('template')): void {
+  removePolicy(name = formatNetworkPolicyName('template')): void {
     this.api.remove(networkPolicies, { ...KEY, name });
   }
 

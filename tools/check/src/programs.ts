@@ -1,6 +1,6 @@
 // Compiles the programs that the tests start, unless the cache outside the checkout has them. On a new machine this takes
 // a quarter of an hour, which must not count against the time limit of a test suite.
-import { consoleProgress, ensureBinaries } from '@sandlot/local-cluster';
+import { createConsoleProgress, ensureBinaries } from '@sandlot/local-cluster';
 import type { BinaryName } from '@sandlot/local-cluster';
 
 const PROGRAMS: Readonly<Record<BinaryName, true>> = {
@@ -24,4 +24,4 @@ const PROGRAMS: Readonly<Record<BinaryName, true>> = {
   'sandlot-runtime': true,
 };
 
-await ensureBinaries(Object.keys(PROGRAMS) as BinaryName[], { progress: consoleProgress() });
+await ensureBinaries(Object.keys(PROGRAMS) as BinaryName[], { progress: createConsoleProgress() });

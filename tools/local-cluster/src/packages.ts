@@ -52,22 +52,22 @@ async function assertCanInstall(packages: readonly string[]): Promise<void> {
 }
 
 async function install(packages: readonly string[], step: ProgressStep): Promise<void> {
-  if ((await aptInstall(packages)).code === 0) return;
+  if ((await installWithApt(packages)).code === 0) return;
   // Missing or outdated package lists name files that the mirror no longer has.
   step.update('updating package lists');
-  await apt(['update']);
+  await runApt(['update']);
   step.update('');
-  const { code, stdout, stderr } = await aptInstall(packages);
+  const { code, stdout, stderr } = await installWithApt(packages);
   if (code === 0) return;
   const output = `${stdout}\n${stderr}`.trim().split('\n').slice(-15).join('\n');
   throw new LocalClusterError('PACKAGES_FAILED', `apt-get install ${packages.join(' ')} failed:\n${output}`);
 }
 
-async function aptInstall(packages: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  return apt(['install', '--yes', '--no-install-recommends', ...packages]);
+async function installWithApt(packages: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  return runApt(['install', '--yes', '--no-install-recommends', ...packages]);
 }
 
-async function apt(args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+async function runApt(args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   return exec(['apt-get', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=3', '-q', ...args], {
     timeoutMs: installTimeoutMs,
     env: { DEBIAN_FRONTEND: 'noninteractive' },

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { WriteStream } from 'node:tty';
 import { describe, expect, it } from 'vitest';
-import { consoleProgress, withStep } from './progress.ts';
+import { createConsoleProgress, withStep } from './progress.ts';
 
 /** Creates a stream that behaves like a terminal, or like standard error piped into a file. */
 function createRecordingStream(isTTY: boolean): { stream: WriteStream; text: () => string } {
@@ -16,13 +16,13 @@ function createRecordingStream(isTTY: boolean): { stream: WriteStream; text: () 
 describe('console progress', () => {
   it('prints one line at the start and one at the end without a terminal', async () => {
     const { stream, text } = createRecordingStream(false);
-    await withStep(consoleProgress(stream), 'Doing', async (step) => step.update('half'));
+    await withStep(createConsoleProgress(stream), 'Doing', async (step) => step.update('half'));
     expect(text()).toMatch(/^Doing …\nDoing done after \d+\.\d s\n$/);
   });
 
   it('rewrites one line per step on a terminal', async () => {
     const { stream, text } = createRecordingStream(true);
-    await withStep(consoleProgress(stream), 'Doing', async (step) => step.update('half'));
+    await withStep(createConsoleProgress(stream), 'Doing', async (step) => step.update('half'));
     expect(text().split('\n')).toHaveLength(2);
     expect(text()).toContain('half');
     expect(text()).toMatch(/✓ Doing \d+\.\d s\n$/);
@@ -30,7 +30,7 @@ describe('console progress', () => {
 
   it('names the step that failed and rethrows the error', async () => {
     const { stream, text } = createRecordingStream(false);
-    const failing = withStep(consoleProgress(stream), 'Doing', async () => Promise.reject(new Error('no')));
+    const failing = withStep(createConsoleProgress(stream), 'Doing', async () => Promise.reject(new Error('no')));
     await expect(failing).rejects.toThrow('no');
     expect(text()).toContain('Doing failed after');
   });

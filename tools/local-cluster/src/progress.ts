@@ -40,12 +40,12 @@ const repaintMs = 1_000;
  * Prints plain text to a stream. A terminal gets one line per step, rewritten every second. Anything else gets a line at
  * the start, a line every 10 s while the step runs, and a line with its duration at the end.
  */
-export function consoleProgress(stream: NodeJS.WriteStream = process.stderr): Progress {
-  return { step: (name) => (stream.isTTY ? terminalStep(stream, name) : lineStep(stream, name)) };
+export function createConsoleProgress(stream: NodeJS.WriteStream = process.stderr): Progress {
+  return { step: (name) => (stream.isTTY ? createTerminalStep(stream, name) : createLineStep(stream, name)) };
 }
 
-function terminalStep(stream: NodeJS.WriteStream, name: string): ProgressStep {
-  const elapsed = stopwatch();
+function createTerminalStep(stream: NodeJS.WriteStream, name: string): ProgressStep {
+  const elapsed = startStopwatch();
   let detail = '';
   const line = (mark: string) => `${mark} ${name} ${elapsed()}${detail === '' ? '' : `  ${detail}`}`;
   const paint = () => stream.write(`\r\x1b[2K${line('…').slice(0, Math.max(20, stream.columns - 1))}`);
@@ -66,8 +66,8 @@ function terminalStep(stream: NodeJS.WriteStream, name: string): ProgressStep {
   };
 }
 
-function lineStep(stream: NodeJS.WriteStream, name: string): ProgressStep {
-  const elapsed = stopwatch();
+function createLineStep(stream: NodeJS.WriteStream, name: string): ProgressStep {
+  const elapsed = startStopwatch();
   let detail = '';
   const suffix = () => (detail === '' ? '' : `: ${detail}`);
   stream.write(`${name} …\n`);
@@ -86,7 +86,7 @@ function lineStep(stream: NodeJS.WriteStream, name: string): ProgressStep {
   };
 }
 
-function stopwatch(): () => string {
+function startStopwatch(): () => string {
   const startedAt = performance.now();
   return () => `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cacheRoot } from './binaries/cache.ts';
+import { getCacheRoot } from './binaries/cache.ts';
 import { LocalClusterError } from './errors.ts';
 import { ensurePackages } from './packages.ts';
 import { exec } from './process/exec.ts';
@@ -17,7 +17,7 @@ const INSTALL_LIMIT_MS = 5 * 60_000;
 export async function ensurePython(requirements: string): Promise<string> {
   const folder = await ensureFolder('python', [await readFile(requirements)], async (venv) => {
     await makeVenv(venv);
-    await pip(venv, ['install', '--no-deps', '--requirement', requirements]);
+    await runPip(venv, ['install', '--no-deps', '--requirement', requirements]);
   });
   return join(folder, 'bin');
 }
@@ -36,7 +36,7 @@ export async function ensureWheels(requirements: string, version: string): Promi
     await makeVenv(venv);
     const target = ['--python-version', version, ...platforms.flatMap((platform) => ['--platform', platform])];
     const to = ['--dest', join(made, 'wheels'), '--requirement', requirements];
-    await pip(venv, ['download', '--no-deps', '--only-binary=:all:', ...target, ...to]);
+    await runPip(venv, ['download', '--no-deps', '--only-binary=:all:', ...target, ...to]);
     await rm(venv, { recursive: true });
   });
   return join(folder, 'wheels');
@@ -48,7 +48,7 @@ async function ensureFolder(
   key: readonly (Buffer | string)[],
   fill: (folder: string) => Promise<void>,
 ): Promise<string> {
-  const root = join(cacheRoot(), kind);
+  const root = join(getCacheRoot(), kind);
   const hash = createHash('sha256');
   for (const part of key) hash.update(part);
   const folder = join(root, hash.digest('hex').slice(0, 16));
@@ -70,7 +70,7 @@ async function makeVenv(folder: string): Promise<void> {
   await runOrThrow(['python3', '-m', 'venv', folder]);
 }
 
-async function pip(venv: string, [command = '', ...options]: readonly string[]): Promise<void> {
+async function runPip(venv: string, [command = '', ...options]: readonly string[]): Promise<void> {
   const quiet = ['--quiet', '--disable-pip-version-check'];
   await runOrThrow([join(venv, 'bin/python'), '-m', 'pip', command, ...quiet, ...options]);
 }

@@ -9,7 +9,7 @@ const FEWEST_REQUESTS = 100;
 const REQUESTS = 'sandlot_api_request_seconds_count';
 
 /** Returns the condition that both windows burn the budget `factor` times as fast as 30 days allow. */
-function burnCondition(long: string, short: string, factor: number): string {
+function formatBurnCondition(long: string, short: string, factor: number): string {
   const limit = Number((BUDGET * factor).toFixed(6));
   const failed = (window: string): string =>
     `sum(rate(${REQUESTS}{code=~"5..",code!="501"}[${window}])) / sum(rate(${REQUESTS}[${window}])) > ${limit}`;
@@ -21,7 +21,7 @@ const api: RuleGroup = {
   rules: [
     createAlert({
       alert: 'SandlotApiFailing',
-      expr: `(${burnCondition('1h', '5m', 14.4)} or ${burnCondition('6h', '30m', 6)}) and on () (sum(increase(${REQUESTS}[1h])) > ${FEWEST_REQUESTS})`,
+      expr: `(${formatBurnCondition('1h', '5m', 14.4)} or ${formatBurnCondition('6h', '30m', 6)}) and on () (sum(increase(${REQUESTS}[1h])) > ${FEWEST_REQUESTS})`,
       for: '2m',
       severity: 'critical',
       summary: 'The API fails too many requests',

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { bucketOf, heatmapCells } from './pictures/buckets.ts';
+import { getBucket, listHeatmapCells } from './pictures/buckets.ts';
 import { interpolate } from './pictures/collect.ts';
 import { formatValue } from './pictures/format.ts';
-import { metricRows, metricsPage } from './reference.ts';
-import { selectorsOf } from './selectors.ts';
+import { listMetricRows, formatMetricsPage } from './reference.ts';
+import { listSelectors } from './selectors.ts';
 
-describe('metricRows', () => {
+describe('listMetricRows', () => {
   const page = `# HELP sandlot_x_seconds Time of x.
 # TYPE sandlot_x_seconds histogram
 sandlot_x_seconds_bucket{le="1",phase="a"} 1
@@ -15,7 +15,7 @@ sandlot_x_seconds_count{phase="a"} 1
 process_cpu_seconds_total 1
 `;
   it('returns a row for each of our metrics, with its labels and the processes that expose it', () => {
-    const rows = metricRows({ 'b-controller': page, 'a-controller': page });
+    const rows = listMetricRows({ 'b-controller': page, 'a-controller': page });
     expect(rows).toEqual([
       {
         name: 'sandlot_x_seconds',
@@ -25,17 +25,17 @@ process_cpu_seconds_total 1
         by: ['a-controller', 'b-controller'],
       },
     ]);
-    expect(metricsPage(rows)).toContain('| `sandlot_x_seconds` | histogram | `phase` | Time of x. | a, b |');
+    expect(formatMetricsPage(rows)).toContain('| `sandlot_x_seconds` | histogram | `phase` | Time of x. | a, b |');
   });
 });
 
-describe('selectorsOf', () => {
+describe('listSelectors', () => {
   it.each([
     ['sum by (pool) (sandlot_a{x="y"}) > 0', ['sandlot_a{x="y"}']],
     ['rate(sandlot:slow:ratio_rate5m{a="sandlot_no"}[5m])', ['sandlot:slow:ratio_rate5m{a="sandlot_no"}']],
     ['absent(sandlot_a{c="1"}) or agent_sandbox_b', ['sandlot_a{c="1"}', 'agent_sandbox_b']],
   ])('finds in %s the selectors %j', (expr, selectors) => {
-    expect(selectorsOf(expr)).toEqual(selectors);
+    expect(listSelectors(expr)).toEqual(selectors);
   });
 });
 
@@ -46,18 +46,18 @@ describe('interpolate', () => {
   });
 });
 
-describe('heatmapCells', () => {
+describe('listHeatmapCells', () => {
   const series = (le: string, value: number) => ({ name: le, labels: { le }, points: [[10, value] as const] });
 
   it('turns cumulative buckets in any order into counts between two bounds', () => {
-    const { bounds, cells } = heatmapCells([series('+Inf', 6), series('0.1', 1), series('0.5', 4)]);
+    const { bounds, cells } = listHeatmapCells([series('+Inf', 6), series('0.1', 1), series('0.5', 4)]);
     expect(bounds).toEqual(['0.1', '0.5', 'Infinity']);
     expect(cells).toEqual([
       [0, 0, 1],
       [0, 1, 3],
       [0, 2, 2],
     ]);
-    expect([0.1, 0.2, 9].map((value) => bucketOf(value, bounds))).toEqual([0, 1, 2]);
+    expect([0.1, 0.2, 9].map((value) => getBucket(value, bounds))).toEqual([0, 1, 2]);
   });
 });
 

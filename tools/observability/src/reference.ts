@@ -13,7 +13,7 @@ export interface MetricRow {
 const COMMON = /^(?:process|nodejs)_/;
 
 /** Lists our metrics in the `/metrics` pages of processes, sorted by name. */
-export function metricRows(pages: Readonly<Record<string, string>>): readonly MetricRow[] {
+export function listMetricRows(pages: Readonly<Record<string, string>>): readonly MetricRow[] {
   const rows = new Map<string, { type: string; help: string; labels: Set<string>; by: Set<string> }>();
   for (const [process, page] of Object.entries(pages)) {
     for (const [, name = '', help = ''] of page.matchAll(/^# HELP (\S+) (.*)$/gm)) {
@@ -21,7 +21,7 @@ export function metricRows(pages: Readonly<Record<string, string>>): readonly Me
       const type = new RegExp(`^# TYPE ${name} (\\w+)$`, 'm').exec(page)?.[1] ?? 'untyped';
       const row = rows.get(name) ?? { type, help, labels: new Set(), by: new Set() };
       row.by.add(process);
-      for (const label of labelsIn(page, name)) row.labels.add(label);
+      for (const label of listLabels(page, name)) row.labels.add(label);
       rows.set(name, row);
     }
   }
@@ -30,7 +30,7 @@ export function metricRows(pages: Readonly<Record<string, string>>): readonly Me
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-function labelsIn(page: string, name: string): readonly string[] {
+function listLabels(page: string, name: string): readonly string[] {
   const samples = page.matchAll(new RegExp(`^${name}(?:_bucket|_sum|_count)?\\{(.*)\\} \\S+$`, 'gm'));
   const labels = new Set<string>();
   for (const [, inner = ''] of samples) for (const [, label = ''] of inner.matchAll(/(\w+)="/g)) labels.add(label);
@@ -67,7 +67,7 @@ with \`--enable-feature=exemplar-storage\`.
 `;
 
 /** Returns the text of `docs/metrics.md`. */
-export function metricsPage(rows: readonly MetricRow[]): string {
+export function formatMetricsPage(rows: readonly MetricRow[]): string {
   const lines = rows.map(({ name, type, labels, help, by }) => {
     const controllers = by.map((process) => process.replace('-controller', '')).join(', ');
     return `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(' ')} | ${help} | ${controllers} |`;

@@ -14,7 +14,7 @@ type LaunchType = keyof typeof objectives;
 const LAUNCH_TYPES: readonly LaunchType[] = ['warm', 'cold'];
 
 /** Records the share of claims that were not Ready in time, because long windows are expensive to compute. */
-function slowRatio(launch: LaunchType, window: (typeof WINDOWS)[number]): RecordingRule {
+function buildSlowRatio(launch: LaunchType, window: (typeof WINDOWS)[number]): RecordingRule {
   const { seconds } = objectives[launch];
   const count = (metric: string, more: string): string =>
     `sum(rate(${READY}_${metric}{launch_type="${launch}"${more}}[${window}]))`;
@@ -57,7 +57,7 @@ const BURNS: readonly Burn[] = [
   },
 ];
 
-function burnAlert(launch: LaunchType, { severity, windows, for: lasting, says }: Burn): AlertingRule {
+function buildBurnAlert(launch: LaunchType, { severity, windows, for: lasting, says }: Burn): AlertingRule {
   const { seconds, share } = objectives[launch];
   const budget = Number((1 - share).toFixed(6));
   const ratio = (window: string, factor: number): string =>
@@ -81,7 +81,7 @@ function burnAlert(launch: LaunchType, { severity, windows, for: lasting, says }
 const claims: RuleGroup = {
   name: 'sandlot-claims',
   rules: [
-    ...LAUNCH_TYPES.flatMap((launch) => BURNS.map((burn) => burnAlert(launch, burn))),
+    ...LAUNCH_TYPES.flatMap((launch) => BURNS.map((burn) => buildBurnAlert(launch, burn))),
     createAlert({
       alert: 'SandlotClaimsFailing',
       expr: 'sum by (reason) (increase(sandlot_claims_failed_total{reason=~"ClaimTimeout|SandboxInitFailed|ReconcilerError|other"}[15m])) > 5',
@@ -249,7 +249,7 @@ const controllers: RuleGroup = {
 export const ruleGroups: readonly RuleGroup[] = [
   {
     name: 'sandlot-objectives',
-    rules: LAUNCH_TYPES.flatMap((launch) => WINDOWS.map((window) => slowRatio(launch, window))),
+    rules: LAUNCH_TYPES.flatMap((launch) => WINDOWS.map((window) => buildSlowRatio(launch, window))),
   },
   claims,
   pools,

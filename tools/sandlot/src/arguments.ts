@@ -40,18 +40,18 @@ const options = {
 
 /** Parses the arguments of `sandlot events`. Throws CliError. */
 export function parseEventsArguments(args: readonly string[]): EventsOptions {
-  const { values, positionals } = parsed(args);
-  const kind = commandOf(positionals);
+  const { values, positionals } = parseOptions(args);
+  const kind = getCommand(positionals);
   if (values.output !== 'text' && values.output !== 'json')
-    throw usage(`-o takes text or json, not "${values.output}"`);
+    throw buildUsageError(`-o takes text or json, not "${values.output}"`);
   if (!/^(\*|[a-z]+)(\.(\*|[a-z]+))*$/.test(values.subject)) {
-    throw usage(`--subject takes types such as 'claim.*' or pool.ready, not "${values.subject}"`);
+    throw buildUsageError(`--subject takes types such as 'claim.*' or pool.ready, not "${values.subject}"`);
   }
-  if (values.replay && kind !== 'dead-letters') throw usage('--replay belongs to dead-letters');
+  if (values.replay && kind !== 'dead-letters') throw buildUsageError('--replay belongs to dead-letters');
   return {
     kind: values.help ? 'help' : kind,
     follow: values.follow,
-    sinceMs: values.since === undefined ? undefined : durationOf(values.since),
+    sinceMs: values.since === undefined ? undefined : getDuration(values.since),
     subject: values.subject,
     namespace: values.namespace,
     json: values.output === 'json',
@@ -61,25 +61,25 @@ export function parseEventsArguments(args: readonly string[]): EventsOptions {
   };
 }
 
-function commandOf([command = 'events', ...rest]: readonly string[]): 'events' | 'dead-letters' {
+function getCommand([command = 'events', ...rest]: readonly string[]): 'events' | 'dead-letters' {
   if (rest.length === 0 && (command === 'events' || command === 'dead-letters')) return command;
-  throw usage(`"${[command, ...rest].join(' ')}" is no command`);
+  throw buildUsageError(`"${[command, ...rest].join(' ')}" is no command`);
 }
 
-function parsed(args: readonly string[]) {
+function parseOptions(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
-    throw usage(error instanceof Error ? error.message : String(error));
+    throw buildUsageError(error instanceof Error ? error.message : String(error));
   }
 }
 
-function durationOf(text: string): number {
+function getDuration(text: string): number {
   const ms = parseDurationMs(text) ?? 0;
   if (ms > 0) return ms;
-  throw usage(`--since takes a duration such as 15m or 1h30m, not "${text}"`);
+  throw buildUsageError(`--since takes a duration such as 15m or 1h30m, not "${text}"`);
 }
 
-function usage(problem: string): CliError {
+function buildUsageError(problem: string): CliError {
   return new CliError(problem, `usage:\n${eventsHelp}`, 'Usage');
 }

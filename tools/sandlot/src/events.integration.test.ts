@@ -1,10 +1,10 @@
 import type { Bus, CloudEvent } from '@sandlot/bus';
-import { connectBus, eventId, PoisonError } from '@sandlot/bus';
+import { connectBus, formatEventId, PoisonError } from '@sandlot/bus';
 import type { Server } from '@sandlot/local-cluster';
 import { startNats } from '@sandlot/local-cluster';
 import { silentLogger } from '@sandlot/std';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { eventsCommand } from './events.ts';
+import { runEventsCommand } from './events.ts';
 
 const PATIENCE = { timeout: 30_000, interval: 20 };
 const HOUR_MS = 3_600_000;
@@ -29,7 +29,7 @@ async function openBus(): Promise<Bus> {
 }
 
 async function send(type: 'claim.submitted' | 'sandbox.created', uid: string, namespace = 'team-a'): Promise<void> {
-  const id = eventId({ uid, type, marker: 1 });
+  const id = formatEventId({ uid, type, marker: 1 });
   await bus.send({ type, id, timeMs: Date.now(), data: { namespace, name: uid, uid } });
 }
 
@@ -37,7 +37,7 @@ async function run(...args: string[]): Promise<string[]> {
   const lines: string[] = [];
   const out = { write: (text: string) => lines.push(...text.trimEnd().split('\n')) };
   const signal = AbortSignal.timeout(20_000);
-  const code = await eventsCommand(['--server', server.url, ...args], {
+  const code = await runEventsCommand(['--server', server.url, ...args], {
     out,
     env: {},
     nowMs: Date.now(),
@@ -82,7 +82,7 @@ describe('sandlot events', () => {
   it('shows new events with --follow', async () => {
     const lines: string[] = [];
     const stop = new AbortController();
-    const following = eventsCommand(['--server', server.url, '--follow', '--since', '1h', '-o', 'json'], {
+    const following = runEventsCommand(['--server', server.url, '--follow', '--since', '1h', '-o', 'json'], {
       out: { write: (text: string) => lines.push(text) },
       env: {},
       nowMs: Date.now() + HOUR_MS / 2,

@@ -23,7 +23,7 @@ export interface Terminal {
 }
 
 /** Runs `sandlot events`. Resolves with the exit code. Throws CliError. */
-export async function eventsCommand(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function runEventsCommand(args: readonly string[], terminal: Terminal): Promise<number> {
   const options = parseEventsArguments(args);
   if (options.kind === 'help') {
     terminal.out.write(eventsHelp);

@@ -57,7 +57,7 @@ export class EventTable {
     const object = `${namespace}/${name}`;
     this.#objectWidth = Math.max(this.#objectWidth, Math.min(object.length, OBJECT_MAX_WIDTH));
     const time = event.time.slice(0, TIME_WIDTH).replace('T', ' ');
-    return this.#line([time, event.type, object, detailsOf(event.data)], TONES[event.type] ?? 'cyan');
+    return this.#line([time, event.type, object, getDetails(event.data)], TONES[event.type] ?? 'cyan');
   }
 
   #line([time, type, object, details]: readonly [string, string, string, string], tone: keyof typeof COLOURS): string {
@@ -81,14 +81,14 @@ export function formatLetter(letter: DeadLetter & { readonly replayed?: boolean 
   return `${head}\n  ${event}`;
 }
 
-function detailsOf(data: object): string {
+function getDetails(data: object): string {
   return Object.entries(data)
     .filter(([key, value]) => !IDENTITY.has(key) && value !== undefined && value !== 'unknown')
-    .map(([key, value]) => `${key}=${textOf(value)}`)
+    .map(([key, value]) => `${key}=${getText(value)}`)
     .join(' ');
 }
 
-function textOf(value: unknown): string {
+function getText(value: unknown): string {
   if (typeof value === 'number') return String(Math.round(value * 10) / 10);
   if (typeof value === 'string') return /[\s"]/.test(value) ? JSON.stringify(value) : value;
   if (typeof value === 'object' && value !== null && 'name' in value) return String(value.name);

@@ -3,7 +3,7 @@ import { startControlPlane } from '@sandlot/local-cluster';
 import type { ControlPlane } from '@sandlot/local-cluster';
 import { hashApiKey } from '@sandlot/tenancy';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keysCommand } from './keys.ts';
+import { runKeysCommand } from './keys.ts';
 
 let plane: ControlPlane;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ afterAll(() => plane.stop());
 async function run(...args: string[]): Promise<string> {
   let text = '';
   const out = { write: (more: string) => (text += more) };
-  expect(await keysCommand(args, { out, env: { KUBECONFIG: plane.kubeconfigPath } })).toBe(0);
+  expect(await runKeysCommand(args, { out, env: { KUBECONFIG: plane.kubeconfigPath } })).toBe(0);
   return text.trim();
 }
 

@@ -33,43 +33,47 @@ const options = {
 } as const;
 
 /** Runs `sandlot keys`. Resolves with the exit code. Throws CliError. */
-export async function keysCommand(args: readonly string[], terminal: Pick<Terminal, 'out' | 'env'>): Promise<number> {
-  const { values, positionals } = parsed(args);
+export async function runKeysCommand(
+  args: readonly string[],
+  terminal: Pick<Terminal, 'out' | 'env'>,
+): Promise<number> {
+  const { values, positionals } = parseOptions(args);
   const [command = 'list', id, ...rest] = positionals;
   if (rest.length > 0 || !['create', 'list', 'revoke'].includes(command)) {
-    throw usage(`"keys ${positionals.join(' ')}" is no command`);
+    throw buildUsageError(`"keys ${positionals.join(' ')}" is no command`);
   }
   const run = (work: (place: KeyPlace) => Promise<string>): Promise<number> => runInCluster(values, terminal, work);
   const json = values.output === 'json';
   if (command === 'create') {
-    const input = inputOf(values);
+    const input = buildInput(values);
     return run(async (place) => formatCreatedKey(await createKey(place, input), json));
   }
   if (command === 'list') return run(async (place) => formatKeys(await listKeys(place), json));
-  if (id === undefined) throw usage('keys revoke needs the id of a key, as keys list shows it');
+  if (id === undefined) throw buildUsageError('keys revoke needs the id of a key, as keys list shows it');
   return run(async (place) => {
     if (await revokeKey(place, id)) return `revoked ${id}`;
     throw new CliError(`there is no API key "${id}"`, 'See them with: sandlot keys list');
   });
 }
 
-type Values = ReturnType<typeof parsed>['values'];
+type Values = ReturnType<typeof parseOptions>['values'];
 
-function parsed(args: readonly string[]) {
+function parseOptions(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
-    throw usage(error instanceof Error ? error.message : String(error));
+    throw buildUsageError(error instanceof Error ? error.message : String(error));
   }
 }
 
 /** Returns the key that the arguments describe. Throws CliError. */
-function inputOf(values: Values): ApiKeyInput {
+function buildInput(values: Values): ApiKeyInput {
   const { namespace, team = namespace, description } = values;
   const role = roles.find((one) => one === values.role);
-  if (role === undefined) throw usage(`--role takes tenant or admin, not "${values.role}"`);
+  if (role === undefined) throw buildUsageError(`--role takes tenant or admin, not "${values.role}"`);
   for (const name of [namespace, team]) {
-    if (!dnsLabel.safeParse(name).success) throw usage('keys create needs --namespace, the name of a namespace');
+    if (!dnsLabel.safeParse(name).success)
+      throw buildUsageError('keys create needs --namespace, the name of a namespace');
   }
   const limits = keyLimits.safeParse({
     ...numberOf(values, 'sandboxes', 'sandboxes'),
@@ -77,7 +81,8 @@ function inputOf(values: Values): ApiKeyInput {
     ...numberOf(values, 'max-timeout', 'maxTimeoutSeconds'),
     ...(values['never-timeout'] === true ? { neverTimeout: true } : {}),
   });
-  if (!limits.success) throw usage('--sandboxes, --creates-per-second and --max-timeout take numbers from 0 on');
+  if (!limits.success)
+    throw buildUsageError('--sandboxes, --creates-per-second and --max-timeout take numbers from 0 on');
   return { namespace: namespace ?? '', team: team ?? '', role, description, limits: limits.data };
 }
 
@@ -171,6 +176,6 @@ function withoutHash({ id, namespace, team, role, description, limits, createdAt
   return { id, namespace, team, role, description, limits, createdAt };
 }
 
-function usage(problem: string): CliError {
+function buildUsageError(problem: string): CliError {
   return new CliError(problem, `usage:\n${keysHelp}`, 'Usage');
 }

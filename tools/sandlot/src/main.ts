@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // `npx sandlot`: the command line for operators of Sandlot.
 import { CliError } from './errors.ts';
-import { eventsCommand, eventsHelp } from './events.ts';
-import { keysCommand, keysHelp } from './keys.ts';
+import { runEventsCommand, eventsHelp } from './events.ts';
+import { runKeysCommand, keysHelp } from './keys.ts';
 
 const commands = `${eventsHelp}\n${keysHelp}`;
 const help = `usage: sandlot COMMAND [arguments]\n\n${commands}`;
@@ -12,7 +12,7 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
   switch (command) {
     case 'events':
-      return eventsCommand(args, {
+      return runEventsCommand(args, {
         out: process.stdout,
         env: process.env,
         nowMs: Date.now(),
@@ -20,7 +20,7 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
         signal: stop.signal,
       });
     case 'keys':
-      return keysCommand(args, { out: process.stdout, env: process.env });
+      return runKeysCommand(args, { out: process.stdout, env: process.env });
     case undefined:
     case 'help':
     case '--help':

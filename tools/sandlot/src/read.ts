@@ -16,7 +16,7 @@ export interface Reading {
 /** Yields events from the stream, oldest first, each id once. Ends with the stream, or with the signal when following. */
 export async function* readEvents({ js, manager }: Session, reading: Reading): AsyncGenerator<CloudEvent> {
   const { follow, signal, isWanted } = reading;
-  const consumer = await js.consumers.get(EVENT_STREAM, consumerOptionsOf(reading));
+  const consumer = await js.consumers.get(EVENT_STREAM, buildConsumerOptions(reading));
   const { num_pending: waiting } = await consumer.info();
   const { state } = await manager.streams.info(EVENT_STREAM);
   if (!follow && waiting === 0) return;
@@ -38,7 +38,7 @@ function isLast({ info, seq }: JsMsg, lastSeq: number): boolean {
   return info.pending === 0 || seq >= lastSeq;
 }
 
-function consumerOptionsOf({ sinceMs, nowMs, follow, filter }: Reading): Partial<OrderedConsumerOptions> {
+function buildConsumerOptions({ sinceMs, nowMs, follow, filter }: Reading): Partial<OrderedConsumerOptions> {
   if (sinceMs !== undefined) {
     const opt_start_time = new Date(nowMs - sinceMs).toISOString();
     return { filter_subjects: filter, deliver_policy: DeliverPolicy.StartTime, opt_start_time };

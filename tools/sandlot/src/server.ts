@@ -89,7 +89,7 @@ function canConnect(host: string, port: number): Promise<boolean> {
 }
 
 async function forward(kubeconfig: string): Promise<{ port: number; child: ChildProcess }> {
-  const port = await freePort();
+  const port = await findFreePort();
   const target = ['port-forward', `service/${SERVICE}`, `${port}:${NATS_PORT}`];
   const child = spawn('kubectl', ['--kubeconfig', kubeconfig, '-n', NAMESPACE, ...target], {
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -109,7 +109,7 @@ async function forward(kubeconfig: string): Promise<{ port: number; child: Child
   throw new CliError('the port-forward to NATS does not come up', 'Name a server with --server.');
 }
 
-async function freePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

@@ -20,37 +20,37 @@ export interface ValueRow {
  * Returns every value with the comment above it. A map with a comment is one value. In a map without one, each field is a
  * value. Throws if a value has no comment.
  */
-export function valueRows(yaml: string): readonly ValueRow[] {
+export function listValueRows(yaml: string): readonly ValueRow[] {
   const document = parseDocument(yaml);
   if (!isMap(document.contents)) throw new Error('values.yaml is not a map');
-  return rowsOf(document.contents, '', lastParagraph(document.contents.commentBefore ?? document.commentBefore));
+  return listRows(document.contents, '', getLastParagraph(document.contents.commentBefore ?? document.commentBefore));
 }
 
-function rowsOf(map: YAMLMap, prefix: string, headComment: string): readonly ValueRow[] {
+function listRows(map: YAMLMap, prefix: string, headComment: string): readonly ValueRow[] {
   return map.items.flatMap((pair, index) => {
-    const path = `${prefix}${keyOf(pair)}`;
-    const own = commentOf(pair);
+    const path = `${prefix}${getKey(pair)}`;
+    const own = getComment(pair);
     // The comment of a map's first key belongs to the map node itself.
     const comment = own === '' && index === 0 ? headComment : own;
     const { value } = pair;
     if (isMap(value) && comment === '' && value.items.length > 0) {
-      return rowsOf(value, `${path}.`, lastParagraph(value.commentBefore));
+      return listRows(value, `${path}.`, getLastParagraph(value.commentBefore));
     }
     if (comment === '') throw new Error(`${path} has no comment in values.yaml`);
     return [{ path, default: JSON.stringify(toPlain(value)), comment }];
   });
 }
 
-function keyOf(pair: Pair): string {
+function getKey(pair: Pair): string {
   return isScalar(pair.key) ? String(pair.key.value) : String(pair.key);
 }
 
-function commentOf(pair: Pair): string {
-  return isScalar(pair.key) ? lastParagraph(pair.key.commentBefore) : '';
+function getComment(pair: Pair): string {
+  return isScalar(pair.key) ? getLastParagraph(pair.key.commentBefore) : '';
 }
 
 /** Returns the paragraph directly above the key. Paragraphs before a blank line are about the file. */
-function lastParagraph(comment: string | null | undefined): string {
+function getLastParagraph(comment: string | null | undefined): string {
   const paragraph = (comment ?? '').split(/\n\s*\n/).at(-1) ?? '';
   return paragraph
     .split('\n')
@@ -64,7 +64,7 @@ function toPlain(value: unknown): unknown {
 }
 
 /** Formats the rows as a Markdown table. */
-export function valuesTable(rows: readonly ValueRow[]): string {
+export function formatValuesTable(rows: readonly ValueRow[]): string {
   const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
   const lines = rows.map(
     ({ path, default: value, comment }) => `| \`${path}\` | \`${cell(value)}\` | ${cell(comment)} |`,
@@ -83,7 +83,10 @@ if (import.meta.main) {
   const chart = join(checkoutRoot, 'charts/sandlot');
   const readme = join(chart, 'README.md');
   const current = await readFile(readme, 'utf8');
-  const wanted = withValuesTable(current, valuesTable(valueRows(await readFile(join(chart, 'values.yaml'), 'utf8'))));
+  const wanted = withValuesTable(
+    current,
+    formatValuesTable(listValueRows(await readFile(join(chart, 'values.yaml'), 'utf8'))),
+  );
   if (current !== wanted && process.argv.includes('--check')) {
     process.stderr.write('charts/sandlot/README.md is out of date: node tools/up/src/chart-docs.ts\n');
     process.exitCode = 1;

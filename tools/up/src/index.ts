@@ -1,4 +1,4 @@
-import { consoleProgress, destroyCluster, openCluster } from '@sandlot/local-cluster';
+import { createConsoleProgress, destroyCluster, openCluster } from '@sandlot/local-cluster';
 import { createNarrator } from './demo/narrate.ts';
 import { release } from './install/values.ts';
 import { checkoutRoot } from './paths.ts';
@@ -30,12 +30,12 @@ export async function ensureUp(options: { demo: boolean; observability?: boolean
   const choices = { demo: options.demo, observability: options.observability };
   const { target } = await up(
     { simulated: false, kubeconfig: undefined, registry: undefined, ...choices },
-    { progress: consoleProgress(), say: createNarrator() },
+    { progress: createConsoleProgress(), say: createNarrator() },
   );
   return { kubeconfigPath: target.kubeconfigPath, started: before === undefined };
 }
 
 /** Removes the checkout's cluster and everything that `up` created. */
 export async function tearDown(): Promise<void> {
-  await destroyCluster({ root: checkoutRoot, progress: consoleProgress() });
+  await destroyCluster({ root: checkoutRoot, progress: createConsoleProgress() });
 }

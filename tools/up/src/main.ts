@@ -1,29 +1,29 @@
 // `npm run up`, `npm run down` and `npm run status`: a local Kubernetes cluster with Sandlot on it.
-import { consoleProgress, destroyCluster } from '@sandlot/local-cluster';
+import { createConsoleProgress, destroyCluster } from '@sandlot/local-cluster';
 import { help, parseInvocation } from './arguments.ts';
 import type { UpOptions } from './arguments.ts';
 import { createNarrator } from './demo/narrate.ts';
 import { describeFailure } from './errors.ts';
-import { observabilityLines } from './observability/look.ts';
+import { listObservabilityLines } from './observability/look.ts';
 import { checkoutRoot } from './paths.ts';
 import { measureStartTimes } from './start-times.ts';
 import { reportStatus } from './status.ts';
-import { imageLines, nextSteps } from './summary.ts';
+import { listImageLines, listNextSteps } from './summary.ts';
 import { up } from './up.ts';
 
 async function runUp(options: UpOptions): Promise<void> {
   const startedMs = performance.now();
   const { target, images, demo, kube, observed } = await up(options, {
-    progress: consoleProgress(),
+    progress: createConsoleProgress(),
     say: createNarrator(),
   });
-  const lines = imageLines(images, await measureStartTimes(target));
+  const lines = listImageLines(images, await measureStartTimes(target));
   const seconds = Math.round((performance.now() - startedMs) / 1000);
   process.stdout.write(`\nSandlot is up, after ${seconds} s.\n`);
   if (target.kind === 'simulated') process.stdout.write('The nodes are simulated: claims bind, nothing executes.\n');
   if (lines.length > 0) process.stdout.write(`\nImages\n${lines.join('\n')}\n`);
-  if (observed) process.stdout.write(`\nLook at it\n${(await observabilityLines()).join('\n')}\n`);
-  process.stdout.write(`\nTry next\n${(await nextSteps(target, demo, kube)).join('\n')}\n`);
+  if (observed) process.stdout.write(`\nLook at it\n${(await listObservabilityLines()).join('\n')}\n`);
+  process.stdout.write(`\nTry next\n${(await listNextSteps(target, demo, kube)).join('\n')}\n`);
 }
 
 async function main(): Promise<number> {
@@ -39,7 +39,7 @@ async function main(): Promise<number> {
       await runUp(invocation.options);
       return 0;
     case 'down':
-      await destroyCluster({ root: checkoutRoot, progress: consoleProgress() });
+      await destroyCluster({ root: checkoutRoot, progress: createConsoleProgress() });
       return 0;
     case 'status': {
       const { text, healthy } = await reportStatus();

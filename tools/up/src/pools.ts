@@ -16,7 +16,7 @@ export async function waitForPool(
   const deadlineMs = performance.now() + POOL_LIMIT_MS;
   for (;;) {
     const pool = await client.get(sandboxWarmPools, key);
-    const { ready, desired, isCurrent } = stateOf(pool);
+    const { ready, desired, isCurrent } = buildState(pool);
     if (isCurrent && ready >= desired) return ready;
     report(`${ready} of ${desired} ready`);
     if (performance.now() > deadlineMs) throw createTimeoutError(pool);
@@ -31,14 +31,14 @@ interface PoolState {
   readonly isCurrent: boolean;
 }
 
-function stateOf({ metadata, spec, status }: SandboxWarmPool): PoolState {
+function buildState({ metadata, spec, status }: SandboxWarmPool): PoolState {
   const isCurrent = status?.observedGeneration === metadata.generation;
   return { ready: status?.readyReplicas ?? 0, desired: spec.replicas ?? 0, isCurrent };
 }
 
 function createTimeoutError(pool: SandboxWarmPool): UpError {
   const { namespace = '', name = '' } = pool.metadata;
-  const { ready, desired } = stateOf(pool);
+  const { ready, desired } = buildState(pool);
   const conditions = pool.status?.conditions ?? [];
   return new UpError({
     step: 'Filling the warm pool',

@@ -1,8 +1,8 @@
 import { relative } from 'node:path';
-import { clusterStatus, openCluster } from '@sandlot/local-cluster';
+import { readClusterStatus, openCluster } from '@sandlot/local-cluster';
 import type { ComponentStatus } from '@sandlot/local-cluster';
 import { release } from './install/values.ts';
-import { observabilityLines } from './observability/look.ts';
+import { listObservabilityLines } from './observability/look.ts';
 import { observability } from './observability/manifests.ts';
 import { checkoutRoot } from './paths.ts';
 
@@ -14,20 +14,20 @@ export interface StatusReport {
 
 /** Reports the components of the cluster with their log files, then the pods of the release. */
 export async function reportStatus(): Promise<StatusReport> {
-  const components = await clusterStatus({ root: checkoutRoot });
+  const components = await readClusterStatus({ root: checkoutRoot });
   if (components.length === 0)
     return { text: 'No cluster is up in this checkout. Start one: npm run up\n', healthy: false };
   const healthy = components.every((component) => component.healthy);
-  return { text: `${componentTable(components)}\n${await describePods()}`, healthy };
+  return { text: `${formatComponentTable(components)}\n${await describePods()}`, healthy };
 }
 
 /** Formats one line per component. Pure. */
-function componentTable(components: readonly ComponentStatus[]): string {
+function formatComponentTable(components: readonly ComponentStatus[]): string {
   const rows = components.map(({ name, pid, healthy, uptimeSeconds, rssBytes, logFile }) => [
     name,
     pid === undefined ? 'down' : healthy ? 'healthy' : 'unhealthy',
     pid === undefined ? '' : String(pid),
-    uptimeSeconds === undefined ? '' : duration(uptimeSeconds),
+    uptimeSeconds === undefined ? '' : formatDuration(uptimeSeconds),
     rssBytes === undefined ? '' : `${Math.round(rssBytes / 2 ** 20)} MiB`,
     relative(checkoutRoot, logFile),
   ]);
@@ -39,14 +39,14 @@ async function describePods(): Promise<string> {
   if (cluster === undefined) return 'The API server does not answer. Repair the cluster: npm run up\n';
   if (cluster.mode === 'simulated')
     return 'The nodes are simulated: the controllers above are processes on this machine.\n';
-  const podsOf = (namespace: string) => cluster.kubectl(['-n', namespace, 'get', 'pods', '-o', 'wide']);
-  const { stdout, stderr, code } = await podsOf(release.namespace);
+  const readPods = (namespace: string) => cluster.kubectl(['-n', namespace, 'get', 'pods', '-o', 'wide']);
+  const { stdout, stderr, code } = await readPods(release.namespace);
   const own = code === 0 && stdout !== '' ? stdout : stderr;
-  const { stdout: observers } = await podsOf(observability.namespace);
-  return observers === '' ? own : `${own}\n${observers}\n${(await observabilityLines()).join('\n')}\n`;
+  const { stdout: observers } = await readPods(observability.namespace);
+  return observers === '' ? own : `${own}\n${observers}\n${(await listObservabilityLines()).join('\n')}\n`;
 }
 
-function duration(seconds: number): string {
+function formatDuration(seconds: number): string {
   if (seconds < 120) return `${seconds} s`;
   return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }

@@ -10,7 +10,7 @@ import type { Target } from './target.ts';
 import { findProgram } from './target.ts';
 
 /** Formats one line per image: its size, and for controllers the time from process start to readiness. */
-export function imageLines(
+export function listImageLines(
   images: readonly BuiltImage[],
   startTimes: ReadonlyMap<ControllerName, number>,
 ): readonly string[] {
@@ -26,7 +26,7 @@ export function imageLines(
 /**
  * Returns shell lines to paste in the checkout's folder. On a machine without kubectl, writes ours to .sandlot/bin.
  */
-export async function nextSteps(
+export async function listNextSteps(
   target: Target,
   demo: DemoResult | undefined,
   kube: string | undefined,
@@ -43,13 +43,13 @@ export async function nextSteps(
       : []),
     ...(missing ? ['  export PATH="$PWD/.sandlot/bin:$PATH"'] : []),
     `  kubectl get sandboxwarmpools,sandboxclaims,sandboxes,pods,pvc${namespace}`,
-    ...(demo === undefined ? [] : demoSteps(target, demo, namespace)),
+    ...(demo === undefined ? [] : listDemoSteps(target, demo, namespace)),
     '  kubectl -n sandlot-system get pods',
     '  kubectl explain sandboxclaim.spec',
   ].filter((line) => target.kind !== 'simulated' || !line.includes('-n sandlot-system'));
 }
 
-function demoSteps(target: Target, { sandbox }: DemoResult, namespace: string): readonly string[] {
+function listDemoSteps(target: Target, { sandbox }: DemoResult, namespace: string): readonly string[] {
   const claim = `kubectl delete${namespace} sandboxclaim demo-1 && kubectl create${namespace} -f tools/up/demo/claim.yaml`;
   if (target.kind === 'simulated') return [`  ${claim}`];
   return [

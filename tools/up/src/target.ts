@@ -15,7 +15,7 @@ export interface Target {
 }
 
 /** Returns the target for a cluster of @sandlot/local-cluster. */
-export function localTarget(cluster: ClusterHandle): Target {
+export function createLocalTarget(cluster: ClusterHandle): Target {
   return {
     kind: cluster.mode,
     kubeconfigPath: cluster.kubeconfigPath,
@@ -28,7 +28,7 @@ export function localTarget(cluster: ClusterHandle): Target {
 const TOOL_TIMEOUT_MS = 10 * 60_000;
 
 /** Returns the target for a kubeconfig file. It uses our kubectl and helm, built if needed. */
-export async function externalTarget(kubeconfigPath: string, progress: Progress): Promise<Target> {
+export async function openExternalTarget(kubeconfigPath: string, progress: Progress): Promise<Target> {
   const bin = await ensureBinaries(['kube', 'helm'], { progress });
   const options = { env: { KUBECONFIG: kubeconfigPath }, timeoutMs: TOOL_TIMEOUT_MS };
   return {

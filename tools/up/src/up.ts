@@ -11,16 +11,16 @@ import { buildImages, bundleServices } from './images/build.ts';
 import type { BuiltImage } from './images/build.ts';
 import type { Buildah } from './images/buildah.ts';
 import { openBuildah } from './images/buildah.ts';
-import { imageIn, parseRegistry, publishImages, publishStandIns } from './images/publish.ts';
+import { formatImage, parseRegistry, publishImages, publishStandIns } from './images/publish.ts';
 import type { Registry } from './images/publish.ts';
-import { imageRecipes } from './images/recipes.ts';
+import { listImageRecipes } from './images/recipes.ts';
 import { installChart } from './install/install.ts';
-import { chartValues } from './install/values.ts';
+import { buildChartValues } from './install/values.ts';
 import { hasObservability, installObservability, observers, removeObservability } from './observability/install.ts';
 import { checkoutRoot } from './paths.ts';
 import { requireRealNode } from './preflight.ts';
 import { startSimulated, requireNoComponent } from './simulated/simulated.ts';
-import { externalTarget, findProgram, localTarget } from './target.ts';
+import { openExternalTarget, findProgram, createLocalTarget } from './target.ts';
 import type { Target } from './target.ts';
 import { prepareTenants } from './tenants/tenants.ts';
 
@@ -43,17 +43,17 @@ export interface UpContext {
 
 /** Starts or repairs the cluster, installs Sandlot and runs the demonstration. Throws UpError or LocalClusterError. */
 export async function up(options: UpOptions, context: UpContext): Promise<UpResult> {
-  if (options.simulated) return upSimulated(options, context);
-  if (options.kubeconfig !== undefined) return upExternal(options.kubeconfig, options, context);
-  return upNode(options, context);
+  if (options.simulated) return installOnSimulated(options, context);
+  if (options.kubeconfig !== undefined) return installOnExternal(options.kubeconfig, options, context);
+  return installOnNode(options, context);
 }
 
-async function upNode(options: UpOptions, context: UpContext): Promise<UpResult> {
+async function installOnNode(options: UpOptions, context: UpContext): Promise<UpResult> {
   const { progress } = context;
   await requireRealNode();
   await requireNoComponent('kwok', 'a simulated cluster');
   const cluster = await createCluster({ root: checkoutRoot, progress });
-  const target = localTarget(cluster);
+  const target = createLocalTarget(cluster);
   const observed = options.observability ?? (await hasObservability(target));
   const buildah = await prepareBuilds(progress);
   const images = await buildAll(buildah, progress, { observability: observed });
@@ -63,7 +63,7 @@ async function upNode(options: UpOptions, context: UpContext): Promise<UpResult>
   await publishStandIns(images, { registry, crane: await cluster.bin('crane'), progress });
   const named = { host: 'ghcr.io', path: 'sandlot' };
   const apiServer = cluster.server;
-  const values = chartValues(images, { registry: named, apiServer, observers: observed ? observers : undefined });
+  const values = buildChartValues(images, { registry: named, apiServer, observers: observed ? observers : undefined });
   await installChart(target, values, progress);
   if (observed) await installObservability(target, { images, registry: named, progress });
   else await removeObservability(target, progress);
@@ -72,13 +72,13 @@ async function upNode(options: UpOptions, context: UpContext): Promise<UpResult>
   return { target, images, demo, kube: await cluster.bin('kube'), observed };
 }
 
-async function upExternal(file: string, options: UpOptions, context: UpContext): Promise<UpResult> {
+async function installOnExternal(file: string, options: UpOptions, context: UpContext): Promise<UpResult> {
   const { progress } = context;
   const kubeconfig = resolve(file);
   await stat(kubeconfig).catch(() => {
     throw new UpError({ step: 'Reading the kubeconfig', problem: `there is no file ${kubeconfig}` });
   });
-  const target = await externalTarget(kubeconfig, progress);
+  const target = await openExternalTarget(kubeconfig, progress);
   await requireReachable(target);
   const pushed =
     options.registry === undefined ? undefined : await buildAndPush(parseRegistry(options.registry), progress);
@@ -107,7 +107,7 @@ async function requireReachable(target: Target): Promise<void> {
 async function buildAndPush(
   registry: Registry,
   progress: Progress,
-): Promise<{ images: readonly BuiltImage[]; values: ReturnType<typeof chartValues>; sandboxImage: string }> {
+): Promise<{ images: readonly BuiltImage[]; values: ReturnType<typeof buildChartValues>; sandboxImage: string }> {
   if (process.getuid?.() !== 0) {
     throw new UpError({
       step: 'Building images',
@@ -121,8 +121,8 @@ async function buildAndPush(
   const tag = images.find(({ name }) => name === 'busybox')?.tag ?? 'latest';
   return {
     images,
-    values: chartValues(images, { registry }),
-    sandboxImage: imageIn(registry, { name: 'busybox', tag }),
+    values: buildChartValues(images, { registry }),
+    sandboxImage: formatImage(registry, { name: 'busybox', tag }),
   };
 }
 
@@ -142,10 +142,13 @@ async function buildAll(
   const busybox = (await findProgram('busybox')) ?? '/bin/busybox';
   const jaeger = observability ? bin('jaeger') : undefined;
   const runtime = bin('sandlot-runtime');
-  return buildImages(imageRecipes({ natsServer: bin('nats-server'), busybox, runtime, jaeger }), { buildah, progress });
+  return buildImages(listImageRecipes({ natsServer: bin('nats-server'), busybox, runtime, jaeger }), {
+    buildah,
+    progress,
+  });
 }
 
-async function upSimulated(options: UpOptions, context: UpContext): Promise<UpResult> {
+async function installOnSimulated(options: UpOptions, context: UpContext): Promise<UpResult> {
   const { target, kube } = await startSimulated(context.progress);
   const demo = options.demo ? await runDemo({ ...context, target, image: 'busybox' }) : undefined;
   return { target, images: [], demo, kube, observed: false };

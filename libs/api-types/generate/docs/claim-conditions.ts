@@ -1,5 +1,5 @@
 import { claimConditions, claimMessages, claimReasons } from '../../src/index.ts';
-import { numbered } from './condition-table.ts';
+import { numberPlaceholders } from './condition-table.ts';
 import type { ConditionRow } from './condition-table.ts';
 
 const claimReady = { condition: claimConditions.ready, status: 'False' } as const;
@@ -121,7 +121,7 @@ export const claimRows: readonly ConditionRow[] = [
     condition: claimConditions.ready,
     status: 'True',
     reason: claimReasons.allReplicasClaimed,
-    messages: [numbered(claimMessages.allReplicasClaimed)],
+    messages: [numberPlaceholders(claimMessages.allReplicasClaimed)],
     when: 'Detached claim: all slots are delivered and Ready.',
   },
   {
@@ -137,7 +137,7 @@ export const claimRows: readonly ConditionRow[] = [
     condition: claimConditions.completed,
     status: 'True',
     reason: claimReasons.allReplicasClaimed,
-    messages: [numbered(claimMessages.allReplicasClaimed)],
+    messages: [numberPlaceholders(claimMessages.allReplicasClaimed)],
     when: 'Detached claim: all slots are delivered.',
   },
   {

@@ -13,12 +13,12 @@ export interface ConditionRow {
 const ANY_NUMBER = 7_654_321;
 
 /** A message with its number shown as `<n>`. */
-export function numbered(message: (count: number) => string): string {
+export function numberPlaceholders(message: (count: number) => string): string {
   return message(ANY_NUMBER).replaceAll(String(ANY_NUMBER), '<n>');
 }
 
 /** The rows as a table; with a column of messages where the rows have them. */
-export function conditionTable(rows: readonly ConditionRow[]): string {
+export function formatConditionTable(rows: readonly ConditionRow[]): string {
   const hasMessages = rows.some(({ messages }) => messages !== undefined);
   const head = ['condition', 'status', 'reason', ...(hasMessages ? ['message'] : []), 'when'];
   return table(

@@ -56,25 +56,25 @@ export interface Field {
 const NOT_ENTERED = new Set(['conditions']);
 
 /** Every field of a schema, parents before their children, in the order of the schema. */
-export function fieldsOf(schema: z.ZodType): readonly Field[] {
-  return childrenOf(toNode(schema), '');
+export function listFields(schema: z.ZodType): readonly Field[] {
+  return getChildren(toNode(schema), '');
 }
 
 function toNode(schema: z.ZodType): Node {
   return nodeSchema.parse(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input', unrepresentable: 'any' }));
 }
 
-function childrenOf({ properties = {}, required = [] }: Node, prefix: string): Field[] {
+function getChildren({ properties = {}, required = [] }: Node, prefix: string): Field[] {
   return Object.entries(properties).flatMap(([name, node]) => {
     const path = `${prefix}${name}${node.items === undefined ? '' : '[]'}`;
     const field = { path, node, isRequired: required.includes(name) };
-    return NOT_ENTERED.has(name) ? [field] : [field, ...childrenOf(node.items ?? node, `${path}.`)];
+    return NOT_ENTERED.has(name) ? [field] : [field, ...getChildren(node.items ?? node, `${path}.`)];
   });
 }
 
 /** The fields of a schema: path, type, default, meaning. */
-export function fieldTable(schema: z.ZodType): string {
-  const rows = fieldsOf(schema).map(({ path, node, isRequired }) => [
+export function formatFieldTable(schema: z.ZodType): string {
+  const rows = listFields(schema).map(({ path, node, isRequired }) => [
     code(path),
     typeOf(node),
     node.default === undefined ? (isRequired ? 'required' : '') : code(JSON.stringify(node.default)),
@@ -84,52 +84,52 @@ export function fieldTable(schema: z.ZodType): string {
 }
 
 /** What the API server refuses beyond types and bounds: the messages of the CEL rules, with the object they are about. */
-export function ruleTable(schema: z.ZodType): string {
+export function formatRuleTable(schema: z.ZodType): string {
   const root = toNode(schema);
-  const rows = [{ path: 'spec', node: root }, ...childrenOf(root, 'spec.')].flatMap(({ path, node }) => [
-    ...messagesOf(path, node),
-    ...(node.items === undefined ? [] : messagesOf(path, node.items)),
+  const rows = [{ path: 'spec', node: root }, ...getChildren(root, 'spec.')].flatMap(({ path, node }) => [
+    ...listMessages(path, node),
+    ...(node.items === undefined ? [] : listMessages(path, node.items)),
   ]);
   return table(['where', 'the API server says'], rows);
 }
 
-function messagesOf(path: string, node: Node): string[][] {
+function listMessages(path: string, node: Node): string[][] {
   return (node['x-kubernetes-validations'] ?? []).map(({ message }) => [code(path), code(message)]);
 }
 
 function typeOf(node: Node): string {
-  if (node.items === undefined) return scalarTypeOf(node);
+  if (node.items === undefined) return getScalarType(node);
   const [most, key] = [node.maxItems, node['x-kubernetes-list-map-keys']?.[0]];
   const notes = [
     ...(most === undefined ? [] : [`at most ${most}`]),
     ...(key === undefined ? [] : [`one per ${code(key)}`]),
   ];
-  return [`list of ${pluralOf(scalarTypeOf(node.items))}`, ...notes].join(', ');
+  return [`list of ${getPlural(getScalarType(node.items))}`, ...notes].join(', ');
 }
 
-function pluralOf(type: string): string {
+function getPlural(type: string): string {
   return type.endsWith('s') ? type : `${type}s`;
 }
 
-function scalarTypeOf(node: Node): string {
+function getScalarType(node: Node): string {
   const definition = node[EMBEDDED_DEFINITION];
   if (definition !== undefined) return definition.slice(definition.lastIndexOf('.') + 1);
   if (node['x-kubernetes-int-or-string'] === true) return 'integer or percentage';
   if (node.enum !== undefined) return node.enum.map(code).join(', ');
-  if (node.type === 'integer') return integerTypeOf(node);
-  if (node.type === 'string') return stringTypeOf(node);
+  if (node.type === 'integer') return formatIntegerType(node);
+  if (node.type === 'string') return getStringType(node);
   return node.type === 'object' && node.additionalProperties !== undefined && node.properties === undefined
     ? 'map of strings'
     : (node.type ?? 'object');
 }
 
-function integerTypeOf({ minimum, maximum }: Node): string {
+function formatIntegerType({ minimum, maximum }: Node): string {
   const isBounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER;
   if (isBounded) return `integer, ${minimum ?? 0} to ${maximum}`;
   return minimum === undefined || minimum === 0 ? 'integer' : `integer, at least ${minimum}`;
 }
 
-function stringTypeOf({ format, pattern }: Node): string {
+function getStringType({ format, pattern }: Node): string {
   if (format === 'date-time') return 'time';
   return pattern?.includes('(ms|s|m|h)') === true ? 'duration' : 'string';
 }

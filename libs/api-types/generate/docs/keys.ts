@@ -192,15 +192,15 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
 
 /** Every label that Sandlot reads or writes. */
 export function labelTable(): string {
-  return keyTable(labels, labelUses);
+  return formatKeyTable(labels, labelUses);
 }
 
 /** Every annotation that Sandlot reads or writes. */
-export function annotationTable(): string {
-  return keyTable(annotations, annotationUses);
+export function formatAnnotationTable(): string {
+  return formatKeyTable(annotations, annotationUses);
 }
 
-function keyTable<Name extends string>(
+function formatKeyTable<Name extends string>(
   keys: Readonly<Record<Name, string>>,
   uses: Readonly<Record<Name, Use>>,
 ): string {

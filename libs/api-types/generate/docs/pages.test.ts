@@ -5,8 +5,8 @@ import { claimReasons, sandboxReasons, templateReasons, warmPoolReasons } from '
 import { kinds } from '../kinds.ts';
 import { claimRows } from './claim-conditions.ts';
 import type { ConditionRow } from './condition-table.ts';
-import { fieldsOf } from './fields.ts';
-import { referencePages } from './pages.ts';
+import { listFields } from './fields.ts';
+import { buildReferencePages } from './pages.ts';
 import { templateRows, warmPoolRows } from './pool-and-template-conditions.ts';
 import { sandboxRows } from './sandbox-conditions.ts';
 import { table, withBlock } from './table.ts';
@@ -16,11 +16,11 @@ const read = (path: string): Promise<string> => readFile(join(root, path), 'utf8
 
 describe('the pages of the reference', () => {
   it('have the tables that the schemas and constants say', async () => {
-    for (const { path, text } of await referencePages(read)) expect(text, path).toBe(await read(path));
+    for (const { path, text } of await buildReferencePages(read)) expect(text, path).toBe(await read(path));
   });
 
   it.each(kinds.map((kind) => [kind.kind, kind] as const))('%s: every field has a meaning', (_, kind) => {
-    const fields = [...fieldsOf(kind.spec), ...fieldsOf(kind.status)];
+    const fields = [...listFields(kind.spec), ...listFields(kind.status)];
     const silent = fields.filter(({ node }) => (node.description ?? '') === '').map(({ path }) => path);
     expect(silent).toEqual([]);
   });

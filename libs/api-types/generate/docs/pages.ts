@@ -2,9 +2,9 @@ import { kinds } from '../kinds.ts';
 import type { Kind } from '../kinds.ts';
 import type { Output } from '../outputs.ts';
 import { claimRows } from './claim-conditions.ts';
-import { conditionTable } from './condition-table.ts';
-import { fieldTable, ruleTable } from './fields.ts';
-import { annotationTable, labelTable } from './keys.ts';
+import { formatConditionTable } from './condition-table.ts';
+import { formatFieldTable, formatRuleTable } from './fields.ts';
+import { formatAnnotationTable, labelTable } from './keys.ts';
 import { templateRows, warmPoolRows } from './pool-and-template-conditions.ts';
 import { sandboxRows } from './sandbox-conditions.ts';
 import { code, table, withBlock } from './table.ts';
@@ -18,16 +18,19 @@ interface Page {
 }
 
 const pages: readonly Page[] = [
-  { path: `${FOLDER}/versions.md`, blocks: { kinds: kindTable() } },
-  kindPage('sandbox.md', 'Sandbox', { conditions: conditionTable(sandboxRows) }),
-  kindPage('sandbox-template.md', 'SandboxTemplate', { conditions: conditionTable(templateRows) }),
-  kindPage('sandbox-warm-pool.md', 'SandboxWarmPool', { conditions: conditionTable(warmPoolRows) }),
-  kindPage('sandbox-claim.md', 'SandboxClaim', { conditions: conditionTable(claimRows) }),
-  { path: `${FOLDER}/labels-and-annotations.md`, blocks: { labels: labelTable(), annotations: annotationTable() } },
+  { path: `${FOLDER}/versions.md`, blocks: { kinds: formatKindTable() } },
+  formatKindPage('sandbox.md', 'Sandbox', { conditions: formatConditionTable(sandboxRows) }),
+  formatKindPage('sandbox-template.md', 'SandboxTemplate', { conditions: formatConditionTable(templateRows) }),
+  formatKindPage('sandbox-warm-pool.md', 'SandboxWarmPool', { conditions: formatConditionTable(warmPoolRows) }),
+  formatKindPage('sandbox-claim.md', 'SandboxClaim', { conditions: formatConditionTable(claimRows) }),
+  {
+    path: `${FOLDER}/labels-and-annotations.md`,
+    blocks: { labels: labelTable(), annotations: formatAnnotationTable() },
+  },
 ];
 
 /** The pages of the reference with their tables as the schemas and constants say; `read` gives the page as it is. */
-export async function referencePages(read: (path: string) => Promise<string>): Promise<readonly Output[]> {
+export async function buildReferencePages(read: (path: string) => Promise<string>): Promise<readonly Output[]> {
   return Promise.all(
     pages.map(async ({ path, blocks }) => {
       const before = await read(path);
@@ -39,14 +42,18 @@ export async function referencePages(read: (path: string) => Promise<string>): P
   );
 }
 
-function kindPage(file: string, name: string, blocks: Page['blocks']): Page {
+function formatKindPage(file: string, name: string, blocks: Page['blocks']): Page {
   const kind = kinds.find((candidate) => candidate.kind === name);
   if (kind === undefined) throw new Error(`there is no kind ${name}`);
-  const fields = { spec: fieldTable(kind.spec), rules: ruleTable(kind.spec), status: fieldTable(kind.status) };
-  return { path: `${FOLDER}/${file}`, blocks: { ...fields, columns: columnTable(kind), ...blocks } };
+  const fields = {
+    spec: formatFieldTable(kind.spec),
+    rules: formatRuleTable(kind.spec),
+    status: formatFieldTable(kind.status),
+  };
+  return { path: `${FOLDER}/${file}`, blocks: { ...fields, columns: formatColumnTable(kind), ...blocks } };
 }
 
-function kindTable(): string {
+function formatKindTable(): string {
   const rows = kinds.map(({ group, kind, plural, shortNames, scale }) => [
     kind,
     code(group),
@@ -57,7 +64,7 @@ function kindTable(): string {
   return table(['kind', 'group', 'plural', 'short names', 'subresources'], rows);
 }
 
-function columnTable({ columns }: Kind): string {
+function formatColumnTable({ columns }: Kind): string {
   const rows = columns.map(({ name, jsonPath, priority }) => [
     name,
     code(jsonPath),

@@ -1,5 +1,5 @@
 import { sandboxConditions, sandboxMessages, sandboxReasons } from '../../src/index.ts';
-import { numbered } from './condition-table.ts';
+import { numberPlaceholders } from './condition-table.ts';
 import type { ConditionRow } from './condition-table.ts';
 
 const { ready, suspended, podScheduled, finished } = sandboxConditions;
@@ -66,7 +66,7 @@ export const sandboxRows: readonly ConditionRow[] = [
     condition: ready,
     status: 'False',
     reason: sandboxReasons.multiplePods,
-    messages: [numbered(sandboxMessages.multiplePods)],
+    messages: [numberPlaceholders(sandboxMessages.multiplePods)],
     when: 'Several Pods have this Sandbox as their controller. It touches none of them.',
   },
   {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isReservedKey, normalisedCreator, withoutReservedKeys } from './keys.ts';
+import { isReservedKey, normaliseCreator, withoutReservedKeys } from './keys.ts';
 
 describe('reserved keys', () => {
   it.each([
@@ -20,7 +20,7 @@ describe('reserved keys', () => {
   });
 });
 
-describe('normalisedCreator', () => {
+describe('normaliseCreator', () => {
   it.each([
     ['go-client', 'go-client'],
     ['python-client', 'python-client'],
@@ -28,6 +28,6 @@ describe('normalisedCreator', () => {
     ['somebody', 'unknown'],
     [undefined, 'unknown'],
   ])('%s becomes %s', (value, creator) => {
-    expect(normalisedCreator(value)).toBe(creator);
+    expect(normaliseCreator(value)).toBe(creator);
   });
 });

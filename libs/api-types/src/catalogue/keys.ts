@@ -92,7 +92,7 @@ export type LaunchType = (typeof launchTypes)[keyof typeof launchTypes];
 const CREATORS: readonly string[] = ['go-client', 'python-client', 'controller'];
 
 /** The label `agents.x-k8s.io/created-by` as Pods and metrics carry it: a known value or `unknown`. */
-export function normalisedCreator(value: string | undefined): string {
+export function normaliseCreator(value: string | undefined): string {
   return value !== undefined && CREATORS.includes(value) ? value : 'unknown';
 }
 

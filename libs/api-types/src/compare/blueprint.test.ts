@@ -1,7 +1,7 @@
 import { nameHash } from '@sandlot/std';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { blueprintHash, sameBlueprint } from './blueprint.ts';
+import { hashBlueprint, hasSameBlueprint } from './blueprint.ts';
 import type { Blueprint } from './blueprint.ts';
 import type { Container, PodSpec } from '../generated/core.ts';
 
@@ -19,7 +19,7 @@ function volume(spec: object, name = 'work'): Blueprint {
   return { ...pod({}), volumeClaimTemplates: [{ metadata: { name }, spec }] };
 }
 
-describe('sameBlueprint', () => {
+describe('hasSameBlueprint', () => {
   const same: [string, Blueprint, Blueprint][] = [
     ['an empty list and none', pod({ tolerations: [] }), pod({})],
     ['an empty object and none', main({ resources: {} }), main({})],
@@ -69,8 +69,8 @@ describe('sameBlueprint', () => {
     ['a runtime that injects nothing and none', { ...pod({}), runtime: { inject: false } }, pod({})],
   ];
   it.each(same)('holds for %s', (_name, a, b) => {
-    expect(sameBlueprint(a, b)).toBe(true);
-    expect(sameBlueprint(b, a)).toBe(true);
+    expect(hasSameBlueprint(a, b)).toBe(true);
+    expect(hasSameBlueprint(b, a)).toBe(true);
   });
 
   const different: [string, Blueprint, Blueprint][] = [
@@ -94,7 +94,7 @@ describe('sameBlueprint', () => {
     ['the runtime', { ...pod({}), runtime: { inject: true } }, pod({})],
   ];
   it.each(different)('fails for %s', (_name, a, b) => {
-    expect(sameBlueprint(a, b)).toBe(false);
+    expect(hasSameBlueprint(a, b)).toBe(false);
   });
 });
 
@@ -125,8 +125,8 @@ describe('however a Pod spec is written', () => {
   it('the hash and the comparison agree', () => {
     fc.assert(
       fc.property(containers, (list) => {
-        expect(blueprintHash(dressed(list))).toBe(blueprintHash(plain(list)));
-        expect(sameBlueprint(dressed(list), plain(list))).toBe(true);
+        expect(hashBlueprint(dressed(list))).toBe(hashBlueprint(plain(list)));
+        expect(hasSameBlueprint(dressed(list), plain(list))).toBe(true);
       }),
     );
   });
@@ -134,14 +134,14 @@ describe('however a Pod spec is written', () => {
   it('two specs with one hash compare as equal, so no stale member is missed', () => {
     fc.assert(
       fc.property(containers, containers, (a, b) => {
-        const sameHash = blueprintHash(plain(a)) === blueprintHash(dressed(b));
-        expect(sameHash && !sameBlueprint(plain(a), dressed(b))).toBe(false);
+        const sameHash = hashBlueprint(plain(a)) === hashBlueprint(dressed(b));
+        expect(sameHash && !hasSameBlueprint(plain(a), dressed(b))).toBe(false);
       }),
     );
   });
 });
 
-describe('blueprintHash', () => {
+describe('hashBlueprint', () => {
   it('does not depend on the order of members, nor on empty ones', () => {
     const a: Blueprint = {
       service: true,
@@ -151,12 +151,12 @@ describe('blueprintHash', () => {
       podTemplate: { metadata: {}, spec: { containers: [{ image: 'b', name: 'a' }] } },
       service: true,
     };
-    expect(blueprintHash(a)).toBe(blueprintHash(b));
+    expect(hashBlueprint(a)).toBe(hashBlueprint(b));
   });
 
   it('is the NameHash of the canonical JSON', () => {
     const json = '{"podTemplate":{"spec":{"containers":[{"image":"ghcr.io/acme/agent:1","name":"main"}]}}}';
-    expect(blueprintHash(pod({}))).toBe(nameHash(json));
+    expect(hashBlueprint(pod({}))).toBe(nameHash(json));
   });
 
   it.each([
@@ -167,11 +167,11 @@ describe('blueprintHash', () => {
     ['service', { ...pod({}), service: false }],
     ['runtime', { ...pod({}), runtime: { inject: true } }],
   ])('covers %s', (_name, changed) => {
-    expect(blueprintHash(changed)).not.toBe(blueprintHash(pod({})));
+    expect(hashBlueprint(changed)).not.toBe(hashBlueprint(pod({})));
   });
 
   it('ignores the other fields of a spec', () => {
     const spec = { ...pod({}), ttlSeconds: 60, envVarsInjectionPolicy: 'Allowed' };
-    expect(blueprintHash(spec)).toBe(blueprintHash(pod({})));
+    expect(hashBlueprint(spec)).toBe(hashBlueprint(pod({})));
   });
 });

@@ -3,8 +3,8 @@ import { nameHash } from '@sandlot/std';
 import { isEmpty, isMembers } from './json.ts';
 import type { Members } from './json.ts';
 import type { SandboxSpec } from '../objects.ts';
-import { claimDefaults, defaultPullPolicy, podDefaults } from './pod-defaults.ts';
-import { canonicalQuantity } from './quantity.ts';
+import { claimDefaults, getDefaultPullPolicy, podDefaults } from './pod-defaults.ts';
+import { canonicaliseQuantity } from './quantity.ts';
 
 /** The part of a template that decides what its Sandboxes run. A Sandbox spec and a template spec both have it. */
 export type Blueprint = Pick<SandboxSpec, 'podTemplate' | 'volumeClaimTemplates' | 'service' | 'runtime'>;
@@ -15,9 +15,9 @@ const QUANTITY_MAPS = new Set(['limits', 'requests', 'overhead', 'capacity']);
 const QUANTITIES = new Set(['sizeLimit', 'divisor']);
 
 /** NameHash of the canonical JSON (sorted keys, empty values dropped) of a blueprint (docs/reference/names-and-hashes.md#hashes). */
-export function blueprintHash({ podTemplate, volumeClaimTemplates, service, runtime }: Blueprint): string {
+export function hashBlueprint({ podTemplate, volumeClaimTemplates, service, runtime }: Blueprint): string {
   const parts = { podTemplate, volumeClaimTemplates, service, runtime };
-  return nameHash(JSON.stringify(canonical(parts, { holder: '' })));
+  return nameHash(JSON.stringify(canonicalise(parts, { holder: '' })));
 }
 
 /**
@@ -25,17 +25,17 @@ export function blueprintHash({ podTemplate, volumeClaimTemplates, service, runt
  * runtime. Quantities compare by value, absent equals empty and equals the API server's default; metadata does not count
  * (docs/reference/sandbox-warm-pool.md#staleness-and-rollout). Give both with the secure defaults already in place.
  */
-export function sameBlueprint(a: Blueprint, b: Blueprint): boolean {
-  return isDeepStrictEqual(effective(a), effective(b));
+export function hasSameBlueprint(a: Blueprint, b: Blueprint): boolean {
+  return isDeepStrictEqual(applyDefaults(a), applyDefaults(b));
 }
 
-function effective({ podTemplate, volumeClaimTemplates, service, runtime }: Blueprint): unknown {
+function applyDefaults({ podTemplate, volumeClaimTemplates, service, runtime }: Blueprint): unknown {
   const claims = (volumeClaimTemplates ?? []).map(({ metadata, spec }) => ({
     name: metadata?.name ?? '',
-    spec: canonical(spec, { holder: '', defaults: claimDefaults }),
+    spec: canonicalise(spec, { holder: '', defaults: claimDefaults }),
   }));
-  const pod = canonical(podTemplate.spec, { holder: '', defaults: podDefaults });
-  const daemon = canonical(runtime ?? {}, { holder: '', defaults: { '': { inject: false } } });
+  const pod = canonicalise(podTemplate.spec, { holder: '', defaults: podDefaults });
+  const daemon = canonicalise(runtime ?? {}, { holder: '', defaults: { '': { inject: false } } });
   return { pod, claims, service, daemon };
 }
 
@@ -46,24 +46,26 @@ interface Place {
   readonly defaults?: Readonly<Record<string, Members>> | undefined;
 }
 
-function canonical(value: unknown, place: Place): unknown {
-  if (Array.isArray(value)) return value.map((entry) => canonical(entry, place));
+function canonicalise(value: unknown, place: Place): unknown {
+  if (Array.isArray(value)) return value.map((entry) => canonicalise(entry, place));
   if (!isMembers(value)) return scalar(value, place);
   const members = Object.entries(value)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, member]) => [name, canonical(member, { ...place, holder: memberHolder(name, place) })] as const)
+    .map(
+      ([name, member]) => [name, canonicalise(member, { ...place, holder: formatMemberHolder(name, place) })] as const,
+    )
     .filter(([name, member]) => isStated(name, member, { object: value, place }));
   return Object.fromEntries(members);
 }
 
 /** The names of amounts are free (`cpu`), so the name of their map is passed down instead. */
-function memberHolder(name: string, { holder }: Place): string {
+function formatMemberHolder(name: string, { holder }: Place): string {
   return QUANTITY_MAPS.has(holder) ? holder : name;
 }
 
 function scalar(value: unknown, { holder, defaults }: Place): unknown {
   if (defaults === undefined || !(QUANTITY_MAPS.has(holder) || QUANTITIES.has(holder))) return value;
-  return typeof value === 'string' || typeof value === 'number' ? (canonicalQuantity(value) ?? value) : value;
+  return typeof value === 'string' || typeof value === 'number' ? (canonicaliseQuantity(value) ?? value) : value;
 }
 
 interface Context {
@@ -73,13 +75,13 @@ interface Context {
 
 function isStated(name: string, member: unknown, { object, place }: Context): boolean {
   if (isEmpty(member)) return SELECTORS.has(place.holder) && member === '';
-  return place.defaults === undefined || member !== filledIn(name, object, place.defaults[place.holder]);
+  return place.defaults === undefined || member !== fillIn(name, object, place.defaults[place.holder]);
 }
 
 /** The API server's default for the member. */
-function filledIn(name: string, object: Members, defaults: Members | undefined): unknown {
+function fillIn(name: string, object: Members, defaults: Members | undefined): unknown {
   const { image } = object;
-  if (name === 'imagePullPolicy' && typeof image === 'string') return defaultPullPolicy(image);
+  if (name === 'imagePullPolicy' && typeof image === 'string') return getDefaultPullPolicy(image);
   if (name === 'serviceAccount') return object['serviceAccountName'];
   return defaults?.[name];
 }

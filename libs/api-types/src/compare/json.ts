@@ -16,10 +16,10 @@ export function isEmpty(value: unknown): boolean {
 }
 
 /** A copy that is plain JSON; null and undefined members of objects are left out. */
-export function jsonOf(value: unknown): JsonValue | undefined {
-  if (Array.isArray(value)) return value.map((entry) => jsonOf(entry) ?? null);
+export function findJson(value: unknown): JsonValue | undefined {
+  if (Array.isArray(value)) return value.map((entry) => findJson(entry) ?? null);
   if (isMembers(value)) {
-    const members = Object.entries(value).map(([name, member]) => [name, jsonOf(member)] as const);
+    const members = Object.entries(value).map(([name, member]) => [name, findJson(member)] as const);
     return Object.fromEntries(members.filter(([, member]) => member !== undefined && member !== null));
   }
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined;

@@ -51,7 +51,7 @@ export const podDefaults: Readonly<Record<string, Members>> = {
 export const claimDefaults: Readonly<Record<string, Members>> = { '': { volumeMode: 'Filesystem' } };
 
 /** The default pull policy of a container: `Always` for the tag `latest` and for no tag. */
-export function defaultPullPolicy(image: string): string {
+export function getDefaultPullPolicy(image: string): string {
   if (image.includes('@')) return 'IfNotPresent';
   const lastPart = image.slice(image.lastIndexOf('/') + 1);
   const tag = lastPart.split(':')[1] ?? 'latest';

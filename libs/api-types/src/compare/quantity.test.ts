@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalQuantity, quantityValue, sameQuantity } from './quantity.ts';
+import { canonicaliseQuantity, parseQuantity, isSameQuantity } from './quantity.ts';
 
-describe('sameQuantity', () => {
+describe('isSameQuantity', () => {
   it.each([
     ['1Gi', '1024Mi'],
     ['1Gi', 1073741824],
@@ -17,7 +17,7 @@ describe('sameQuantity', () => {
     ['+2', '2'],
     ['1.5Gi', '1536Mi'],
   ])('%s equals %s', (a, b) => {
-    expect(sameQuantity(a, b)).toBe(true);
+    expect(isSameQuantity(a, b)).toBe(true);
   });
 
   it.each([
@@ -27,14 +27,14 @@ describe('sameQuantity', () => {
     ['1Ki', '1k'],
     ['lots', '1'],
   ])('%s differs from %s', (a, b) => {
-    expect(sameQuantity(a, b)).toBe(false);
+    expect(isSameQuantity(a, b)).toBe(false);
   });
 
   it('agrees with integer arithmetic for every binary suffix', () => {
     const suffixes = ['Ki', 'Mi', 'Gi', 'Ti'];
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1e6 }), fc.nat({ max: 2 }), (amount, rank) => {
-        expect(sameQuantity(`${amount}${suffixes[rank + 1] ?? ''}`, `${amount * 1024}${suffixes[rank] ?? ''}`)).toBe(
+        expect(isSameQuantity(`${amount}${suffixes[rank + 1] ?? ''}`, `${amount * 1024}${suffixes[rank] ?? ''}`)).toBe(
           true,
         );
       }),
@@ -42,19 +42,19 @@ describe('sameQuantity', () => {
   });
 });
 
-describe('canonicalQuantity', () => {
+describe('canonicaliseQuantity', () => {
   it.each(['', '.', 'Gi', '1 Gi', '1GiB', '1e', '1e999999999', '--1', '0x10'])('%j is not a quantity', (text) => {
-    expect(canonicalQuantity(text)).toBeUndefined();
+    expect(canonicaliseQuantity(text)).toBeUndefined();
   });
 });
 
-describe('quantityValue', () => {
+describe('parseQuantity', () => {
   it.each([
     ['250m', 0.25],
     ['1Gi', 2 ** 30],
     [2, 2],
     ['much', undefined],
   ])('of %s is %s', (quantity, value) => {
-    expect(quantityValue(quantity)).toBe(value);
+    expect(parseQuantity(quantity)).toBe(value);
   });
 });

@@ -11,28 +11,28 @@ const MAX_EXPONENT = 100;
  * One text per value of a Kubernetes quantity: `1Gi`, `1024Mi` and 1073741824 give the same. Undefined when the input is
  * not a quantity.
  */
-export function canonicalQuantity(quantity: string | number): string | undefined {
+export function canonicaliseQuantity(quantity: string | number): string | undefined {
   const match = SHAPE.exec(String(quantity));
   if (match === null) return undefined;
   const [, sign, whole = '', fraction = '', suffix = ''] = match;
-  const exponent = decimalExponent(suffix);
+  const exponent = getDecimalExponent(suffix);
   if (Math.abs(exponent) > MAX_EXPONENT) return undefined;
   const digits = BigInt(whole + fraction) * 1024n ** BigInt(BINARY.indexOf(suffix) + 1);
   return normalise(sign === '-' ? -digits : digits, exponent - fraction.length);
 }
 
 /** Whether two quantities are the same amount. Texts that are no quantities compare as text. */
-export function sameQuantity(a: string | number, b: string | number): boolean {
-  return (canonicalQuantity(a) ?? String(a)) === (canonicalQuantity(b) ?? String(b));
+export function isSameQuantity(a: string | number, b: string | number): boolean {
+  return (canonicaliseQuantity(a) ?? String(a)) === (canonicaliseQuantity(b) ?? String(b));
 }
 
 /** A quantity in its base unit: cores, bytes. Undefined for a text that is none; rounded beyond 2^53. */
-export function quantityValue(quantity: string | number): number | undefined {
-  const canonical = canonicalQuantity(quantity);
+export function parseQuantity(quantity: string | number): number | undefined {
+  const canonical = canonicaliseQuantity(quantity);
   return canonical === undefined ? undefined : Number(canonical);
 }
 
-function decimalExponent(suffix: string): number {
+function getDecimalExponent(suffix: string): number {
   if (/^[eE][+-]?[0-9]/.test(suffix)) return Number(suffix.slice(1));
   return DECIMAL[suffix] ?? 0;
 }

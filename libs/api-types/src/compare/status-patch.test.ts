@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sandbox } from '../../test/index.ts';
 import { sandboxReasons } from '../catalogue/sandbox.ts';
-import { rfc3339, setCondition } from '../rules/conditions.ts';
+import { formatRfc3339, setCondition } from '../rules/conditions.ts';
 import { isMembers } from './json.ts';
 import { mergePatchOf, pruneEmpty } from './status-patch.ts';
 
@@ -88,12 +88,12 @@ describe('a pass over a status', () => {
 
   it('writes the condition once, and nothing on the next pass', () => {
     const before = sandbox();
-    const conditions = setCondition(before.status?.conditions, ready, rfc3339(0));
+    const conditions = setCondition(before.status?.conditions, ready, formatRfc3339(0));
     const patch = mergePatchOf(before.status, pruneEmpty({ ...before.status, podIPs: [], conditions }));
     expect(patch).toEqual({ conditions: [{ ...ready, lastTransitionTime: '1970-01-01T00:00:00Z' }] });
 
     const stored = sandbox({ status: { conditions } });
-    const again = setCondition(stored.status?.conditions, ready, rfc3339(60_000));
+    const again = setCondition(stored.status?.conditions, ready, formatRfc3339(60_000));
     expect(
       mergePatchOf(stored.status, pruneEmpty({ ...stored.status, podIPs: [], conditions: again })),
     ).toBeUndefined();

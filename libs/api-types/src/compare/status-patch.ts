@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '@sandlot/kube/objects';
-import { isEmpty, isMembers, jsonOf } from './json.ts';
+import { isEmpty, isMembers, findJson } from './json.ts';
 import type { Members } from './json.ts';
 
 /**
@@ -11,7 +11,7 @@ export function pruneEmpty<T extends object>(status: T, keep: readonly (keyof T 
   const kept: Record<string, JsonValue> = {};
   const always: readonly string[] = keep;
   for (const [name, member] of Object.entries(status)) {
-    const value = isMembers(member) ? pruneEmpty(member) : jsonOf(member);
+    const value = isMembers(member) ? pruneEmpty(member) : findJson(member);
     if (value !== undefined && (always.includes(name) || !isZero(value))) kept[name] = value;
   }
   return kept;
@@ -46,6 +46,6 @@ function changeOf(before: unknown, after: unknown): JsonValue | undefined {
     const inner = difference(before, after);
     return Object.keys(inner).length === 0 ? undefined : inner;
   }
-  const next = jsonOf(after);
-  return isDeepStrictEqual(jsonOf(before), next) ? undefined : next;
+  const next = findJson(after);
+  return isDeepStrictEqual(findJson(before), next) ? undefined : next;
 }

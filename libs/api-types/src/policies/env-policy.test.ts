@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { injectEnv, runtimeEnvRefusal } from './env-policy.ts';
+import { injectEnv, findRuntimeEnvRefusal } from './env-policy.ts';
 import type { EnvRequest } from './env-policy.ts';
 import type { PodSpec } from '../generated/core.ts';
 
@@ -75,12 +75,12 @@ describe('injectEnv', () => {
   });
 });
 
-describe('runtimeEnvRefusal', () => {
+describe('findRuntimeEnvRefusal', () => {
   const refused = (name: string, policy: EnvRequest['policy']): string | undefined =>
-    runtimeEnvRefusal({ names: [name], podSpec, policy });
+    findRuntimeEnvRefusal({ names: [name], podSpec, policy });
 
   it('does not apply the policy when there are no variables', () => {
-    expect(runtimeEnvRefusal({ names: [], podSpec, policy: 'Disallowed' })).toBeUndefined();
+    expect(findRuntimeEnvRefusal({ names: [], podSpec, policy: 'Disallowed' })).toBeUndefined();
   });
 
   it('applies the same policy to the names of the first container', () => {

@@ -33,11 +33,11 @@ const NOT_ALLOWED = 'environment variable injection is not allowed by the templa
  */
 export function injectEnv({ env, podSpec, policy }: EnvRequest): EnvOutcome {
   if (env.length === 0) return { kind: 'injected', podSpec };
-  if (!permits(policy)) return { kind: 'refused', detail: NOT_ALLOWED };
+  if (!isPermittedBy(policy)) return { kind: 'refused', detail: NOT_ALLOWED };
   let next = podSpec;
   for (const variable of env) {
     const target = findTarget(next, variable.containerName);
-    const detail = variableRefusal(variable, target, policy);
+    const detail = findVariableRefusal(variable, target, policy);
     if (detail !== undefined) return { kind: 'refused', detail };
     next = withVariable(next, target, variable);
   }
@@ -48,12 +48,12 @@ export function injectEnv({ env, podSpec, policy }: EnvRequest): EnvOutcome {
  * Why variables for the in-sandbox runtime (`envs`) are refused. The same policy applies, with the names of the first
  * container. Undefined when they are accepted.
  */
-export function runtimeEnvRefusal({ names, podSpec, policy }: RuntimeEnvRequest): string | undefined {
+export function findRuntimeEnvRefusal({ names, podSpec, policy }: RuntimeEnvRequest): string | undefined {
   if (names.length === 0) return undefined;
-  if (!permits(policy)) return NOT_ALLOWED;
+  if (!isPermittedBy(policy)) return NOT_ALLOWED;
   const target = findTarget(podSpec, undefined);
   for (const name of names) {
-    const detail = variableRefusal({ name }, target, policy);
+    const detail = findVariableRefusal({ name }, target, policy);
     if (detail !== undefined) return detail;
   }
   return undefined;
@@ -66,20 +66,20 @@ export interface RuntimeEnvRequest {
   readonly policy: Policy;
 }
 
-function permits(policy: Policy): boolean {
+function isPermittedBy(policy: Policy): boolean {
   return policy === 'Allowed' || policy === 'Overrides';
 }
 
 function findTarget(podSpec: PodSpec, containerName: string | undefined): Container | undefined {
   if (containerName === undefined || containerName === '') return podSpec.containers[0];
-  return allContainers(podSpec).find((container) => container.name === containerName);
+  return listAllContainers(podSpec).find((container) => container.name === containerName);
 }
 
-function allContainers(podSpec: PodSpec): Container[] {
+function listAllContainers(podSpec: PodSpec): Container[] {
   return [...(podSpec.initContainers ?? []), ...podSpec.containers];
 }
 
-function variableRefusal(
+function findVariableRefusal(
   { name, containerName = '' }: Pick<ClaimVariable, 'name' | 'containerName'>,
   target: Container | undefined,
   policy: Policy,

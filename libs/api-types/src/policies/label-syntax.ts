@@ -4,11 +4,11 @@ const NAME_LIMIT = 63;
 const DOMAIN_LIMIT = 253;
 
 /** Why a key of a label or annotation is not a qualified name; undefined when it is one. */
-export function qualifiedNameProblem(key: string): string | undefined {
+export function findQualifiedNameProblem(key: string): string | undefined {
   const parts = key.split('/');
   if (parts.length > 2) return 'it has more than one slash';
   const [name = '', domain] = parts.reverse();
-  return (domain === undefined ? undefined : domainProblem(domain)) ?? nameProblem(name);
+  return (domain === undefined ? undefined : findDomainProblem(domain)) ?? nameProblem(name);
 }
 
 /** Why a value is not a label value; undefined when it is one. */
@@ -18,7 +18,7 @@ export function labelValueProblem(value: string): string | undefined {
   return "only letters, digits, '-', '_' and '.' are allowed, with a letter or digit at both ends";
 }
 
-function domainProblem(domain: string): string | undefined {
+function findDomainProblem(domain: string): string | undefined {
   if (domain === '') return 'the domain before the slash is empty';
   if (domain.length > DOMAIN_LIMIT) return `the domain is longer than ${DOMAIN_LIMIT} characters`;
   return DOMAIN.test(domain) ? undefined : `"${domain}" is not a lower-case DNS subdomain`;

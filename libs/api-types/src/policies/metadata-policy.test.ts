@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { labelValueProblem, qualifiedNameProblem } from './label-syntax.ts';
-import { DEFAULT_LABEL_DOMAINS, mergedPodMetadata, metadataRefusal } from './metadata-policy.ts';
+import { labelValueProblem, findQualifiedNameProblem } from './label-syntax.ts';
+import { DEFAULT_LABEL_DOMAINS, mergePodMetadata, findMetadataRefusal } from './metadata-policy.ts';
 
 type StringMap = Record<string, string>;
 
@@ -8,10 +8,10 @@ function refusal(
   additional: { labels?: StringMap; annotations?: StringMap },
   template?: { labels?: StringMap; annotations?: StringMap },
 ): string | undefined {
-  return metadataRefusal({ additional, template, allowedLabelDomains: DEFAULT_LABEL_DOMAINS });
+  return findMetadataRefusal({ additional, template, allowedLabelDomains: DEFAULT_LABEL_DOMAINS });
 }
 
-describe('metadataRefusal of labels', () => {
+describe('findMetadataRefusal of labels', () => {
   it.each([
     ['sandbox.users.io/user', 'alice'],
     ['team.sandbox.users.io/user', ''],
@@ -57,7 +57,7 @@ describe('metadataRefusal of labels', () => {
       template: undefined,
       allowedLabelDomains: ['acme.io'],
     };
-    expect(metadataRefusal(request)).toBeUndefined();
+    expect(findMetadataRefusal(request)).toBeUndefined();
   });
 
   it('reports the first key in order, so that every pass reports the same', () => {
@@ -65,7 +65,7 @@ describe('metadataRefusal of labels', () => {
   });
 });
 
-describe('metadataRefusal of annotations', () => {
+describe('findMetadataRefusal of annotations', () => {
   it.each(['note', 'example.com/note', 'x-k8s.io/note', 'cluster-autoscaler.kubernetes.io/safe-to-evict'])(
     'accepts %s',
     (key) => {
@@ -94,7 +94,7 @@ describe('metadataRefusal of annotations', () => {
   });
 });
 
-describe('metadataRefusal against the template', () => {
+describe('findMetadataRefusal against the template', () => {
   const labels = { 'sandbox.users.io/tier': 'gold' };
 
   it('accepts the same value, and a key of the template that is reserved', () => {
@@ -111,9 +111,9 @@ describe('metadataRefusal against the template', () => {
   });
 });
 
-describe('mergedPodMetadata', () => {
+describe('mergePodMetadata', () => {
   it('puts the claim on top of the template and drops reserved keys of both', () => {
-    const merged = mergedPodMetadata(
+    const merged = mergePodMetadata(
       { labels: { app: 'x', 'sandlot.dev/warm-pool': 'y' }, annotations: { 'opentelemetry.io/trace-context': '{}' } },
       {
         labels: { 'sandbox.users.io/user': 'alice' },
@@ -121,19 +121,19 @@ describe('mergedPodMetadata', () => {
       },
     );
     expect(merged).toEqual({ labels: { app: 'x', 'sandbox.users.io/user': 'alice' }, annotations: { note: 'a' } });
-    expect(mergedPodMetadata(undefined, undefined)).toEqual({ labels: {}, annotations: {} });
+    expect(mergePodMetadata(undefined, undefined)).toEqual({ labels: {}, annotations: {} });
   });
 });
 
 describe('label syntax', () => {
   it.each(['a', 'A.b_c-d', 'example.com/a', '0', `${'a'.repeat(253)}/b`])('%s is a qualified name', (key) => {
-    expect(qualifiedNameProblem(key)).toBeUndefined();
+    expect(findQualifiedNameProblem(key)).toBeUndefined();
   });
 
   it.each(['', '/a', 'a/', '-a', 'a-', 'Example.com/a', 'a b', 'a/b/c', 'a'.repeat(64), `${'a'.repeat(254)}/b`])(
     '%j is not',
     (key) => {
-      expect(qualifiedNameProblem(key)).toBeTypeOf('string');
+      expect(findQualifiedNameProblem(key)).toBeTypeOf('string');
     },
   );
 

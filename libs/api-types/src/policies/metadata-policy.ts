@@ -1,5 +1,5 @@
 import { annotations, withoutReservedKeys } from '../catalogue/keys.ts';
-import { labelValueProblem, qualifiedNameProblem } from './label-syntax.ts';
+import { labelValueProblem, findQualifiedNameProblem } from './label-syntax.ts';
 import type { PodTemplate, SandboxClaimSpec } from '../objects.ts';
 
 type StringMap = Record<string, string>;
@@ -22,18 +22,22 @@ export interface MetadataRequest {
  * Why a claim's `additionalPodMetadata` is refused: the detail of reason InvalidMetadata; undefined when it is accepted
  * (docs/reference/sandbox-claim.md#pod-metadata). Keys are checked in order, so the answer is the same on every pass.
  */
-export function metadataRefusal({ additional, template, allowedLabelDomains }: MetadataRequest): string | undefined {
+export function findMetadataRefusal({
+  additional,
+  template,
+  allowedLabelDomains,
+}: MetadataRequest): string | undefined {
   const { labels, annotations: notes } = additional ?? {};
   return (
-    firstProblem('label', labels, (key, value) => labelProblem(key, value, allowedLabelDomains)) ??
-    firstProblem('annotation', notes, annotationProblem) ??
-    overrideConflict('label', template?.labels, labels) ??
-    overrideConflict('annotation', template?.annotations, notes)
+    findFirstProblem('label', labels, (key, value) => labelProblem(key, value, allowedLabelDomains)) ??
+    findFirstProblem('annotation', notes, findAnnotationProblem) ??
+    findOverrideConflict('label', template?.labels, labels) ??
+    findOverrideConflict('annotation', template?.annotations, notes)
   );
 }
 
 /** Metadata of a claimed Sandbox's Pod template, without the system's keys, which the caller adds. */
-export function mergedPodMetadata(
+export function mergePodMetadata(
   template: TemplateMetadata,
   additional: AdditionalPodMetadata,
 ): { labels: StringMap; annotations: StringMap } {
@@ -43,12 +47,12 @@ export function mergedPodMetadata(
   };
 }
 
-function firstProblem(
+function findFirstProblem(
   what: 'label' | 'annotation',
   map: StringMap | undefined,
   problemOf: (key: string, value: string) => string | undefined,
 ): string | undefined {
-  for (const [key, value] of sorted(map)) {
+  for (const [key, value] of sortEntries(map)) {
     const problem = problemOf(key, value);
     if (problem !== undefined) return `failed to validate ${what} "${key}": ${problem}`;
   }
@@ -56,12 +60,12 @@ function firstProblem(
 }
 
 function labelProblem(key: string, value: string, allowedDomains: readonly string[]): string | undefined {
-  const syntax = qualifiedNameProblem(key);
+  const syntax = findQualifiedNameProblem(key);
   if (syntax !== undefined) return `invalid label key: "${key}": ${syntax}`;
   if (key.toLowerCase() === 'app' && value.toLowerCase() === 'sandbox-router') {
     return `restricted system label value: "${key}"="${value}" is not allowed in AdditionalPodMetadata`;
   }
-  const domain = domainOf(key);
+  const domain = findDomain(key);
   if (domain === undefined) {
     return `label "${key}" must have a domain prefix (e.g. 'sandbox.users.io/my-label') to prevent opting into unintended policy domains`;
   }
@@ -72,33 +76,33 @@ function labelProblem(key: string, value: string, allowedDomains: readonly strin
     : `invalid label value: "${value}" does not match allowed pattern: ${problem}`;
 }
 
-function annotationProblem(key: string): string | undefined {
-  const syntax = qualifiedNameProblem(key);
+function findAnnotationProblem(key: string): string | undefined {
+  const syntax = findQualifiedNameProblem(key);
   if (syntax !== undefined) return `invalid annotation key: "${key}": ${syntax}`;
-  const domain = domainOf(key);
+  const domain = findDomain(key);
   if (key === annotations.safeToEvict || domain === undefined || !isWithin(domain, RESTRICTED_DOMAINS))
     return undefined;
   return `restricted system domain: "${key}" is not allowed in AdditionalPodMetadata`;
 }
 
-function overrideConflict(
+function findOverrideConflict(
   what: 'label' | 'annotation',
   template: StringMap | undefined,
   requested: StringMap | undefined,
 ): string | undefined {
   const stated = withoutReservedKeys(template);
-  const conflict = sorted(requested).find(([key, value]) => Object.hasOwn(stated, key) && stated[key] !== value);
+  const conflict = sortEntries(requested).find(([key, value]) => Object.hasOwn(stated, key) && stated[key] !== value);
   if (conflict === undefined) return undefined;
   const [key, value] = conflict;
   const inTemplate = stated[key] ?? '';
   return `metadata override conflict: ${what} "${key}" is defined in template with value "${inTemplate}", but claim requests "${value}"`;
 }
 
-function sorted(map: StringMap | undefined): [string, string][] {
+function sortEntries(map: StringMap | undefined): [string, string][] {
   return Object.entries(map ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-function domainOf(key: string): string | undefined {
+function findDomain(key: string): string | undefined {
   const slash = key.indexOf('/');
   return slash === -1 ? undefined : key.slice(0, slash).toLowerCase();
 }

@@ -25,17 +25,20 @@ export function mergeVolumeClaimTemplates(request: VolumeRequest): VolumeOutcome
 }
 
 function refusal({ template, claim, policy }: VolumeRequest): string | undefined {
-  const inTemplate = namesProblem(template);
+  const inTemplate = findNamesProblem(template);
   if (claim.length === 0) {
     return inTemplate === undefined ? undefined : `invalid volume claim templates in template: ${inTemplate}`;
   }
-  const detail = policyProblem({ template, claim, policy }, inTemplate);
+  const detail = findPolicyProblem({ template, claim, policy }, inTemplate);
   return detail === undefined ? undefined : `failed to merge volume claim templates: ${detail}`;
 }
 
-function policyProblem({ template, claim, policy }: VolumeRequest, inTemplate: string | undefined): string | undefined {
+function findPolicyProblem(
+  { template, claim, policy }: VolumeRequest,
+  inTemplate: string | undefined,
+): string | undefined {
   if (policy !== 'Allowed' && policy !== 'Overrides') return 'volume claim templates are disallowed by the template';
-  const inClaim = namesProblem(claim);
+  const inClaim = findNamesProblem(claim);
   if (inClaim !== undefined) return `claim: ${inClaim}`;
   if (inTemplate !== undefined) return `template: ${inTemplate}`;
   if (policy === 'Overrides') return undefined;
@@ -45,7 +48,7 @@ function policyProblem({ template, claim, policy }: VolumeRequest, inTemplate: s
   return `overriding volume claim templates is forbidden by the template: cannot override template volume "${overridden}"`;
 }
 
-function namesProblem(volumes: readonly VolumeClaimTemplate[]): string | undefined {
+function findNamesProblem(volumes: readonly VolumeClaimTemplate[]): string | undefined {
   const seen = new Set<string>();
   for (const [index, volume] of volumes.entries()) {
     const name = nameOf(volume);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isMadeByApi, sandboxIdOf } from './api-claims.ts';
+import { isMadeByApi, findSandboxId } from './api-claims.ts';
 
 it.each([
   ['the API made a claim whose label is its name', { name: 'a1', labels: { 'sandlot.dev/sandbox-id': 'a1' } }, 'a1'],
@@ -9,6 +9,6 @@ it.each([
   ['a claim without a name has no id', { labels: { 'sandlot.dev/sandbox-id': 'a1' } }, undefined],
   ['an empty id is none', { name: '', labels: { 'sandlot.dev/sandbox-id': '' } }, undefined],
 ])('%s', (_, metadata, expected) => {
-  expect(sandboxIdOf({ metadata })).toBe(expected);
+  expect(findSandboxId({ metadata })).toBe(expected);
   expect(isMadeByApi({ metadata })).toBe(expected !== undefined);
 });

@@ -10,12 +10,12 @@ interface Marked {
  * The sandbox id under which the API made a claim; undefined for a claim made in another way. The API names the claim by
  * the id, so that a label alone, which anyone may set, proves nothing.
  */
-export function sandboxIdOf({ metadata: { name, labels: given } }: Marked): string | undefined {
+export function findSandboxId({ metadata: { name, labels: given } }: Marked): string | undefined {
   const id = given?.[labels.sandboxId];
   return id !== undefined && id !== '' && id === name ? id : undefined;
 }
 
 /** Whether the API made the claim: users know it by its sandbox id. Other claims are known by namespace and name. */
 export function isMadeByApi(claim: Marked): boolean {
-  return sandboxIdOf(claim) !== undefined;
+  return findSandboxId(claim) !== undefined;
 }

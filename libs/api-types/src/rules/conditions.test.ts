@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findCondition, removeCondition, rfc3339, setCondition } from './conditions.ts';
+import { findCondition, removeCondition, formatRfc3339, setCondition } from './conditions.ts';
 import type { Condition, NextCondition } from './conditions.ts';
 
 const EARLIER = '2026-01-01T00:00:00Z';
@@ -51,6 +51,6 @@ describe('removeCondition and findCondition', () => {
 
 describe('rfc3339', () => {
   it('writes UTC in whole seconds, rounding down', () => {
-    expect(rfc3339(Date.UTC(2026, 0, 2, 3, 4, 5, 999))).toBe('2026-01-02T03:04:05Z');
+    expect(formatRfc3339(Date.UTC(2026, 0, 2, 3, 4, 5, 999))).toBe('2026-01-02T03:04:05Z');
   });
 });

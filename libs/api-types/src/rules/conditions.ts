@@ -39,6 +39,6 @@ export function removeCondition(list: readonly Condition[] | undefined, type: st
 }
 
 /** Epoch milliseconds as metav1.Time: UTC, whole seconds, no fraction. */
-export function rfc3339(epochMs: number): string {
+export function formatRfc3339(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }

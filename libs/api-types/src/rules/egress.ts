@@ -1,12 +1,12 @@
-import { cidrText, isMappedIPv4, parseCidr } from '@sandlot/std';
+import { formatCidr, isMappedIPv4, parseCidr } from '@sandlot/std';
 import { z } from 'zod';
 import { annotations } from '../catalogue/keys.ts';
-import { effectiveClaimMode } from './naming.ts';
+import { resolveClaimMode } from './naming.ts';
 import type { SandboxClaim } from '../objects.ts';
 
 /**
  * How a claim narrows the egress rules of its template: `denyOut` removes addresses and `allowOut` keeps some of those. Blocks
- * are in the form of {@link egressBlock}.
+ * are in the form of {@link findEgressBlock}.
  */
 export interface EgressWish {
   /** False: nothing but `allowOut`. */
@@ -22,13 +22,13 @@ export const MAX_EGRESS_BLOCKS = 100;
 const NOTHING: EgressWish = { allowInternetAccess: false, allowOut: [], denyOut: [] };
 
 /** A block or address in the form of a NetworkPolicy; undefined for anything else, such as a domain. */
-export function egressBlock(text: string): string | undefined {
+export function findEgressBlock(text: string): string | undefined {
   const parsed = parseCidr(text);
-  return parsed === undefined || isMappedIPv4(parsed.address) ? undefined : cidrText(parsed);
+  return parsed === undefined || isMappedIPv4(parsed.address) ? undefined : formatCidr(parsed);
 }
 
 const block = z.string().transform((text, context) => {
-  const found = egressBlock(text);
+  const found = findEgressBlock(text);
   if (found !== undefined) return found;
   context.addIssue({ code: 'custom', message: 'is neither an address nor a block of them' });
   return z.NEVER;
@@ -38,11 +38,11 @@ const wish = z.object({ allowInternetAccess: z.boolean().optional(), allowOut: b
 
 /** Whether the claim's Sandbox has egress rules of its own. Sandboxes of a detached claim use those of their template. */
 export function hasOwnNetwork({ metadata, spec }: SandboxClaim): boolean {
-  return metadata.annotations?.[annotations.network] !== undefined && effectiveClaimMode(spec) === 'Bound';
+  return metadata.annotations?.[annotations.network] !== undefined && resolveClaimMode(spec) === 'Bound';
 }
 
 /** The claim's annotation, parsed. One that cannot be parsed denies everything. Undefined without an annotation. */
-export function egressWishOf(claim: SandboxClaim): EgressWish | undefined {
+export function findEgressWish(claim: SandboxClaim): EgressWish | undefined {
   const text = claim.metadata.annotations?.[annotations.network];
   if (text === undefined || !hasOwnNetwork(claim)) return undefined;
   try {
@@ -53,6 +53,6 @@ export function egressWishOf(claim: SandboxClaim): EgressWish | undefined {
 }
 
 /** The text of the annotation. */
-export function egressText({ allowInternetAccess, allowOut, denyOut }: EgressWish): string {
+export function formatEgressText({ allowInternetAccess, allowOut, denyOut }: EgressWish): string {
   return JSON.stringify({ allowInternetAccess, allowOut, denyOut });
 }

@@ -4,36 +4,36 @@ import { annotations, labels } from '../catalogue/keys.ts';
 import type { Sandbox, SandboxClaimSpec, SandboxSpec } from '../objects.ts';
 
 /** Desired mode of a Sandbox: `replicas` if set, else `operatingMode`, else Running. */
-export function effectiveMode(spec: Pick<SandboxSpec, 'replicas' | 'operatingMode'>): 'Running' | 'Suspended' {
+export function resolveMode(spec: Pick<SandboxSpec, 'replicas' | 'operatingMode'>): 'Running' | 'Suspended' {
   if (spec.replicas !== undefined) return spec.replicas === 0 ? 'Suspended' : 'Running';
   return spec.operatingMode ?? 'Running';
 }
 
 /** Mode of a claim (docs/reference/sandbox-claim.md#bound-and-detached-claims); stored in status on the first pass. */
-export function effectiveClaimMode(
+export function resolveClaimMode(
   spec: Pick<SandboxClaimSpec, 'replicas' | 'ttlSecondsAfterCompleted'>,
 ): 'Bound' | 'Detached' {
   return (spec.replicas ?? 1) > 1 || spec.ttlSecondsAfterCompleted !== undefined ? 'Detached' : 'Bound';
 }
 
 /** Name of a Sandbox's Pod: the annotation of an adopted one, else the Sandbox's own name. */
-export function podNameOf(sandbox: Sandbox): string {
+export function getPodName(sandbox: Sandbox): string {
   const annotated = sandbox.metadata.annotations?.[annotations.podName];
   return annotated === undefined || annotated === '' ? (sandbox.metadata.name ?? '') : annotated;
 }
 
 /** Name of the PVC of one template entry, as a StatefulSet would name it. */
-export function pvcName(templateName: string, sandboxName: string): string {
+export function formatDiskName(templateName: string, sandboxName: string): string {
   return `${templateName}-${sandboxName}`;
 }
 
 /** DNS name of a Sandbox's headless Service; `clusterDomain` is usually `cluster.local`. */
-export function serviceFQDN(sandbox: KubeObject, clusterDomain: string): string {
+export function formatServiceFQDN(sandbox: KubeObject, clusterDomain: string): string {
   return `${sandbox.metadata.name ?? ''}.${sandbox.metadata.namespace ?? ''}.svc.${clusterDomain}`;
 }
 
 /** Name of the NetworkPolicy shared by the sandboxes of a template. */
-export function networkPolicyName(templateName: string): string {
+export function formatNetworkPolicyName(templateName: string): string {
   return `${templateName}-network-policy`;
 }
 
@@ -43,7 +43,7 @@ export function nameHashSelector(sandboxName: string): string {
 }
 
 /** `status.selector` of a pool. */
-export function warmPoolSelector(poolName: string): string {
+export function formatWarmPoolSelector(poolName: string): string {
   return `${labels.warmPoolMember}=${nameHash(poolName)}`;
 }
 
@@ -56,7 +56,7 @@ export function ownNetworkPolicyName(claimName: string): string {
  * Name of the NetworkPolicy that denies all egress to a template's Sandboxes with rules of their own. It takes effect when
  * those rules are deleted.
  */
-export function baselineNetworkPolicyName(templateName: string): string {
+export function formatBaselineNetworkPolicyName(templateName: string): string {
   return `${templateName}-network-baseline`;
 }
 

@@ -31,7 +31,7 @@ const finished = {
 const made = (metadata: Sandbox['metadata'], status?: Sandbox['status']): Sandbox =>
   sandbox({ metadata, ...(status === undefined ? {} : { status }) });
 
-const answersOf = (one: Sandbox) => ({
+const buildAnswers = (one: Sandbox) => ({
   member: isPoolMember(one),
   sign: hasSignOfPool(one),
   counted: isMemberOf(one, fast),
@@ -81,5 +81,5 @@ it.each([
     { ...none, sign: true },
   ],
 ])('%s', (_, one, expected) => {
-  expect(answersOf(one)).toEqual(expected);
+  expect(buildAnswers(one)).toEqual(expected);
 });

@@ -1,5 +1,5 @@
 // When a Sandbox belongs to a pool. Each question has its own predicate, because they need different proof.
-import { controllerOf } from '@sandlot/kube/objects';
+import { findController } from '@sandlot/kube/objects';
 import { nameHash } from '@sandlot/std';
 import { labels } from '../catalogue/keys.ts';
 import { EXTENSIONS_GROUP } from '../objects.ts';
@@ -8,7 +8,7 @@ import { isFinished } from './readiness.ts';
 
 /** Whether a pool controls the Sandbox: it waits for a claim, and its lifetime has not begun. */
 export function isPoolMember(sandbox: Sandbox): boolean {
-  const owner = controllerOf(sandbox);
+  const owner = findController(sandbox);
   return owner?.kind === 'SandboxWarmPool' && owner.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`);
 }
 
@@ -26,7 +26,7 @@ export function hasSignOfPool({ metadata }: Sandbox): boolean {
  * (docs/reference/sandbox-warm-pool.md#members).
  */
 export function isMemberOf(sandbox: Sandbox, { metadata: { name = '', uid } }: SandboxWarmPool): boolean {
-  if (controllerOf(sandbox)?.uid !== uid) return false;
+  if (findController(sandbox)?.uid !== uid) return false;
   return sandbox.metadata.labels?.[labels.warmPoolMember] === nameHash(name);
 }
 
@@ -36,7 +36,7 @@ export function isMemberOf(sandbox: Sandbox, { metadata: { name = '', uid } }: S
  */
 export function isAdoptable(sandbox: Sandbox, { metadata: { uid } }: SandboxWarmPool): boolean {
   const isDeleting = sandbox.metadata.deletionTimestamp !== undefined;
-  return controllerOf(sandbox)?.uid === uid && !isDeleting && !isFinished(sandbox);
+  return findController(sandbox)?.uid === uid && !isDeleting && !isFinished(sandbox);
 }
 
 /**

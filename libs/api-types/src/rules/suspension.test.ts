@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sandbox } from '../../test/index.ts';
-import { modeSpellingOf, resumePatch, suspenderOf, suspendPatch } from './suspension.ts';
+import { getModeSpelling, resumePatch, getSuspender, suspendPatch } from './suspension.ts';
 
 const guard = { uid: 'uid-default-sandbox', resourceVersion: '1' };
 
@@ -11,7 +11,7 @@ describe('the spelling of the mode', () => {
     ['is operatingMode where the spec has neither', {}, undefined, 'operatingMode'],
     ['is that of the author where the spec has neither and the author is known', {}, 'replicas', 'replicas'],
   ] as const)('%s', (...[, spec, unset, expected]) => {
-    expect(modeSpellingOf(spec, unset)).toBe(expected);
+    expect(getModeSpelling(spec, unset)).toBe(expected);
   });
 });
 
@@ -52,6 +52,6 @@ describe('the suspender', () => {
     ['the user where the record is not one of Sandlot', 'somebody', 'User'],
   ] as const)('is %s', (_, recorded, expected) => {
     const annotations = recorded === undefined ? {} : { 'sandlot.dev/suspended-by': recorded };
-    expect(suspenderOf(sandbox({ metadata: { annotations } }))).toBe(expected);
+    expect(getSuspender(sandbox({ metadata: { annotations } }))).toBe(expected);
   });
 });

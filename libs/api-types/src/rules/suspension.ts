@@ -10,7 +10,7 @@ export type ModeSpelling = 'replicas' | 'operatingMode';
  * The spelling a Sandbox uses, in which Sandlot must write back. `unset` is the answer for a spec with neither field; a
  * caller that knows the author's API version passes it (docs/reference/versions.md#groups-and-versions).
  */
-export function modeSpellingOf(
+export function getModeSpelling(
   spec: Pick<SandboxSpec, 'replicas' | 'operatingMode'>,
   unset: ModeSpelling = 'operatingMode',
 ): ModeSpelling {
@@ -56,7 +56,7 @@ const SUSPENDERS = ['User', 'Idle', 'Startup', 'API'] as const;
 export type Suspender = (typeof SUSPENDERS)[number];
 
 /** Who suspended the Sandbox. Sandlot records its own suspensions; without a record it was the user. */
-export function suspenderOf({ metadata }: Pick<Sandbox, 'metadata'>): Suspender {
+export function getSuspender({ metadata }: Pick<Sandbox, 'metadata'>): Suspender {
   const recorded = metadata.annotations?.[annotations.suspendedBy];
   return SUSPENDERS.find((name) => name === recorded) ?? 'User';
 }

@@ -1,7 +1,7 @@
 import { annotations } from '../catalogue/keys.ts';
 import type { Sandbox, SandboxClaim } from '../objects.ts';
 import { isMadeByApi } from './api-claims.ts';
-import { suspenderOf } from './suspension.ts';
+import { getSuspender } from './suspension.ts';
 
 /** Why a request may not wake a suspended Sandbox: `never`, it forbids that; `owner`, its owner wants it to stay asleep. */
 export type WakeObstacle = 'never' | 'owner';
@@ -19,7 +19,7 @@ export function wakeObstacleOf(
   claim: SandboxClaim | undefined,
 ): WakeObstacle | undefined {
   if (spec.autoResume === 'Never') return 'never';
-  const suspender = suspenderOf({ metadata });
+  const suspender = getSuspender({ metadata });
   if (suspender === 'API' && claim !== undefined && isMadeByApi(claim)) {
     return claim.metadata.annotations?.[annotations.autoResume] === 'true' ? undefined : 'owner';
   }

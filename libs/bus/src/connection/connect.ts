@@ -15,7 +15,7 @@ import type { ConsumeOptions } from '../consume/consumer.ts';
 import { followEvents } from '../consume/follow.ts';
 import type { FollowedEvent, FollowOptions } from '../consume/follow.ts';
 import { Hints } from '../consume/hints.ts';
-import { natsLedger, openSession } from '../streams/ledger.ts';
+import { openNatsLedger, openSession } from '../streams/ledger.ts';
 import type { Ledger, Session } from '../streams/ledger.ts';
 import { Link } from './link.ts';
 import type { BusOptions } from './options.ts';
@@ -138,7 +138,7 @@ class NatsBus implements Bus {
   ledger(name: string): Ledger {
     this.#buckets.add(name);
     if (this.connected()) void this.ensureStreams();
-    return natsLedger(
+    return openNatsLedger(
       name,
       () => this.#opened(),
       () => this.#openedSender(),

@@ -2,7 +2,7 @@ import { AuthorizationError, UserAuthenticationExpiredError } from '@nats-io/nat
 import type { NatsConnection, Status } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import type { NodeConnectionOptions } from '@nats-io/transport-node';
-import { backoffMs } from '@sandlot/std';
+import { computeBackoffMs } from '@sandlot/std';
 import type { Clock, Logger, Random } from '@sandlot/std';
 import type { BusOptions } from './options.ts';
 
@@ -69,7 +69,12 @@ export class Link {
         attempt = 0;
         await this.#follow(connection);
       }
-      const delayMs = backoffMs({ attempt, baseMs: RECONNECT_BASE_MS, maxMs: RECONNECT_MAX_MS, random: this.#random });
+      const delayMs = computeBackoffMs({
+        attempt,
+        baseMs: RECONNECT_BASE_MS,
+        maxMs: RECONNECT_MAX_MS,
+        random: this.#random,
+      });
       await this.#clock.sleep(delayMs, signal);
     }
   }
@@ -148,12 +153,12 @@ export class Link {
       maxPingOut: 2,
       ...(user === undefined ? {} : { user }),
       ...(password === undefined ? {} : { pass: password }),
-      ...(tls === undefined ? {} : { tls: definedOnly(tls) }),
+      ...(tls === undefined ? {} : { tls: omitUndefined(tls) }),
     };
   }
 }
 
-function definedOnly(tls: NonNullable<BusOptions['tls']>): Record<string, string> {
+function omitUndefined(tls: NonNullable<BusOptions['tls']>): Record<string, string> {
   const entries = Object.entries(tls).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   return Object.fromEntries(entries);
 }

@@ -9,7 +9,7 @@ const ANSWER_LIMIT_MS = 1_000;
 /** After a disconnection other processes may reconnect later than this one: for so long an absence proves nothing. */
 const SETTLE_MS = 5_000;
 
-function subjectOf(name: string): string {
+function formatSubject(name: string): string {
   return `sandlot.presence.${escapeToken(name)}`;
 }
 
@@ -41,7 +41,7 @@ export class Presence {
     const connection = this.#connection;
     if (connection === undefined || this.#clock.monotonic() < this.#trustedFromMs) return false;
     try {
-      await connection.request(subjectOf(name), '', { timeout: ANSWER_LIMIT_MS });
+      await connection.request(formatSubject(name), '', { timeout: ANSWER_LIMIT_MS });
       return false;
     } catch (error) {
       const isUnanswered = error instanceof RequestError && error.isNoResponders();
@@ -62,7 +62,7 @@ export class Presence {
   }
 
   #answer(name: string): void {
-    const subscription = this.#connection?.subscribe(subjectOf(name), {
+    const subscription = this.#connection?.subscribe(formatSubject(name), {
       callback: (error, message) => {
         if (error === null) message.respond();
       },

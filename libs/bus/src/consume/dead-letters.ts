@@ -68,22 +68,22 @@ async function* readLetters(session: Session): AsyncGenerator<Letter> {
   const consumer = await session.js.consumers.get(DEAD_LETTER_STREAM);
   const messages = await consumer.consume({ max_messages: 100 });
   for await (const notice of messages as AsyncIterable<JsMsg>) {
-    const letter = await letterOf(session, notice);
+    const letter = await findLetter(session, notice);
     if (letter !== undefined) yield letter;
     if (notice.info.pending === 0 || notice.seq >= state.last_seq) return;
   }
 }
 
-async function letterOf(session: Session, notice: JsMsg): Promise<Letter | undefined> {
+async function findLetter(session: Session, notice: JsMsg): Promise<Letter | undefined> {
   const parsed = advisory.safeParse(notice.json());
   if (!parsed.success) return undefined;
   const { timestamp, consumer, stream_seq: seq, deliveries } = parsed.data;
-  const message = await messageAt(session, seq);
+  const message = await readMessageAt(session, seq);
   const event = message === undefined ? undefined : parseAnyCloudEvent(message.string());
   return { sequence: notice.seq, consumer, deliveries, at: timestamp, event, message };
 }
 
-async function messageAt({ manager }: Session, seq: number): Promise<StoredMsg | undefined> {
+async function readMessageAt({ manager }: Session, seq: number): Promise<StoredMsg | undefined> {
   try {
     return (await manager.streams.getMessage(EVENT_STREAM, { seq })) ?? undefined;
   } catch (error) {

@@ -2,7 +2,7 @@ import { startNats } from '@sandlot/local-cluster';
 import type { Server } from '@sandlot/local-cluster';
 import { silentLogger } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { connectBus, eventId, nullBus } from '../index.ts';
+import { connectBus, formatEventId, createNullBus } from '../index.ts';
 import type { Bus, FollowOptions } from '../index.ts';
 
 const PATIENCE = { timeout: 30_000, interval: 20 };
@@ -24,7 +24,7 @@ async function send(name: string, namespace = 'team-a'): Promise<void> {
   const type = 'claim.submitted';
   await bus.send({
     type,
-    id: eventId({ uid: name, type, marker: 1 }),
+    id: formatEventId({ uid: name, type, marker: 1 }),
     timeMs: Date.now(),
     data: { namespace, name, uid: name },
   });
@@ -71,6 +71,6 @@ describe('followed events', () => {
   });
 
   it('do not exist without a server', () => {
-    expect(nullBus().follow({ filter: '>', signal: AbortSignal.abort() })).toBeUndefined();
+    expect(createNullBus().follow({ filter: '>', signal: AbortSignal.abort() })).toBeUndefined();
   });
 });

@@ -4,7 +4,7 @@ import type { BusMetrics } from '../bus-metrics.ts';
 import type { EventType } from '../events/catalogue.ts';
 import type { CloudEvent } from '../events/cloudevent.ts';
 import { parseCloudEvent } from '../events/cloudevent.ts';
-import { subjectInAllNamespaces } from '../events/subjects.ts';
+import { formatSubjectInAllNamespaces } from '../events/subjects.ts';
 
 interface Listener {
   readonly type: EventType;
@@ -46,7 +46,7 @@ export class Hints {
   #subscribe(listener: Listener): void {
     const connection = this.#connection;
     if (connection === undefined || connection.isClosed()) return;
-    listener.subscription = connection.subscribe(subjectInAllNamespaces(listener.type), {
+    listener.subscription = connection.subscribe(formatSubjectInAllNamespaces(listener.type), {
       callback: (error, message) => {
         if (error === null) listener.deliver(message.string());
         else this.#log.warn({ type: listener.type, reason: error.message }, 'cannot receive hints of this type');

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { eventTypes } from './catalogue.ts';
-import { eventId, parseCloudEvent, toCloudEvent } from './cloudevent.ts';
+import { formatEventId, parseCloudEvent, toCloudEvent } from './cloudevent.ts';
 import type { OutgoingEvent } from './cloudevent.ts';
 
 const bound: OutgoingEvent<'claim.bound'> = {
   type: 'claim.bound',
-  id: eventId({ uid: 'u-1', type: 'claim.bound', marker: 3 }),
+  id: formatEventId({ uid: 'u-1', type: 'claim.bound', marker: 3 }),
   timeMs: Date.UTC(2030, 0, 2, 3, 4, 5, 6),
   data: {
     namespace: 'team-a',
@@ -20,11 +20,11 @@ const bound: OutgoingEvent<'claim.bound'> = {
 const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=b' };
 const wire = (change: object = {}): string => JSON.stringify({ ...toCloudEvent(bound, trace), ...change });
 
-describe('eventId', () => {
+describe('formatEventId', () => {
   it('is the same for every publisher of one transition', () => {
     const transition = { uid: 'u-1', type: 'claim.bound', marker: '2030-01-01T00:00:00Z' } as const;
-    expect(eventId(transition)).toBe('u-1/claim.bound/2030-01-01T00%3A00%3A00Z');
-    expect(eventId({ ...transition })).toBe(eventId(transition));
+    expect(formatEventId(transition)).toBe('u-1/claim.bound/2030-01-01T00%3A00%3A00Z');
+    expect(formatEventId({ ...transition })).toBe(formatEventId(transition));
   });
 
   it('differs whenever object, type or marker differ, and fits into a header', () => {
@@ -32,8 +32,8 @@ describe('eventId', () => {
     const transition = fc.record({ uid: part, type: fc.constantFrom(...eventTypes), marker: part });
     fc.assert(
       fc.property(transition, transition, (a, b) => {
-        expect(eventId(a) === eventId(b)).toBe(JSON.stringify(a) === JSON.stringify(b));
-        expect(eventId(a)).toMatch(/^[\x21-\x7e]+$/);
+        expect(formatEventId(a) === formatEventId(b)).toBe(JSON.stringify(a) === JSON.stringify(b));
+        expect(formatEventId(a)).toMatch(/^[\x21-\x7e]+$/);
       }),
     );
   });

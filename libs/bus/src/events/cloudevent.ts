@@ -6,7 +6,7 @@ import { escapeToken } from './subjects.ts';
 /** A lifecycle event before its envelope. */
 export interface OutgoingEvent<T extends EventType = EventType> {
   readonly type: T;
-  /** From {@link eventId}: two publishers of one transition must produce one id. */
+  /** From {@link formatEventId}: two publishers of one transition must produce one id. */
   readonly id: string;
   /** When the transition happened according to the object, epoch milliseconds; not the time of publishing. */
   readonly timeMs: number;
@@ -40,7 +40,7 @@ export interface Transition {
 }
 
 /** Id of a transition, derived only from the state of its object. Different transitions never share one. */
-export function eventId({ uid, type, marker }: Transition): string {
+export function formatEventId({ uid, type, marker }: Transition): string {
   return `${escapeToken(uid)}/${type}/${escapeToken(String(marker))}`;
 }
 
@@ -51,7 +51,7 @@ export interface TraceHeaders {
 }
 
 /** Name of the published schema of an event's data, or of the envelope. */
-export function schemaUrl(name: EventType | 'cloudevent'): string {
+export function formatSchemaUrl(name: EventType | 'cloudevent'): string {
   return `https://sandlot.dev/events/v1/${name}.json`;
 }
 
@@ -67,7 +67,7 @@ export function toCloudEvent<T extends EventType>(event: OutgoingEvent<T>, trace
     subject: `${kind}/${name}`,
     time: new Date(event.timeMs).toISOString(),
     datacontenttype: 'application/json',
-    dataschema: schemaUrl(event.type),
+    dataschema: formatSchemaUrl(event.type),
     ...(trace.traceparent === undefined ? {} : { traceparent: trace.traceparent }),
     ...(trace.tracestate === undefined ? {} : { tracestate: trace.tracestate }),
     data: event.data,

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { eventTypes } from './catalogue.ts';
-import { escapeToken, parseSubject, subjectFor, subjectInAllNamespaces } from './subjects.ts';
+import { escapeToken, parseSubject, formatSubject, formatSubjectInAllNamespaces } from './subjects.ts';
 
 const anyType = fc.constantFrom(...eventTypes);
 const anyName = fc.string({ unit: 'grapheme', maxLength: 40 }).filter((name) => name.isWellFormed());
 
-describe('subjectFor', () => {
+describe('formatSubject', () => {
   it.each([
     ['team-a', 'claim.bound', 'sandlot.team-a.claim.bound'],
     ['default', 'sandbox.wake.requested', 'sandlot.default.sandbox.wake.requested'],
@@ -16,13 +16,13 @@ describe('subjectFor', () => {
     ['a b', 'pool.ready', 'sandlot.a%20b.pool.ready'],
     ['', 'pool.ready', 'sandlot.%.pool.ready'],
   ] as const)('puts namespace %j and %s into %s', (namespace, type, subject) => {
-    expect(subjectFor(type, namespace)).toBe(subject);
+    expect(formatSubject(type, namespace)).toBe(subject);
   });
 
   it('round-trips through parseSubject for every namespace and type', () => {
     fc.assert(
       fc.property(anyType, anyName, (type, namespace) => {
-        expect(parseSubject(subjectFor(type, namespace))).toEqual({ namespace, type });
+        expect(parseSubject(formatSubject(type, namespace))).toEqual({ namespace, type });
       }),
     );
   });
@@ -36,7 +36,7 @@ describe('subjectFor', () => {
   });
 
   it('does not throw for a lone surrogate', () => {
-    expect(subjectFor('pool.ready', '\ud800')).toBe('sandlot.%EF%BF%BD.pool.ready');
+    expect(formatSubject('pool.ready', '\ud800')).toBe('sandlot.%EF%BF%BD.pool.ready');
   });
 });
 
@@ -53,8 +53,8 @@ describe('parseSubject', () => {
   });
 });
 
-describe('subjectInAllNamespaces', () => {
+describe('formatSubjectInAllNamespaces', () => {
   it('has one wildcard, for the namespace', () => {
-    expect(subjectInAllNamespaces('claim.bound')).toBe('sandlot.*.claim.bound');
+    expect(formatSubjectInAllNamespaces('claim.bound')).toBe('sandlot.*.claim.bound');
   });
 });

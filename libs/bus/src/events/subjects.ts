@@ -29,16 +29,16 @@ function unescapeToken(token: string): string | undefined {
 }
 
 /** Subject of an event: `sandlot.<namespace>.<kind>.<event>`, such as `sandlot.team-a.claim.bound`. */
-export function subjectFor(type: EventType, namespace: string): string {
+export function formatSubject(type: EventType, namespace: string): string {
   return `${ROOT}.${escapeToken(namespace)}.${type}`;
 }
 
 /** Subject that matches the events of one type in all namespaces. */
-export function subjectInAllNamespaces(type: EventType): string {
+export function formatSubjectInAllNamespaces(type: EventType): string {
   return `${ROOT}.*.${type}`;
 }
 
-/** Namespace and type of a subject made by {@link subjectFor}; undefined for any other. */
+/** Namespace and type of a subject made by {@link formatSubject}; undefined for any other. */
 export function parseSubject(subject: string): { readonly namespace: string; readonly type: EventType } | undefined {
   const [root, token, ...rest] = subject.split('.');
   const type = rest.join('.');

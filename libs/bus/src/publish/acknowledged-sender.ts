@@ -85,7 +85,7 @@ export class AcknowledgedSender {
     const waiting = this.#waiting.get(token);
     if (waiting === undefined) return;
     this.#waiting.delete(token);
-    const refusal = refusalIn(message);
+    const refusal = findRefusal(message);
     if (refusal === undefined) waiting.resolve();
     else waiting.reject(refusal);
   }
@@ -110,7 +110,7 @@ interface Acknowledgement {
 }
 
 /** Why the answer is a refusal; undefined for an acknowledgement. The server itself answers 503 when no stream listens. */
-function refusalIn(message: Msg): NotAcknowledgedError | undefined {
+function findRefusal(message: Msg): NotAcknowledgedError | undefined {
   if (message.data.length === 0 && message.headers?.code === 503) {
     return new NotAcknowledgedError('NoStream', 'no stream listens on the subject');
   }

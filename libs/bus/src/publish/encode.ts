@@ -3,7 +3,7 @@ import type { MsgHdrs } from '@nats-io/nats-core';
 import { headers } from '@nats-io/nats-core';
 import type { OutgoingEvent, TraceHeaders } from '../events/cloudevent.ts';
 import { toCloudEvent } from '../events/cloudevent.ts';
-import { subjectFor } from '../events/subjects.ts';
+import { formatSubject } from '../events/subjects.ts';
 
 /** Subject, JSON body and headers of an event (CloudEvents structured mode; trace context also as headers). */
 export function encode(event: OutgoingEvent, trace: TraceHeaders): { subject: string; body: string; head: MsgHdrs } {
@@ -13,7 +13,7 @@ export function encode(event: OutgoingEvent, trace: TraceHeaders): { subject: st
   if (traceparent !== undefined) head.set('traceparent', traceparent);
   if (tracestate !== undefined) head.set('tracestate', tracestate);
   const body = JSON.stringify(toCloudEvent(event, trace));
-  return { subject: subjectFor(event.type, event.data.namespace), body, head };
+  return { subject: formatSubject(event.type, event.data.namespace), body, head };
 }
 
 /** Whether no stream listens on the subject, which the cause of JetStream's error says. */

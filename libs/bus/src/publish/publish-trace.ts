@@ -10,7 +10,7 @@ export interface PublishTrace {
 }
 
 /** The messaging conventions are not stable yet, so their names are only in this file. */
-function attributesOf(event: OutgoingEvent): Record<string, string> {
+function buildAttributes(event: OutgoingEvent): Record<string, string> {
   return {
     'messaging.system': 'nats',
     'messaging.operation.type': 'send',
@@ -20,7 +20,7 @@ function attributesOf(event: OutgoingEvent): Record<string, string> {
   };
 }
 
-function spanName(type: EventType): string {
+function formatSpanName(type: EventType): string {
   return `publish sandlot.${type}`;
 }
 
@@ -30,7 +30,7 @@ export function tracePublish(event: OutgoingEvent): PublishTrace {
   if (trace.getSpanContext(parent) === undefined) return { headers: {}, end: () => undefined };
   const span = trace
     .getTracer('sandlot')
-    .startSpan(spanName(event.type), { kind: SpanKind.PRODUCER, attributes: attributesOf(event) }, parent);
+    .startSpan(formatSpanName(event.type), { kind: SpanKind.PRODUCER, attributes: buildAttributes(event) }, parent);
   const headers: Record<string, string> = {};
   propagation.inject(trace.setSpan(parent, span), headers);
   return {

@@ -1,6 +1,6 @@
 import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { backoffMs } from '@sandlot/std';
+import { computeBackoffMs } from '@sandlot/std';
 import type { Clock, Logger, Random, Timer } from '@sandlot/std';
 import type { BusMetrics } from '../bus-metrics.ts';
 import type { OutgoingEvent } from '../events/cloudevent.ts';
@@ -134,8 +134,8 @@ export class Publisher {
     const { event } = pending;
     this.#inFlight.delete(event.id);
     if (isUnsendable(error)) {
-      this.#o.log.error({ event: event.id, reason: reasonOf(error) }, 'dropped an event that no server accepts');
-      this.#drop(pending, reasonOf(error));
+      this.#o.log.error({ event: event.id, reason: getReason(error) }, 'dropped an event that no server accepts');
+      this.#drop(pending, getReason(error));
       return;
     }
     this.#retries.set(event.id, pending);
@@ -148,11 +148,11 @@ export class Publisher {
   #backOff(error: unknown): void {
     if (this.#pause !== undefined || this.#connection === undefined) return;
     if (this.#failures === 0) {
-      const reason = reasonOf(error);
+      const reason = getReason(error);
       this.#o.log.warn({ reason, pending: this.pending }, 'cannot publish events; retrying');
     }
     const { clock, random } = this.#o;
-    const delayMs = backoffMs({ attempt: this.#failures, baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random });
+    const delayMs = computeBackoffMs({ attempt: this.#failures, baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random });
     this.#failures += 1;
     this.#pause = clock.setTimeout(() => this.#resume(), delayMs);
   }
@@ -185,7 +185,7 @@ export class Publisher {
   }
 }
 
-function reasonOf(error: unknown): string {
+function getReason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 

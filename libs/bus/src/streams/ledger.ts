@@ -2,7 +2,7 @@ import { JetStreamApiError, jetstream, jetstreamManager } from '@nats-io/jetstre
 import type { JetStreamClient, JetStreamManager, JsMsg } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import type { AcknowledgedSender } from '../publish/acknowledged-sender.ts';
-import { EVENT_STREAM, bucketStream, bucketSubject } from './streams.ts';
+import { EVENT_STREAM, formatBucketStream, formatBucketSubject } from './streams.ts';
 
 const STREAM_NOT_FOUND = 10_059;
 const READ_LIMIT_MS = 30_000;
@@ -40,25 +40,28 @@ export async function openSession(connection: NatsConnection, timeoutMs: number)
 }
 
 /** The ledger in the bucket of that name; `session` and `sender` throw while the server is away. */
-export function natsLedger(bucket: string, session: () => Session, sender: () => AcknowledgedSender): Ledger {
-  const stream = bucketStream(bucket);
+export function openNatsLedger(bucket: string, session: () => Session, sender: () => AcknowledgedSender): Ledger {
+  const stream = formatBucketStream(bucket);
   return {
     identity: async () => {
       const { manager } = session();
-      const [events, records] = await Promise.all([createdAt(manager, EVENT_STREAM), createdAt(manager, stream)]);
+      const [events, records] = await Promise.all([
+        readCreationTime(manager, EVENT_STREAM),
+        readCreationTime(manager, stream),
+      ]);
       return events === undefined || records === undefined ? undefined : { stream: events, bucket: records };
     },
-    read: async () => readAll(session(), stream, bucketSubject(bucket, '').length),
+    read: async () => readAll(session(), stream, formatBucketSubject(bucket, '').length),
     write: async (key, text) => {
-      await sender().send({ subject: bucketSubject(bucket, key), body: text });
+      await sender().send({ subject: formatBucketSubject(bucket, key), body: text });
     },
     remove: async (key) => {
-      await session().manager.streams.purge(stream, { filter: bucketSubject(bucket, key) });
+      await session().manager.streams.purge(stream, { filter: formatBucketSubject(bucket, key) });
     },
   };
 }
 
-async function createdAt(manager: JetStreamManager, stream: string): Promise<string | undefined> {
+async function readCreationTime(manager: JetStreamManager, stream: string): Promise<string | undefined> {
   try {
     return (await manager.streams.info(stream)).created;
   } catch (error) {

@@ -7,7 +7,7 @@ import type { Server } from '@sandlot/local-cluster';
 import type { Logger } from '@sandlot/std';
 import { silentLogger } from '@sandlot/std';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { connectBus, eventId } from '../index.ts';
+import { connectBus, formatEventId } from '../index.ts';
 import type { Bus } from '../index.ts';
 import type { StreamSizing } from '../connection/options.ts';
 
@@ -63,7 +63,7 @@ async function manage<T>(use: (manager: Awaited<ReturnType<typeof jetstreamManag
   }
 }
 
-const configOf = (stream: string): Promise<StreamConfig> =>
+const readConfig = (stream: string): Promise<StreamConfig> =>
   manage(async ({ streams }) => (await streams.info(stream)).config);
 const countIn = (stream: string): Promise<number> =>
   manage(async ({ streams }) => (await streams.info(stream)).state.messages);
@@ -72,7 +72,7 @@ async function sendTo(bus: Bus, marker: number): Promise<void> {
   const data = { namespace: 'team-a', name: 'job', uid: 'u-1' };
   await bus.send({
     type: 'claim.submitted',
-    id: eventId({ uid: 'u-1', type: 'claim.submitted', marker }),
+    id: formatEventId({ uid: 'u-1', type: 'claim.submitted', marker }),
     timeMs: 0,
     data,
   });
@@ -103,12 +103,12 @@ it('changes retention and limits of streams in use, up and down, and keeps their
   await runBefore();
   const smaller = { maxAgeMs: HOUR_MS, maxBytes: 8 * MEBIBYTE, recordMaxBytes: 4 * MEBIBYTE };
   const after = await run(smaller);
-  expect(await configOf(EVENTS)).toMatchObject({ max_age: nanos(HOUR_MS), max_bytes: 8 * MEBIBYTE });
-  expect(await configOf(LETTERS)).toMatchObject({ max_age: nanos(HOUR_MS) });
-  expect(await configOf(RECORD)).toMatchObject({ max_age: 0, max_bytes: 4 * MEBIBYTE });
+  expect(await readConfig(EVENTS)).toMatchObject({ max_age: nanos(HOUR_MS), max_bytes: 8 * MEBIBYTE });
+  expect(await readConfig(LETTERS)).toMatchObject({ max_age: nanos(HOUR_MS) });
+  expect(await readConfig(RECORD)).toMatchObject({ max_age: 0, max_bytes: 4 * MEBIBYTE });
   await goesOn(after);
   await run({ maxAgeMs: 30 * 24 * HOUR_MS, maxBytes: 512 * MEBIBYTE });
-  expect(await configOf(EVENTS)).toMatchObject({ max_age: nanos(30 * 24 * HOUR_MS), max_bytes: 512 * MEBIBYTE });
+  expect(await readConfig(EVENTS)).toMatchObject({ max_age: nanos(30 * 24 * HOUR_MS), max_bytes: 512 * MEBIBYTE });
   expect(await countIn(EVENTS)).toBe(3);
   expect(after.errors).toEqual([]);
 });
@@ -119,7 +119,7 @@ it.each([
 ])('takes the window for repetitions along with a retention of %s', async (_, maxAgeMs, windowMs) => {
   await run({ maxAgeMs: maxAgeMs === 60_000 ? 7 * 24 * HOUR_MS : 60_000 });
   const { errors } = await run({ maxAgeMs });
-  expect(await configOf(EVENTS)).toMatchObject({ max_age: nanos(maxAgeMs), duplicate_window: nanos(windowMs) });
+  expect(await readConfig(EVENTS)).toMatchObject({ max_age: nanos(maxAgeMs), duplicate_window: nanos(windowMs) });
   expect(errors).toEqual([]);
 });
 
@@ -135,8 +135,8 @@ it.each([
   const message = 'a setting of the stream cannot be changed';
   expect(after.errors[0]).toMatchObject({ stream: EVENTS, message, ...complaint });
   expect(after.errors[0]).toHaveProperty('reason', expect.stringMatching(/replicas|storage/));
-  expect(await configOf(EVENTS)).toMatchObject({ max_age: nanos(HOUR_MS), num_replicas: 1 });
-  expect(await configOf(RECORD)).toMatchObject({ max_bytes: 4 * MEBIBYTE });
+  expect(await readConfig(EVENTS)).toMatchObject({ max_age: nanos(HOUR_MS), num_replicas: 1 });
+  expect(await readConfig(RECORD)).toMatchObject({ max_bytes: 4 * MEBIBYTE });
   await goesOn(after);
   // Back to the first values.
   const mended = await run({ maxAgeMs: HOUR_MS, recordMaxBytes: 4 * MEBIBYTE });
@@ -150,12 +150,12 @@ it('keeps a stream in memory storage, reports it, and changes the other settings
   );
   const { bus, refused, errors } = await run({});
   await sendTo(bus, 1);
-  expect(await configOf(EVENTS)).toMatchObject({ storage: 'memory', max_bytes: 256 * MEBIBYTE });
+  expect(await readConfig(EVENTS)).toMatchObject({ storage: 'memory', max_bytes: 256 * MEBIBYTE });
   expect(errors).toMatchObject([{ stream: EVENTS, field: 'storage', wanted: 'file' }]);
   expect(refused.get(EVENTS)).toBe(1);
   await manage(({ streams }) => streams.delete(EVENTS));
   await bus.ensureStreams();
-  expect(await configOf(EVENTS)).toMatchObject({ storage: 'file' });
+  expect(await readConfig(EVENTS)).toMatchObject({ storage: 'file' });
   expect(refused.get(EVENTS)).toBe(0);
 });
 
@@ -183,9 +183,9 @@ it('replicates streams in use to the other servers of a cluster, and back', asyn
   await runBefore();
   const after = await run({ replicas: 3 });
   expect(after.errors).toEqual([]);
-  for (const stream of [EVENTS, LETTERS, RECORD]) expect(await configOf(stream)).toMatchObject({ num_replicas: 3 });
+  for (const stream of [EVENTS, LETTERS, RECORD]) expect(await readConfig(stream)).toMatchObject({ num_replicas: 3 });
   await goesOn(after);
   const back = await run({ replicas: 1 });
-  expect(await configOf(EVENTS)).toMatchObject({ num_replicas: 1 });
+  expect(await readConfig(EVENTS)).toMatchObject({ num_replicas: 1 });
   expect([...back.refused.values()]).toEqual([0, 0, 0]);
 });

@@ -35,7 +35,7 @@ export async function reconcileStreams(
     const refusals = await reconcileStream(manager, declared, log);
     for (const { field, reason } of refusals) {
       const what = field === undefined ? 'the stream cannot be made' : 'a setting of the stream cannot be changed';
-      log.error({ stream: declared.name, field, wanted: wantedOf(declared, field), reason }, what);
+      log.error({ stream: declared.name, field, wanted: getWanted(declared, field), reason }, what);
     }
     reports.push({ stream: declared.name, refusals });
   }
@@ -53,7 +53,7 @@ async function reconcileStream(
     case 'keep':
       return [];
     case 'create': {
-      const reason = await refusalOf(manager.streams.add(declared));
+      const reason = await findRefusal(manager.streams.add(declared));
       if (reason === undefined) log.info({ stream }, 'stream created');
       return reason === undefined ? [] : [{ reason }];
     }
@@ -74,7 +74,7 @@ async function update(
   fields: readonly string[],
 ): Promise<Refusal[]> {
   const set = (some: readonly string[]): Promise<string | undefined> =>
-    refusalOf(manager.streams.update(declared.name, pick(declared, some)));
+    findRefusal(manager.streams.update(declared.name, pick(declared, some)));
   if (fields.length === 0) return [];
   let refused: Refusal[] = [];
   const reason = await set(fields);
@@ -95,7 +95,7 @@ function pick(declared: StreamDeclaration, fields: readonly string[]): Partial<S
   return Object.fromEntries(Object.entries(declared).filter(([field]) => fields.includes(field)));
 }
 
-function wantedOf(declared: StreamDeclaration, field: string | undefined): unknown {
+function getWanted(declared: StreamDeclaration, field: string | undefined): unknown {
   return Object.entries(declared).find(([name]) => name === field)?.[1];
 }
 
@@ -109,7 +109,7 @@ async function readStream(manager: JetStreamManager, name: string): Promise<Stre
 }
 
 /** The server's reason for a refusal; undefined without one. Another replica may have created the stream just now. */
-async function refusalOf(request: Promise<unknown>): Promise<string | undefined> {
+async function findRefusal(request: Promise<unknown>): Promise<string | undefined> {
   try {
     await request;
     return undefined;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { eventTypes } from '../events/catalogue.ts';
 import { decideStream, declareStreams } from './streams.ts';
 import type { StreamDeclaration } from './streams.ts';
-import { subjectFor } from '../events/subjects.ts';
+import { formatSubject } from '../events/subjects.ts';
 
 const [declared] = declareStreams({ replicas: 3, maxBytes: 1_000, maxAgeMs: 60_000 }) as [StreamDeclaration];
 
@@ -54,7 +54,7 @@ describe('declareStreams', () => {
     const patterns = declareStreams().flatMap((stream) => stream.subjects);
     const regexes = patterns.map((p) => new RegExp(`^${p.replace('>', '.+').replaceAll('.*.', '\\.[^.]+\\.')}$`));
     for (const type of eventTypes) {
-      expect(regexes.filter((regex) => regex.test(subjectFor(type, 'team-a')))).toHaveLength(1);
+      expect(regexes.filter((regex) => regex.test(formatSubject(type, 'team-a')))).toHaveLength(1);
     }
   });
 });

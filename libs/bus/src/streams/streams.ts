@@ -33,12 +33,12 @@ export type StreamDeclaration = Pick<
 >;
 
 /** Name of the bucket's stream. It has the layout of a JetStream key-value bucket, so that `nats kv` can read it. */
-export function bucketStream(bucket: string): string {
+export function formatBucketStream(bucket: string): string {
   return `KV_SANDLOT_${bucket.toUpperCase()}`;
 }
 
 /** Subject of a key in the bucket. */
-export function bucketSubject(bucket: string, key: string): string {
+export function formatBucketSubject(bucket: string, key: string): string {
   return `$KV.SANDLOT_${bucket.toUpperCase()}.${key}`;
 }
 
@@ -81,9 +81,9 @@ export function declareStreams(
     },
     ...buckets.map((bucket) => ({
       ...common,
-      name: bucketStream(bucket),
+      name: formatBucketStream(bucket),
       description: `Which events of each of the ${bucket} have been published`,
-      subjects: [bucketSubject(bucket, '>')],
+      subjects: [formatBucketSubject(bucket, '>')],
       max_age: 0,
       // Beyond it the server drops the oldest records; their events may be published again, with the same ids.
       max_bytes: sizing.recordMaxBytes ?? 64 * MEBIBYTE,
@@ -117,10 +117,10 @@ export function decideStream(declared: StreamDeclaration, actual: StreamDeclarat
   if (actual === undefined) return { kind: 'create' };
   const fixed = IMMUTABLE.filter((field) => declared[field] !== actual[field]);
   const changed: string[] = MUTABLE.filter((field) => declared[field] !== actual[field]);
-  if (!sameMembers(declared.subjects, actual.subjects)) changed.push('subjects');
+  if (!hasSameMembers(declared.subjects, actual.subjects)) changed.push('subjects');
   return changed.length + fixed.length === 0 ? { kind: 'keep' } : { kind: 'update', fields: changed, fixed };
 }
 
-function sameMembers(a: readonly string[] = [], b: readonly string[] = []): boolean {
+function hasSameMembers(a: readonly string[] = [], b: readonly string[] = []): boolean {
   return a.length === b.length && new Set([...a, ...b]).size === a.length;
 }

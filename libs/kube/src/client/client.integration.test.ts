@@ -5,7 +5,7 @@ import { loadCredentials } from '../credentials/load-credentials.ts';
 import { isAlreadyExists, isConflict, isForbidden, isInvalid, isNotFound } from '../errors.ts';
 import { defineResource } from '../objects/object.ts';
 import type { KubeObject } from '../objects/object.ts';
-import { errorOf } from '../../test/http-server.ts';
+import { readError } from '../../test/http-server.ts';
 import { createKubeClient } from './client.ts';
 import type { KubeClient } from './types.ts';
 
@@ -53,7 +53,7 @@ describe('a real API server', () => {
     await client.apply(configMaps, object, { fieldManager: 'applier', force: false });
     expect((await client.get(configMaps, key)).data).toEqual({ a: '3', b: '2', c: '4' });
     await client.delete(configMaps, key);
-    expect(isNotFound(await errorOf(client.get(configMaps, key)))).toBe(true);
+    expect(isNotFound(await readError(client.get(configMaps, key)))).toBe(true);
   });
 
   it('refuses outdated preconditions, existing names, foreign fields and invalid objects, each with its own error', async () => {
@@ -61,20 +61,20 @@ describe('a real API server', () => {
     const { metadata } = await make('refused', { a: '1' });
     await client.mergePatch(configMaps, key, { data: { a: '2' } }, { fieldManager: 'other' });
     const stale = { metadata: { resourceVersion: metadata.resourceVersion }, data: { a: '3' } };
-    expect(await errorOf(client.mergePatch(configMaps, key, stale))).toSatisfy(isConflict);
-    expect(await errorOf(client.delete(configMaps, key, { uid: 'another' }))).toSatisfy(isConflict);
-    expect(await errorOf(make('refused'))).toSatisfy(isAlreadyExists);
+    expect(await readError(client.mergePatch(configMaps, key, stale))).toSatisfy(isConflict);
+    expect(await readError(client.delete(configMaps, key, { uid: 'another' }))).toSatisfy(isConflict);
+    expect(await readError(make('refused'))).toSatisfy(isAlreadyExists);
     const foreign = { metadata: key, data: { a: '4' } };
     const applied = client.apply(configMaps, foreign, { fieldManager: 'applier', force: false });
-    expect(await errorOf(applied)).toSatisfy(isConflict);
-    expect(await errorOf(make('Not A Name'))).toSatisfy(isInvalid);
+    expect(await readError(applied)).toSatisfy(isConflict);
+    expect(await readError(make('Not A Name'))).toSatisfy(isInvalid);
     expect((await client.get(configMaps, key)).data).toEqual({ a: '2' });
   });
 
   it('forbids the requests of a user without roles', async () => {
     const kubeconfig = await plane.kubeconfigFor('nobody');
     const stranger = createKubeClient({ credentials: await loadCredentials({ kubeconfig }) });
-    expect(await errorOf(stranger.list(configMaps))).toSatisfy(isForbidden);
+    expect(await readError(stranger.list(configMaps))).toSatisfy(isForbidden);
     await stranger.close();
   });
 

@@ -6,7 +6,7 @@ import { defineResource } from '../objects/object.ts';
 import type { KubeObject } from '../objects/object.ts';
 import { nodes, pods } from '../objects/resources.ts';
 import type { Pod } from '../objects/resources.ts';
-import { errorOf, startServer, testClient, until } from '../../test/http-server.ts';
+import { readError, startServer, testClient, until } from '../../test/http-server.ts';
 import type { Seen } from '../../test/http-server.ts';
 import type { KubeClient } from './types.ts';
 
@@ -122,7 +122,7 @@ describe('find', () => {
   it('rejects with every other failure', async () => {
     await using server = await startServer((_seen, respond) => respond(status(403, 'Forbidden')));
     await using client = testClient({ credentials: server.credentials() });
-    expect(isForbidden(await errorOf(client.find(boxes, key)))).toBe(true);
+    expect(isForbidden(await readError(client.find(boxes, key)))).toBe(true);
   });
 });
 
@@ -162,7 +162,7 @@ describe('lists', () => {
     const expired = { status: 410, body: { kind: 'Status', reason: 'Expired', message: 'too old', code: 410 } };
     await using server = await startServer((_seen, respond) => respond(expired));
     await using client = testClient({ credentials: server.credentials() });
-    expect(isGone(await errorOf(client.list(boxes, { continue: 'old' })))).toBe(true);
+    expect(isGone(await readError(client.list(boxes, { continue: 'old' })))).toBe(true);
   });
 });
 
@@ -205,13 +205,13 @@ describe('watches', () => {
       respond({ body: lines(added, { type: 'ERROR', object }) }),
     );
     await using client = testClient({ credentials: server.credentials() });
-    expect(await errorOf(readEvents(client))).toSatisfy(predicate);
+    expect(await readError(readEvents(client))).toSatisfy(predicate);
   });
 
   it('fail without a retry when the server refuses them: the reflector decides when to retry', async () => {
     await using server = await startServer((_seen, respond) => respond({ status: 500, body: 'etcd is away' }));
     await using client = testClient({ credentials: server.credentials() });
-    expect(await errorOf(readEvents(client))).toMatchObject({
+    expect(await readError(readEvents(client))).toMatchObject({
       code: 'ServerError',
       verb: 'watch',
       resource: 'boxes.example.com',
@@ -242,7 +242,7 @@ describe('watches', () => {
     const read = async (): Promise<void> => {
       for await (const { type } of client.watch(boxes)) events.push(type);
     };
-    void errorOf(read()).then((error) => (ended = error));
+    void readError(read()).then((error) => (ended = error));
     await until(() => events.length === 1);
     await pass(100);
     write(lines(bookmark));

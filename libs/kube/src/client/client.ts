@@ -5,17 +5,17 @@ import { isNotFound } from '../errors.ts';
 import type { Verb } from '../errors.ts';
 import { noMetrics } from '../metrics.ts';
 import type { KubeMetrics } from '../metrics.ts';
-import { apiVersionOf, formatKey } from '../objects/object.ts';
+import { getApiVersion, formatKey } from '../objects/object.ts';
 import type { JsonObject, JsonPatchOp, KubeObject, ObjectKey, Resource } from '../objects/object.ts';
 import { pods } from '../objects/resources.ts';
 import { toCallError, toStatusError } from '../transport/answer.ts';
 import type { StatusObject } from '../transport/answer.ts';
-import { defaultLimits } from '../transport/limiter.ts';
+import { buildDefaultLimits } from '../transport/limiter.ts';
 import type { RateLimits } from '../transport/limiter.ts';
 import { Transport } from '../transport/transport.ts';
 import type { ApiRequest } from '../transport/transport.ts';
 import { readLines } from './lines.ts';
-import { labelOf, pathOf } from './paths.ts';
+import { labelOf, getPath } from './paths.ts';
 import type {
   ApplyOptions,
   CallOptions,
@@ -54,7 +54,7 @@ export interface KubeClientOptions {
 export function createKubeClient(options: KubeClientOptions): KubeClient {
   const { credentials, clock = systemClock, random = systemRandom, metrics = noMetrics } = options;
   const { userAgent = 'sandlot-kube' } = options;
-  const limits = { ...defaultLimits(), ...options.limits };
+  const limits = { ...buildDefaultLimits(), ...options.limits };
   return new HttpKubeClient(new Transport({ credentials, clock, random, metrics, userAgent, limits }));
 }
 
@@ -63,7 +63,7 @@ interface Call {
   readonly method: ApiRequest['method'];
   readonly key: ObjectKey;
   readonly options: CallOptions;
-  readonly query?: Parameters<typeof pathOf>[2];
+  readonly query?: Parameters<typeof getPath>[2];
   readonly body?: object | undefined;
   readonly contentType?: string;
   /** Default true: a repeated patch, or create with a chosen name, has no effect or fails as Conflict or AlreadyExists. */
@@ -107,7 +107,7 @@ class HttpKubeClient implements KubeClient {
     };
     const key = { namespace, name: '' };
     const list = await this.#call<ListAnswer<T>>(resource, { verb: 'list', method: 'GET', key, options, query });
-    const apiVersion = apiVersionOf(resource);
+    const apiVersion = getApiVersion(resource);
     const items = list.items ?? [];
     for (const item of items) {
       item.apiVersion ??= apiVersion;
@@ -133,7 +133,7 @@ class HttpKubeClient implements KubeClient {
     const { namespace, name } = object.metadata;
     const idempotent = name !== undefined;
     const key = { namespace, name: name ?? '' };
-    const body = { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind };
+    const body = { ...object, apiVersion: getApiVersion(resource), kind: resource.kind };
     return this.#call(resource, { verb: 'create', method: 'POST', key, options, body, idempotent });
   }
 
@@ -152,7 +152,7 @@ class HttpKubeClient implements KubeClient {
 
   apply<T extends KubeObject>(resource: Resource<T>, object: T, options: ApplyOptions): Promise<T> {
     const { namespace, name = '' } = object.metadata;
-    const body = { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind };
+    const body = { ...object, apiVersion: getApiVersion(resource), kind: resource.kind };
     const key = { namespace, name };
     const query = { force: options.force };
     const contentType = 'application/apply-patch+yaml';
@@ -231,7 +231,7 @@ function requestOf(resource: Resource<KubeObject>, call: Call): ApiRequest {
   const { fieldManager, priority = 'normal', deadlineMs = DEADLINE_MS, signal } = options;
   const subresource = call.subresource ?? options.subresource;
   const name = verb === 'create' || key.name === '' ? undefined : key.name;
-  const path = pathOf(resource, { namespace: key.namespace, name, subresource }, { ...call.query, fieldManager });
+  const path = getPath(resource, { namespace: key.namespace, name, subresource }, { ...call.query, fieldManager });
   return {
     verb,
     resource: labelOf(resource, subresource),

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readLines } from './lines.ts';
 
-async function linesOf(chunks: readonly Buffer[]): Promise<string[]> {
+async function listLines(chunks: readonly Buffer[]): Promise<string[]> {
   const lines: string[] = [];
-  for await (const line of readLines(chunksOf(chunks))) lines.push(line);
+  for await (const line of readLines(getChunks(chunks))) lines.push(line);
   return lines;
 }
 
-async function* chunksOf(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
+async function* getChunks(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
   yield* chunks;
 }
 
@@ -25,7 +25,7 @@ describe('readLines', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(line), shares, async (lines, at) => {
         const bytes = Buffer.from(lines.map((text) => `${text}\n`).join(''));
-        expect(await linesOf(cut(bytes, at))).toEqual(lines.map((text) => Buffer.from(text).toString()));
+        expect(await listLines(cut(bytes, at))).toEqual(lines.map((text) => Buffer.from(text).toString()));
       }),
     );
   });
@@ -33,10 +33,10 @@ describe('readLines', () => {
   it('joins a four-byte character that arrives byte by byte', async () => {
     const bytes = Buffer.from('"🏖"\n');
     const bytewise = Array.from(bytes, (byte) => Buffer.from([byte]));
-    expect(await linesOf(bytewise)).toEqual(['"🏖"']);
+    expect(await listLines(bytewise)).toEqual(['"🏖"']);
   });
 
   it('drops an incomplete last line', async () => {
-    expect(await linesOf([Buffer.from('{}\n{"type":"ADD')])).toEqual(['{}']);
+    expect(await listLines([Buffer.from('{}\n{"type":"ADD')])).toEqual(['{}']);
   });
 });

@@ -9,7 +9,7 @@ export interface Location {
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** Path and query of a collection, an object or a subresource. Undefined query parameters are left out. */
-export function pathOf(resource: Resource<KubeObject>, at: Location, query: Query = {}): string {
+export function getPath(resource: Resource<KubeObject>, at: Location, query: Query = {}): string {
   const { group, version, plural, namespaced } = resource;
   const parts = group === '' ? ['api', version] : ['apis', group, version];
   if (namespaced && at.namespace !== undefined) parts.push('namespaces', at.namespace);

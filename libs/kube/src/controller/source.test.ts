@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Change, ChangeHandler, Informer } from '../informer/informer.ts';
-import { channelSource, watchSource } from './source.ts';
+import { createChannelSource, watchSource } from './source.ts';
 
 interface Owned {
   readonly owner: string;
@@ -80,7 +80,7 @@ it('a watch source delays the key of a change that can wait', () => {
 
 describe('a channel source', () => {
   it('adds keys to its queue, at once or after a delay', () => {
-    const source = channelSource();
+    const source = createChannelSource();
     const queue = createRecordingQueue();
     source.connect(queue);
     source.push('a');
@@ -92,7 +92,7 @@ describe('a channel source', () => {
   });
 
   it('adds its present keys on connect and drops pushes while it is disconnected', () => {
-    const source = channelSource(() => ['team-a', 'team-b']);
+    const source = createChannelSource(() => ['team-a', 'team-b']);
     const [first, second] = [createRecordingQueue(), createRecordingQueue()];
     source.push('early');
     source.connect(first)[Symbol.dispose]();

@@ -34,7 +34,7 @@ export function watchSource<T>(
   toKeys: (object: T, change: Change<T>) => Iterable<string>,
   options: WatchSourceOptions<T> = {},
 ): Source {
-  const priorityOf = ({ initial, next }: Change<T>): number | undefined => {
+  const findPriority = ({ initial, next }: Change<T>): number | undefined => {
     if (!initial) return options.priority;
     return next !== undefined && options.isAwaited?.(next) === true ? AWAITED_PRIORITY : INITIAL_PRIORITY;
   };
@@ -42,7 +42,7 @@ export function watchSource<T>(
     informers: [informer],
     connect: (queue) =>
       informer.onChange((change) => {
-        const priority = priorityOf(change);
+        const priority = findPriority(change);
         const delayMs = options.delayMs?.(change) ?? 0;
         for (const object of [change.old, change.next]) {
           if (object === undefined) continue;
@@ -56,7 +56,7 @@ export function watchSource<T>(
 }
 
 export type ChannelSource = Source & {
-  /** Adds a key now or after `delayMs`. Drops the key while no controller runs: see {@link channelSource}. */
+  /** Adds a key now or after `delayMs`. Drops the key while no controller runs: see {@link createChannelSource}. */
   push(key: string, options?: AddOptions & { delayMs?: number | undefined }): void;
 };
 
@@ -65,7 +65,7 @@ export type ChannelSource = Source & {
  * would otherwise accumulate without limit. So each key must belong to an object of a watch source, or `present` must
  * list all keys on connect.
  */
-export function channelSource(present: () => Iterable<string> = () => []): ChannelSource {
+export function createChannelSource(present: () => Iterable<string> = () => []): ChannelSource {
   const queues = new Set<KeySink>();
   return {
     informers: [],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keyOf } from '../objects/object.ts';
+import { getKey } from '../objects/object.ts';
 import { Cluster } from '../../test/cluster.ts';
 import type { Process } from '../../test/cluster.ts';
 import { requeueAfter } from './result.ts';
@@ -133,7 +133,7 @@ describe('under random changes of objects, leases and watches', () => {
         const [leader, ...others] = processes.filter(({ manager }) => manager.isLeader());
         expect([leader !== undefined, others]).toEqual([true, []]);
         for (const [key, object] of [...cluster.things.objects.values()].map(
-          (thing) => [keyOf(thing), thing] as const,
+          (thing) => [getKey(thing), thing] as const,
         )) {
           expect(leader?.seen.get(key)).toBe(object.value);
         }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeClock } from '@sandlot/std/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inClusterCredentials } from './in-cluster.ts';
+import { loadInClusterCredentials } from './in-cluster.ts';
 import { loadCredentials } from './load-credentials.ts';
 
 let folder = '';
@@ -17,14 +17,14 @@ describe('in a pod', () => {
 
   it('returns no credentials when the environment or the token is missing', async () => {
     const clock = new FakeClock();
-    expect(await inClusterCredentials({ clock, env: {}, mount: folder })).toBeUndefined();
-    expect(await inClusterCredentials({ clock, env, mount: join(folder, 'absent') })).toBeUndefined();
+    expect(await loadInClusterCredentials({ clock, env: {}, mount: folder })).toBeUndefined();
+    expect(await loadInClusterCredentials({ clock, env, mount: join(folder, 'absent') })).toBeUndefined();
   });
 
   it('checks the token file every 10 s and reads it again when it has changed', async () => {
     const clock = new FakeClock();
     await Promise.all([put('ca.crt', 'CA'), put('token', 'first\n')]);
-    const credentials = await inClusterCredentials({ clock, env, mount: folder });
+    const credentials = await loadInClusterCredentials({ clock, env, mount: folder });
     expect(credentials?.server).toBe('https://10.96.0.1:443');
     expect(String(credentials?.ca)).toBe('CA');
     expect(await credentials?.authorization()).toBe('Bearer first');
@@ -41,7 +41,7 @@ describe('in a pod', () => {
 
   it('reads the token and the CA again at once after a 401', async () => {
     await Promise.all([put('ca.crt', 'CA'), put('token', 'first')]);
-    const credentials = await inClusterCredentials({ clock: new FakeClock(), env, mount: folder });
+    const credentials = await loadInClusterCredentials({ clock: new FakeClock(), env, mount: folder });
     await Promise.all([put('ca.crt', 'new CA'), put('token', 'second')]);
     await credentials?.refresh?.();
     expect(await credentials?.authorization()).toBe('Bearer second');
@@ -51,7 +51,7 @@ describe('in a pod', () => {
   it('puts an IPv6 address in brackets', async () => {
     await Promise.all([put('ca.crt', 'CA'), put('token', 'first')]);
     const six = { ...env, KUBERNETES_SERVICE_HOST: 'fd00::1' };
-    const credentials = await inClusterCredentials({ clock: new FakeClock(), env: six, mount: folder });
+    const credentials = await loadInClusterCredentials({ clock: new FakeClock(), env: six, mount: folder });
     expect(credentials?.server).toBe('https://[fd00::1]:443');
   });
 });

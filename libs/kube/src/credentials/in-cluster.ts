@@ -16,7 +16,7 @@ interface MountedToken {
 }
 
 /** Credentials of this pod's service account, undefined outside a cluster. Reads the token again when its file changes. */
-export async function inClusterCredentials(options: {
+export async function loadInClusterCredentials(options: {
   readonly clock: Clock;
   readonly env: NodeJS.ProcessEnv;
   readonly mount?: string | undefined;

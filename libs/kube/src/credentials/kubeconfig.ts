@@ -24,7 +24,7 @@ interface Source {
  * Credentials from a kubeconfig: client certificates, bearer and basic tokens, exec plugins and providers, impersonation.
  * Uses client-node for parsing and plugins, and imports it on first use because the import takes a second or two.
  */
-export async function kubeconfigCredentials(source: Source): Promise<Credentials> {
+export async function loadKubeconfigCredentials(source: Source): Promise<Credentials> {
   let loaded = await load(source);
   return {
     server: loaded.server,
@@ -59,7 +59,7 @@ export async function kubeconfigCredentials(source: Source): Promise<Credentials
 }
 
 /** Images leave it out: a pod has its service account. */
-async function clientNode(): Promise<{ readonly KubeConfig: typeof KubeConfig }> {
+async function importClientNode(): Promise<{ readonly KubeConfig: typeof KubeConfig }> {
   try {
     return await import('@kubernetes/client-node');
   } catch (cause) {
@@ -68,7 +68,7 @@ async function clientNode(): Promise<{ readonly KubeConfig: typeof KubeConfig }>
 }
 
 async function load(source: Source): Promise<Loaded> {
-  const { KubeConfig: Loader } = await clientNode();
+  const { KubeConfig: Loader } = await importClientNode();
   const config = new Loader();
   if (source.kubeconfig === undefined) config.loadFromDefault();
   else config.loadFromFile(source.kubeconfig);

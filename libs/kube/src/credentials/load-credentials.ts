@@ -1,7 +1,7 @@
 import { systemClock } from '@sandlot/std';
 import type { Clock } from '@sandlot/std';
-import { inClusterCredentials } from './in-cluster.ts';
-import { kubeconfigCredentials } from './kubeconfig.ts';
+import { loadInClusterCredentials } from './in-cluster.ts';
+import { loadKubeconfigCredentials } from './kubeconfig.ts';
 import type { Credentials } from './credentials.ts';
 
 /**
@@ -18,6 +18,7 @@ export async function loadCredentials(
   } = {},
 ): Promise<Credentials> {
   const { kubeconfig, mount, clock = systemClock } = options;
-  const mounted = kubeconfig === undefined ? await inClusterCredentials({ clock, env: process.env, mount }) : undefined;
-  return mounted ?? kubeconfigCredentials({ ...options, clock });
+  const mounted =
+    kubeconfig === undefined ? await loadInClusterCredentials({ clock, env: process.env, mount }) : undefined;
+  return mounted ?? loadKubeconfigCredentials({ ...options, clock });
 }

@@ -5,7 +5,7 @@ import type { KubeClient } from '../client/types.ts';
 import { KubeError } from '../errors.ts';
 import { noMetrics } from '../metrics.ts';
 import type { KubeMetrics } from '../metrics.ts';
-import { microTime } from '../objects/micro-time.ts';
+import { formatMicroTime } from '../objects/micro-time.ts';
 import type { KubeObject } from '../objects/object.ts';
 import { events } from '../objects/resources.ts';
 import type { Event, ObjectReference } from '../objects/resources.ts';
@@ -94,7 +94,7 @@ class SeriesRecorder implements EventRecorder {
 
   event(input: EventInput): void {
     const nowMs = this.#clock.now();
-    const key = identityOf(input);
+    const key = getIdentity(input);
     this.#dropEndedSeries(nowMs);
     const known = this.#series.get(key);
     if (known === undefined && this.#series.size >= MAX_SERIES) {
@@ -135,7 +135,7 @@ class SeriesRecorder implements EventRecorder {
       } catch (err) {
         this.#metrics.eventDropped(err instanceof KubeError ? err.code : 'error');
         this.#log.debug({ err, reason: series.input.reason }, 'event was not written');
-        this.#series.delete(identityOf(series.input));
+        this.#series.delete(getIdentity(series.input));
         return;
       }
     }
@@ -146,7 +146,7 @@ class SeriesRecorder implements EventRecorder {
     const call = { priority: 'background' as const };
     if (series.written === undefined) return client.create(events, this.#newEvent(series), call);
     const { namespace, name = '' } = series.written.event.metadata;
-    return client.mergePatch(events, { namespace, name }, { series: seriesOf(series) }, call);
+    return client.mergePatch(events, { namespace, name }, { series: buildSeries(series) }, call);
   }
 
   #newEvent(series: Series): Event {
@@ -155,16 +155,16 @@ class SeriesRecorder implements EventRecorder {
     const suffix = Math.floor(this.#random() * 2 ** 48).toString(16);
     return {
       metadata: { namespace, name: `${name.slice(0, 230)}.${suffix.padStart(12, '0')}` },
-      eventTime: microTime(series.firstMs),
+      eventTime: formatMicroTime(series.firstMs),
       type,
       reason,
       action,
       note: message.slice(0, MAX_NOTE),
-      regarding: referenceTo(object),
-      related: related === undefined ? undefined : referenceTo(related),
+      regarding: buildReference(object),
+      related: related === undefined ? undefined : buildReference(related),
       reportingController: this.#options.controller,
       reportingInstance: this.#options.instance,
-      series: series.count > 1 ? seriesOf(series) : undefined,
+      series: series.count > 1 ? buildSeries(series) : undefined,
     };
   }
 
@@ -176,16 +176,16 @@ class SeriesRecorder implements EventRecorder {
   }
 }
 
-function seriesOf({ count, lastMs }: Series): { count: number; lastObservedTime: string } {
-  return { count, lastObservedTime: microTime(lastMs) };
+function buildSeries({ count, lastMs }: Series): { count: number; lastObservedTime: string } {
+  return { count, lastObservedTime: formatMicroTime(lastMs) };
 }
 
-function identityOf({ object, type, reason, message }: EventInput): string {
+function getIdentity({ object, type, reason, message }: EventInput): string {
   const { kind, metadata } = object;
   return JSON.stringify([kind, metadata.namespace, metadata.name, metadata.uid, type, reason, message]);
 }
 
-function referenceTo({ apiVersion, kind, metadata }: KubeObject): ObjectReference {
+function buildReference({ apiVersion, kind, metadata }: KubeObject): ObjectReference {
   const { namespace, name, uid, resourceVersion } = metadata;
   return { apiVersion, kind, namespace, name, uid, resourceVersion };
 }

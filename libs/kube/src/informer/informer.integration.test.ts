@@ -6,7 +6,7 @@ import type { KubeClient } from '../client/types.ts';
 import { loadCredentials } from '../credentials/load-credentials.ts';
 import { KubeError } from '../errors.ts';
 import { noMetrics } from '../metrics.ts';
-import { defineResource, keyOf } from '../objects/object.ts';
+import { defineResource, getKey } from '../objects/object.ts';
 import type { KubeObject } from '../objects/object.ts';
 import { namespaces } from '../objects/resources.ts';
 import { createInformer } from './informer.ts';
@@ -84,7 +84,7 @@ describe('an informer of a real API server', () => {
     await eventually(() => changes).toEqual(['undefined->1 initial', 'undefined->1', '1->2', '1->undefined']);
     expect(last?.data).toEqual({ value: '1' });
     expect(informer.store.get(`${namespace}/a`)?.metadata.managedFields).toBeUndefined();
-    expect([...informer.store.byIndex('byValue', '2')].map(keyOf)).toEqual([`${namespace}/a`]);
+    expect([...informer.store.byIndex('byValue', '2')].map(getKey)).toEqual([`${namespace}/a`]);
     expect(informer.store.countIndex('byValue', '1')).toBe(0);
   });
 

@@ -48,7 +48,7 @@ const expected = (collection: Collection): Record<string, number> =>
 const describeChanges = (changes: readonly Change<Thing>[]): string[] =>
   changes.map(({ key, old, next, initial }) => `${key} ${old?.value}->${next?.value}${initial ? ' initial' : ''}`);
 
-function collectionOf(...names: string[]): Collection {
+function getCollection(...names: string[]): Collection {
   const collection = new Collection();
   names.forEach((name, value) => collection.put(name, value));
   return collection;
@@ -56,7 +56,7 @@ function collectionOf(...names: string[]): Collection {
 
 describe('informer', () => {
   it('reports the first list as initial changes and later events as changes', async () => {
-    const { collection, informer, changes, advance } = follow(collectionOf('a', 'b'));
+    const { collection, informer, changes, advance } = follow(getCollection('a', 'b'));
     expect(informer.hasSynced()).toBe(false);
     await advance();
     expect(informer.hasSynced()).toBe(true);
@@ -75,7 +75,7 @@ describe('informer', () => {
   });
 
   it('calls a late handler with the objects that are already in the store', async () => {
-    const { informer, advance } = follow(collectionOf('a'));
+    const { informer, advance } = follow(getCollection('a'));
     await advance();
     const late: Change<Thing>[] = [];
     informer.onChange((change) => void late.push(change));
@@ -83,7 +83,7 @@ describe('informer', () => {
   });
 
   it('calls list handlers after a list has replaced the store and change handlers have run', async () => {
-    const collection = collectionOf('a');
+    const collection = getCollection('a');
     const { informer, advance } = follow(collection);
     const lists: Record<string, number>[] = [];
     const listening = informer.onList(() => void lists.push(contents(informer)));
@@ -101,7 +101,7 @@ describe('informer', () => {
   });
 
   it('lists in pages after the server refused a streaming list, and does not try streaming again', async () => {
-    const collection = collectionOf('a', 'b', 'c');
+    const collection = getCollection('a', 'b', 'c');
     collection.streaming = false;
     const { informer, advance } = follow(collection);
     await advance();
@@ -116,7 +116,7 @@ describe('informer', () => {
   });
 
   it('restarts a paged list whose continue token has expired', async () => {
-    const collection = collectionOf('a', 'b', 'c');
+    const collection = getCollection('a', 'b', 'c');
     collection.streaming = false;
     collection.onList = (page) => {
       if (page !== 1) return;
@@ -130,7 +130,7 @@ describe('informer', () => {
   });
 
   it('includes in the first snapshot changes made while the server sent it', async () => {
-    const collection = collectionOf('a', 'b');
+    const collection = getCollection('a', 'b');
     collection.onList = () => {
       collection.remove('a');
       collection.put('b', 7);
@@ -142,7 +142,7 @@ describe('informer', () => {
   });
 
   it('lists in pages when a streaming list stalls', async () => {
-    const collection = collectionOf('a');
+    const collection = getCollection('a');
     collection.stallLists = true;
     const { informer, advance } = follow(collection);
     await advance(29_999);
@@ -153,7 +153,7 @@ describe('informer', () => {
   });
 
   it('waits for a slow streaming list while it makes progress', async () => {
-    const collection = collectionOf('a');
+    const collection = getCollection('a');
     collection.stallLists = true;
     const { advance } = follow(collection);
     for (let n = 0; n < 4; n++) {
@@ -164,7 +164,7 @@ describe('informer', () => {
   });
 
   it('reports deletions that happened while it was disconnected', async () => {
-    const { collection, informer, changes, advance } = follow(collectionOf('a', 'b'));
+    const { collection, informer, changes, advance } = follow(getCollection('a', 'b'));
     await advance();
     changes.length = 0;
     collection.failNext.push('Network');
@@ -178,7 +178,7 @@ describe('informer', () => {
   });
 
   it('reports the last state of a removed object when the watch sent it, but not when a list lacks the object', async () => {
-    const { collection, changes, advance } = follow(collectionOf('a', 'b'));
+    const { collection, changes, advance } = follow(getCollection('a', 'b'));
     await advance();
     changes.length = 0;
     collection.remove('a');
@@ -198,7 +198,7 @@ describe('informer', () => {
   });
 
   it('continues from a bookmark after the server has compacted earlier history', async () => {
-    const { collection, advance } = follow(collectionOf('a'));
+    const { collection, advance } = follow(getCollection('a'));
     await advance();
     collection.changeElsewhere();
     collection.bookmark();
@@ -213,7 +213,7 @@ describe('informer', () => {
 
   it('requests watches of 240 to 300 seconds', async () => {
     const randoms = [0, 0.999, 0.5];
-    const { collection, advance } = follow(collectionOf('a'), { random: () => randoms.shift() ?? 0 });
+    const { collection, advance } = follow(getCollection('a'), { random: () => randoms.shift() ?? 0 });
     await advance();
     for (let n = 0; n < 2; n++) {
       collection.put('a', n);
@@ -224,7 +224,7 @@ describe('informer', () => {
   });
 
   it('waits for the Retry-After of the server', async () => {
-    const { collection, advance } = follow(collectionOf('a'));
+    const { collection, advance } = follow(getCollection('a'));
     await advance(60_000);
     collection.retryAfterMs = 7_000;
     collection.failNext.push('TooManyRequests');
@@ -238,7 +238,7 @@ describe('informer', () => {
   it('counts a handler that throws and continues', async () => {
     let failures = 0;
     const metrics = { ...noMetrics, handlerFailed: () => (failures += 1) };
-    const { collection, informer, changes, advance } = follow(collectionOf('a'), { metrics });
+    const { collection, informer, changes, advance } = follow(getCollection('a'), { metrics });
     informer.onChange(() => {
       throw new Error('handler');
     });
@@ -251,13 +251,13 @@ describe('informer', () => {
   });
 
   it('stores the result of the transform', async () => {
-    const { informer, advance } = follow(collectionOf('a'), { transform: (o) => ({ ...o, value: o.value + 100 }) });
+    const { informer, advance } = follow(getCollection('a'), { transform: (o) => ({ ...o, value: o.value + 100 }) });
     await advance();
     expect(contents(informer)).toEqual({ a: 100 });
   });
 
   it('reports how long the server has been silent', async () => {
-    const { collection, informer, advance } = follow(collectionOf('a'));
+    const { collection, informer, advance } = follow(getCollection('a'));
     await advance(5_000);
     expect(informer.lastEventAgeMs()).toBe(5_000);
     collection.bookmark();
@@ -266,7 +266,7 @@ describe('informer', () => {
   });
 
   it('resolves waits for the first list, unless their signal has aborted', async () => {
-    const collection = collectionOf('a');
+    const collection = getCollection('a');
     collection.failNext.push('Network');
     const { informer, advance } = follow(collection);
     const impatient = new AbortController();
@@ -282,7 +282,7 @@ describe('informer', () => {
 
 describe('a fresh view', () => {
   it('comes from a consistent list that starts after the call', async () => {
-    const { collection, informer, advance } = follow(collectionOf('a'));
+    const { collection, informer, advance } = follow(getCollection('a'));
     await advance(1_000);
     const fresh = informer.fresh();
     await advance();
@@ -291,14 +291,14 @@ describe('a fresh view', () => {
   });
 
   it('needs no other list when the first one was consistent and recent enough', async () => {
-    const { collection, informer, advance } = follow(collectionOf('a'), { consistentFirstList: true });
+    const { collection, informer, advance } = follow(getCollection('a'), { consistentFirstList: true });
     await advance(1_000);
     await informer.fresh({ sinceMs: 0 });
     expect(collection.calls).toEqual(['stream']);
   });
 
   it('waits for a consistent list that is already running', async () => {
-    const collection = collectionOf('a');
+    const collection = getCollection('a');
     collection.streaming = false;
     const { informer, advance } = follow(collection, { consistentFirstList: true });
     const fresh = informer.fresh({ sinceMs: 0 });
@@ -308,7 +308,7 @@ describe('a fresh view', () => {
   });
 
   it('does not wait for the end of a backoff', async () => {
-    const { collection, informer, advance } = follow(collectionOf('a'));
+    const { collection, informer, advance } = follow(getCollection('a'));
     await advance(1_000);
     collection.failNext.push('ServerError');
     collection.break('Network');

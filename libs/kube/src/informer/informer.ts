@@ -4,7 +4,7 @@ import { labelOf } from '../client/paths.ts';
 import type { KubeClient, Selection } from '../client/types.ts';
 import { noMetrics } from '../metrics.ts';
 import type { KubeMetrics } from '../metrics.ts';
-import { keyOf } from '../objects/object.ts';
+import { getKey } from '../objects/object.ts';
 import type { KubeObject, Resource } from '../objects/object.ts';
 import { Reflector } from './reflector.ts';
 import { ObjectStore } from './store.ts';
@@ -113,7 +113,7 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
       sink: {
         replace: (objects) => this.#handleList(this.store.replace(objects)),
         set: (object) => this.#handleChanges(this.store.set(object), false),
-        delete: (last) => this.#handleChanges(this.store.delete(keyOf(last), last), false),
+        delete: (last) => this.#handleChanges(this.store.delete(getKey(last), last), false),
       },
       clock,
       random,
@@ -138,7 +138,7 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
     const own: ChangeHandler<T> = (change) => handler(change);
     this.#handlers = [...this.#handlers, own];
     for (const next of this.store.values()) {
-      this.#notify(own, { key: keyOf(next), old: undefined, next, initial: true });
+      this.#notify(own, { key: getKey(next), old: undefined, next, initial: true });
     }
     return {
       [Symbol.dispose]: () => {

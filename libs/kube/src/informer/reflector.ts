@@ -3,9 +3,9 @@ import { labelOf } from '../client/paths.ts';
 import type { KubeClient, Selection, WatchEvent } from '../client/types.ts';
 import { KubeError } from '../errors.ts';
 import type { KubeMetrics } from '../metrics.ts';
-import { keyOf } from '../objects/object.ts';
+import { getKey } from '../objects/object.ts';
 import type { KubeObject, Resource } from '../objects/object.ts';
-import { initialState, step } from './state.ts';
+import { createInitialState, step } from './state.ts';
 import type { Failure, ListMode, ReflectorInput, ReflectorState } from './state.ts';
 
 const PAGE_SIZE = 500;
@@ -62,7 +62,7 @@ export class Reflector<T extends KubeObject> {
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
     this.#label = labelOf(options.resource);
-    this.#state = initialState(options.consistentFirstList);
+    this.#state = createInitialState(options.consistentFirstList);
     this.#lastEventMs = options.clock.monotonic();
   }
 
@@ -167,8 +167,8 @@ export class Reflector<T extends KubeObject> {
 
   /** Adds an event to the snapshot. Changes made while the server sends it are part of it. */
   #collect(listed: Map<string, T>, event: WatchEvent<T>): void {
-    if (event.type === 'DELETED') listed.delete(keyOf(event.object));
-    else if (event.type !== 'BOOKMARK') listed.set(keyOf(event.object), this.#options.transform(event.object));
+    if (event.type === 'DELETED') listed.delete(getKey(event.object));
+    else if (event.type !== 'BOOKMARK') listed.set(getKey(event.object), this.#options.transform(event.object));
   }
 
   async #watch(round: Round, resourceVersion: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { initialState, step } from './state.ts';
+import { createInitialState, step } from './state.ts';
 import type { ReflectorInput, ReflectorState } from './state.ts';
 
 const fresh = { failures: 0, mode: 'stream', refused: false, gone: false } as const;
@@ -98,8 +98,8 @@ describe('reflector state', () => {
   });
 
   it('allows the first list to come from a cache unless a consistent one is required', () => {
-    expect(step(initialState(false), { kind: 'proceed' }, context)).toMatchObject({ consistent: false });
-    expect(step(initialState(true), { kind: 'proceed' }, context)).toMatchObject({ consistent: true });
+    expect(step(createInitialState(false), { kind: 'proceed' }, context)).toMatchObject({ consistent: false });
+    expect(step(createInitialState(true), { kind: 'proceed' }, context)).toMatchObject({ consistent: true });
   });
 
   it('streams again after a failure caused a list in pages', () => {

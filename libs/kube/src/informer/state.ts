@@ -1,4 +1,4 @@
-import { backoffMs } from '@sandlot/std';
+import { computeBackoffMs } from '@sandlot/std';
 import type { Random } from '@sandlot/std';
 
 /** A streaming list is a watch that begins with the existing objects. Pages are ordinary list calls. */
@@ -82,7 +82,7 @@ const HEALTHY_MS = 60_000;
 /** A watch that ends earlier without an event counts as a failure, so that the reflector does not loop without delay. */
 const TOO_SHORT_MS = 1_000;
 
-export function initialState(consistent: boolean): ReflectorState {
+export function createInitialState(consistent: boolean): ReflectorState {
   return { kind: 'empty', reason: 'start', consistent, failures: 0, mode: 'stream', refused: false, gone: false };
 }
 
@@ -90,9 +90,9 @@ export function initialState(consistent: boolean): ReflectorState {
 export function step(state: ReflectorState, input: ReflectorInput, context: StepContext): ReflectorState {
   switch (input.kind) {
     case 'proceed':
-      return proceed(state, context);
+      return continueWatch(state, context);
     case 'listed':
-      return { kind: 'listed', resourceVersion: input.resourceVersion, ...memoryAfterList(state) };
+      return { kind: 'listed', resourceVersion: input.resourceVersion, ...rememberList(state) };
     case 'event':
       return state.kind === 'watching'
         ? { ...state, resourceVersion: input.resourceVersion, progressed: true, gone: false }
@@ -102,11 +102,11 @@ export function step(state: ReflectorState, input: ReflectorInput, context: Step
     case 'failed':
       return handleFailure(state, input, context);
     case 'relist':
-      return { kind: 'empty', reason: 'requested', consistent: true, ...memoryOf(state) };
+      return { kind: 'empty', reason: 'requested', consistent: true, ...buildMemory(state) };
   }
 }
 
-function proceed(state: ReflectorState, { nowMs }: StepContext): ReflectorState {
+function continueWatch(state: ReflectorState, { nowMs }: StepContext): ReflectorState {
   switch (state.kind) {
     case 'empty':
       return { ...state, kind: 'listing' };
@@ -126,13 +126,13 @@ function handleEnd(state: ReflectorState, context: StepContext): ReflectorState 
   if (!state.progressed && context.nowMs - state.sinceMs < TOO_SHORT_MS) {
     return handleFailure(state, { failure: 'other' }, context);
   }
-  return { kind: 'listed', resourceVersion: state.resourceVersion, ...memoryOf(state, context.nowMs) };
+  return { kind: 'listed', resourceVersion: state.resourceVersion, ...buildMemory(state, context.nowMs) };
 }
 
 type FailureInput = Pick<Extract<ReflectorInput, { kind: 'failed' }>, 'failure' | 'retryAfterMs'>;
 
 function handleFailure(state: ReflectorState, input: FailureInput, context: StepContext): ReflectorState {
-  const before = memoryOf(state, context.nowMs);
+  const before = buildMemory(state, context.nowMs);
   if (state.kind === 'listing' && state.mode === 'stream' && input.failure === 'refused') {
     return { ...state, mode: 'pages', refused: true };
   }
@@ -164,16 +164,16 @@ function resumeAfterFailure(state: ReflectorState, after: Memory): ReflectorStat
 }
 
 function backOff(next: ReflectorState, { retryAfterMs = 0 }: FailureInput, { random }: StepContext): ReflectorState {
-  const delayMs = Math.max(backoffMs({ attempt: next.failures - 1, ...BACKOFF, random }), retryAfterMs);
-  return { kind: 'backoff', delayMs: Math.min(delayMs, BACKOFF.maxMs), next, ...memoryOf(next) };
+  const delayMs = Math.max(computeBackoffMs({ attempt: next.failures - 1, ...BACKOFF, random }), retryAfterMs);
+  return { kind: 'backoff', delayMs: Math.min(delayMs, BACKOFF.maxMs), next, ...buildMemory(next) };
 }
 
-function memoryOf(state: ReflectorState, nowMs?: number): Memory {
+function buildMemory(state: ReflectorState, nowMs?: number): Memory {
   const { failures, mode, refused, gone } = state;
   const healthy = state.kind === 'watching' && nowMs !== undefined && nowMs - state.sinceMs >= HEALTHY_MS;
   return { failures: healthy ? 0 : failures, mode, refused, gone: gone && !healthy };
 }
 
-function memoryAfterList(state: ReflectorState): Memory {
-  return { ...memoryOf(state), mode: state.refused ? 'pages' : 'stream' };
+function rememberList(state: ReflectorState): Memory {
+  return { ...buildMemory(state), mode: state.refused ? 'pages' : 'stream' };
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keyOf } from '../objects/object.ts';
+import { getKey } from '../objects/object.ts';
 import type { KubeObject } from '../objects/object.ts';
 import { ObjectStore } from './store.ts';
 import { dropBulk } from './transform.ts';
@@ -87,9 +87,9 @@ describe('store', () => {
         let model = new Map<string, Thing>();
         const mirror = new Map<string, Thing>();
         for (const c of commands) {
-          if (c.kind === 'set') model.set(keyOf(c.next), c.next);
+          if (c.kind === 'set') model.set(getKey(c.next), c.next);
           else if (c.kind === 'delete') model.delete(`ns/${c.gone}`);
-          else model = new Map(c.all.map((o) => [keyOf(o), o]));
+          else model = new Map(c.all.map((o) => [getKey(o), o]));
           const changes =
             c.kind === 'set'
               ? store.set(c.next)

@@ -1,4 +1,4 @@
-import { keyOf } from '../objects/object.ts';
+import { getKey } from '../objects/object.ts';
 import type { KubeObject } from '../objects/object.ts';
 
 /** Names of indexes, and the functions that compute an object's values in them. */
@@ -63,7 +63,7 @@ export class ObjectStore<T extends KubeObject> implements Store<T> {
 
   /** Adds or replaces one object. */
   set(object: T): readonly StoreChange<T>[] {
-    const key = keyOf(object);
+    const key = getKey(object);
     const old = this.#objects.get(key);
     // The same version again is not a change. It comes from a duplicate event or a watch that overlaps a list.
     if (old !== undefined && isSameVersion(old, object)) return [];
@@ -85,7 +85,7 @@ export class ObjectStore<T extends KubeObject> implements Store<T> {
   /** Replaces the content of the store with these objects and removes all others. */
   replace(objects: Iterable<T>): readonly StoreChange<T>[] {
     const listed = new Map<string, T>();
-    for (const object of objects) listed.set(keyOf(object), object);
+    for (const object of objects) listed.set(getKey(object), object);
     const changes: StoreChange<T>[] = [];
     for (const key of [...this.#objects.keys()]) if (!listed.has(key)) changes.push(...this.delete(key));
     for (const object of listed.values()) changes.push(...this.set(object));

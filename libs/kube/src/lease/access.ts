@@ -1,7 +1,7 @@
 import type { Clock } from '@sandlot/std';
 import type { KubeClient, WatchEvent } from '../client/types.ts';
 import { isNotFound } from '../errors.ts';
-import { microTime } from '../objects/micro-time.ts';
+import { formatMicroTime } from '../objects/micro-time.ts';
 import type { ObjectMeta } from '../objects/object.ts';
 import { leases } from '../objects/resources.ts';
 import type { Lease } from '../objects/resources.ts';
@@ -45,7 +45,7 @@ export class LeaseAccess {
   /** Begins the term `token` in the lease that was read, or creates the lease when it is undefined. */
   take(lease: Lease | undefined, token: number): Promise<Lease> {
     const { client, name, namespace, identity, durationMs, callMs, clock } = this.#options;
-    const now = microTime(clock.now());
+    const now = formatMicroTime(clock.now());
     const spec = {
       holderIdentity: identity,
       leaseDurationSeconds: Math.ceil(durationMs / 1_000),
@@ -61,7 +61,7 @@ export class LeaseAccess {
 
   renew(lease: Lease, signal: AbortSignal): Promise<Lease> {
     const { client, callMs, clock } = this.#options;
-    const patch = { metadata: guardOf(lease), spec: { renewTime: microTime(clock.now()) } };
+    const patch = { metadata: guardOf(lease), spec: { renewTime: formatMicroTime(clock.now()) } };
     return client.mergePatch(leases, this.#options, patch, { deadlineMs: callMs, signal });
   }
 

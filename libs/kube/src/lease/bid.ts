@@ -31,7 +31,7 @@ export function bid(observation: Observation, candidate: CandidateView): Bid {
   const { lease, sinceMs } = observation;
   if (lease === undefined) return { kind: 'take', token: 1 };
   const { holderIdentity = '', leaseDurationSeconds = 0 } = lease.spec ?? {};
-  const take: Bid = { kind: 'take', token: tokenOf(lease) + 1 };
+  const take: Bid = { kind: 'take', token: getToken(lease) + 1 };
   if (['', candidate.identity, candidate.gone].includes(holderIdentity)) return take;
   const expiresInMs = sinceMs + leaseDurationSeconds * 1_000 - candidate.nowMs;
   return expiresInMs <= 0 ? take : { kind: 'wait', expiresInMs };
@@ -44,7 +44,7 @@ export function observe(before: Observation | undefined, lease: Lease | undefine
 }
 
 /** The number of the term: how often candidates have taken the lease. */
-export function tokenOf(lease: Lease): number {
+export function getToken(lease: Lease): number {
   return lease.spec?.leaseTransitions ?? 0;
 }
 

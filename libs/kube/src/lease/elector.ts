@@ -6,7 +6,7 @@ import { noMetrics } from '../metrics.ts';
 import type { KubeMetrics } from '../metrics.ts';
 import type { Lease } from '../objects/resources.ts';
 import { LeaseAccess } from './access.ts';
-import { bid, observe, tokenOf } from './bid.ts';
+import { bid, observe, getToken } from './bid.ts';
 import type { Observation } from './bid.ts';
 import { waitUntilHolderGone } from './holder-check.ts';
 
@@ -212,7 +212,7 @@ export class LeaseElector {
   async #recheck(held: Held): Promise<'taken' | 'failed'> {
     try {
       const lease = await this.#access.read();
-      const ours = lease?.spec?.holderIdentity === this.#options.identity && tokenOf(lease) === held.token;
+      const ours = lease?.spec?.holderIdentity === this.#options.identity && getToken(lease) === held.token;
       if (lease === undefined || !ours) return 'taken';
       held.lease = lease;
       return 'failed';

@@ -1,5 +1,5 @@
 // The object model alone: types, keys and resource descriptors. Imports nothing, so that pure code may use its values.
-export { apiVersionOf, controllerOf, defineResource, formatKey, keyOf, parseKey } from './object.ts';
+export { getApiVersion, findController, defineResource, formatKey, getKey, parseKey } from './object.ts';
 export type {
   Condition,
   JsonObject,

@@ -1,4 +1,4 @@
 /** RFC 3339 in UTC with six digits of fraction, as Kubernetes' MicroTime fields want it. `nowMs` is wall time. */
-export function microTime(nowMs: number): string {
+export function formatMicroTime(nowMs: number): string {
   return new Date(nowMs).toISOString().replace('Z', '000Z');
 }

@@ -81,7 +81,7 @@ export function defineResource<T extends KubeObject>(resource: Omit<Resource<T>,
 }
 
 /** The `apiVersion` of objects of this resource: `v1`, `apps/v1`. */
-export function apiVersionOf(resource: Resource<KubeObject>): string {
+export function getApiVersion(resource: Resource<KubeObject>): string {
   return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
 }
 
@@ -91,7 +91,7 @@ export interface ObjectKey {
 }
 
 /** `namespace/name`, or `name` alone for cluster-scoped objects; the key of stores and queues. */
-export function keyOf(object: KubeObject): string {
+export function getKey(object: KubeObject): string {
   const { namespace, name = '' } = object.metadata;
   return formatKey({ namespace, name });
 }
@@ -101,13 +101,13 @@ export function formatKey({ namespace, name }: ObjectKey): string {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 }
 
-/** Takes apart what {@link keyOf} made; names and namespaces never contain a slash. */
+/** Takes apart what {@link getKey} made; names and namespaces never contain a slash. */
 export function parseKey(key: string): ObjectKey {
   const slash = key.indexOf('/');
   return slash === -1 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
 /** The owner that manages this object, if one does; at most one reference has `controller: true`. */
-export function controllerOf(object: KubeObject): OwnerReference | undefined {
+export function findController(object: KubeObject): OwnerReference | undefined {
   return object.metadata.ownerReferences?.find((owner) => owner.controller === true);
 }

@@ -2,7 +2,7 @@ import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
 import { ScriptedInformer } from '../../test/scripted-informer.ts';
 import { KubeError } from '../errors.ts';
-import { keyOf } from '../objects/object.ts';
+import { getKey } from '../objects/object.ts';
 import type { KubeObject } from '../objects/object.ts';
 import { createOwnWrites } from './own-writes.ts';
 import type { OwnWritesOptions } from './own-writes.ts';
@@ -27,8 +27,8 @@ function setup(first?: Box, options: Partial<OwnWritesOptions<Box>> = {}) {
     void doubted.push(`${key} ${object?.metadata.resourceVersion ?? 'deleted'}`);
   const own = createOwnWrites<Box>({ informer, clock, keepMs: KEEP_MS, onDoubt, ...options });
   const version = (key = KEY): string | undefined => own.get(key)?.metadata.resourceVersion;
-  const write = (object: Box): Promise<Box> => own.write(keyOf(object), () => Promise.resolve(object));
-  const read = (object: Box): Promise<Box> => own.read(keyOf(object), () => Promise.resolve(object));
+  const write = (object: Box): Promise<Box> => own.write(getKey(object), () => Promise.resolve(object));
+  const read = (object: Box): Promise<Box> => own.read(getKey(object), () => Promise.resolve(object));
   const versions = (color: string): string[] =>
     [...own.byIndex('byColor', color)].map(({ metadata }) => metadata.resourceVersion ?? '').sort();
   return { clock, informer, doubted, own, version, versions, write, read };

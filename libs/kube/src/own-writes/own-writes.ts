@@ -3,7 +3,7 @@ import { isNotFound } from '../errors.ts';
 import type { Change, Informer } from '../informer/informer.ts';
 import { Index } from '../informer/store.ts';
 import type { Store } from '../informer/store.ts';
-import { keyOf } from '../objects/object.ts';
+import { getKey } from '../objects/object.ts';
 import type { KubeObject } from '../objects/object.ts';
 import { ExpiringMap } from './expiring-map.ts';
 
@@ -128,12 +128,12 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
 
   recordDelete(object: T): T {
     const terminatingSince = new Date(this.#clock.now()).toISOString();
-    this.#markEnded(object.metadata.uid, { key: keyOf(object), terminatingSince });
+    this.#markEnded(object.metadata.uid, { key: getKey(object), terminatingSince });
     return terminating(object, terminatingSince);
   }
 
   recordGone(object: T): void {
-    this.#markEnded(object.metadata.uid, { key: keyOf(object), terminatingSince: undefined });
+    this.#markEnded(object.metadata.uid, { key: getKey(object), terminatingSince: undefined });
   }
 
   forget(key: string): void {
@@ -151,7 +151,7 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
 
   *#overlaid(index: string, value: string): Iterable<T> {
     for (const shown of this.#informer.store.byIndex(index, value)) {
-      if (this.#kept.get(keyOf(shown)) !== undefined) continue;
+      if (this.#kept.get(getKey(shown)) !== undefined) continue;
       const object = this.#unlessEnded(shown);
       if (object !== undefined) yield object;
     }
@@ -185,7 +185,7 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
   #begin(key: string, kind: Call['kind']): Call {
     const shown = this.#informer.store.get(key);
     const kept = this.#kept.get(key);
-    const before = versionOf(shown);
+    const before = getVersion(shown);
     const known = [shown, kept?.object, ...(kept?.rivals ?? [])];
     const uids = known.flatMap((object) => object?.metadata.uid ?? []);
     const call: Call = { at: (this.#moment += 1), kind, before, uids, seen: [before], lists: this.#lists };
@@ -218,11 +218,11 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
   #remember(key: string, call: Call, object: T): void {
     const overlaps = this.#overlaps(key, call);
     const before = this.#kept.get(key);
-    const answers = before === undefined ? [] : answersOf(before);
-    const shown = versionOf(this.#informer.store.get(key));
+    const answers = before === undefined ? [] : listAnswers(before);
+    const shown = getVersion(this.#informer.store.get(key));
     const isSkippable = this.#mayBeSkipped(call, shown);
     const rivals = overlaps ? answers.filter((rival) => !isSame(rival, object)) : [];
-    const older = overlaps ? [] : [...(before?.older ?? []), ...answers.map(versionOf)];
+    const older = overlaps ? [] : [...(before?.older ?? []), ...answers.map(getVersion)];
     if (!isSkippable && shown !== '') older.push(shown);
     this.#keep(key, { object: this.#informer.transform(object), rivals, older: older.slice(-MAX_OLDER) });
     if (isSkippable) this.#onDoubt(key, object);
@@ -235,7 +235,7 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
 
   /** Whether the watch is at this answer, or beyond it. */
   #isPast({ seen }: Call, object: T): boolean {
-    return seen.includes(versionOf(object)) || seen.includes(object.metadata.uid ?? '');
+    return seen.includes(getVersion(object)) || seen.includes(object.metadata.uid ?? '');
   }
 
   /** There is nothing under the key, so what was known before the call is gone for good. */
@@ -262,7 +262,7 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
   }
 
   #handleChange({ key, old, next }: Change<T>): void {
-    const sign = next === undefined ? (old?.metadata.uid ?? '') : versionOf(next);
+    const sign = next === undefined ? (old?.metadata.uid ?? '') : getVersion(next);
     if (next === undefined) this.#ended.delete(sign);
     for (const { seen } of this.#calls.get(key) ?? []) seen.push(sign);
     const kept = this.#kept.get(key);
@@ -275,7 +275,7 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
 
   /** Leaves out answers, unless none would be left: then it changes nothing and says false. */
   #leaveOut(key: string, kept: Kept<T>, isPast: (answer: T) => boolean): boolean {
-    const rest = answersOf(kept).filter((answer) => !isPast(answer));
+    const rest = listAnswers(kept).filter((answer) => !isPast(answer));
     const object = rest.pop();
     if (object === undefined) return false;
     if (rest.length === kept.rivals.length) return true;
@@ -289,7 +289,7 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
     this.#lists += 1;
     for (const key of [...this.#kept.keys()]) {
       const kept = this.#kept.get(key);
-      const shown = versionOf(this.#informer.store.get(key));
+      const shown = getVersion(this.#informer.store.get(key));
       if (kept !== undefined && !kept.older.includes(shown)) this.#onDoubt(key, kept.object);
     }
   }
@@ -300,7 +300,7 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
 }
 
 /** The one that counts comes last. */
-function answersOf<T>({ rivals, object }: Kept<T>): T[] {
+function listAnswers<T>({ rivals, object }: Kept<T>): T[] {
   return [...rivals, object];
 }
 
@@ -312,10 +312,10 @@ function terminating<T extends KubeObject>(object: T, since: string): T {
 }
 
 function isSame(a: KubeObject, b: KubeObject): boolean {
-  return a.metadata.uid === b.metadata.uid && versionOf(a) === versionOf(b);
+  return a.metadata.uid === b.metadata.uid && getVersion(a) === getVersion(b);
 }
 
 /** Empty for an absent object. */
-function versionOf(object: KubeObject | undefined): string {
+function getVersion(object: KubeObject | undefined): string {
   return object?.metadata.resourceVersion ?? '';
 }

@@ -1,5 +1,5 @@
 import { pacing } from '@sandlot/pacing';
-import { backoffMs, systemClock, systemRandom, TokenBucket } from '@sandlot/std';
+import { computeBackoffMs, systemClock, systemRandom, TokenBucket } from '@sandlot/std';
 import type { Clock, Random, TokenRate } from '@sandlot/std';
 import { noMetrics } from '../metrics.ts';
 import type { KubeMetrics, QueueSample } from '../metrics.ts';
@@ -133,7 +133,7 @@ class PriorityWorkQueue implements WorkQueue {
     const attempt = this.retries(key);
     this.#retries.set(key, attempt + 1);
     this.#metrics.queueRetried(this.#name);
-    const ownMs = backoffMs({ attempt, ...this.#backoff, random: this.#random });
+    const ownMs = computeBackoffMs({ attempt, ...this.#backoff, random: this.#random });
     this.addAfter(key, Math.max(ownMs, this.#bucket.take(this.#clock.monotonic())), options);
   }
 

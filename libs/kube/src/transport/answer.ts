@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { KubeError, errorCodeOf } from '../errors.ts';
+import { KubeError, getErrorCode } from '../errors.ts';
 import type { CallTarget } from '../errors.ts';
 import type { WireResponse } from './connection.ts';
 import { CallEnded } from './deadline.ts';
@@ -51,7 +51,7 @@ export function toStatusError(target: CallTarget, answer: StatusObject, retryAft
   const seconds = details?.retryAfterSeconds;
   return new KubeError({
     ...targetOf(target),
-    code: errorCodeOf(status, reason),
+    code: getErrorCode(status, reason),
     message: message === undefined || message === '' ? `HTTP ${status}` : message,
     status,
     reason,

@@ -1,9 +1,9 @@
 import { switchOffPacing } from '@sandlot/pacing';
 import type { TokenBucket } from '@sandlot/std';
 import { describe, expect, it } from 'vitest';
-import { createBuckets, defaultLimits, splitLimits } from './limiter.ts';
+import { createBuckets, buildDefaultLimits, splitLimits } from './limiter.ts';
 
-const buckets = () => createBuckets({ ...defaultLimits(), background: { perSecond: 10, burst: 2 } });
+const buckets = () => createBuckets({ ...buildDefaultLimits(), background: { perSecond: 10, burst: 2 } });
 
 describe('rate limits', () => {
   it('take no token for a call that cannot wait long enough', () => {
@@ -28,7 +28,7 @@ describe('rate limits', () => {
     ['all without it', 'apiRequests', [5_000, 5_000, 5_000]],
   ])('let of 5,000 requests of each priority pass at once: %s', (_, off, wanted) => {
     using _off = switchOffPacing(off);
-    const { claim, normal, background } = createBuckets(defaultLimits());
+    const { claim, normal, background } = createBuckets(buildDefaultLimits());
     const countPassing = (bucket: TokenBucket): number =>
       Array.from({ length: 5_000 }, () => bucket.take(0, 0)).filter((waitMs) => waitMs === 0).length;
     expect([claim, normal, background].map(countPassing)).toEqual(wanted);

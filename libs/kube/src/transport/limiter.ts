@@ -6,7 +6,7 @@ import type { Priority } from '../client/types.ts';
 export type RateLimits = Readonly<Record<Priority, TokenRate>>;
 
 /** The default limits of a client. */
-export function defaultLimits(): RateLimits {
+export function buildDefaultLimits(): RateLimits {
   const { apiRequests } = pacing;
   return {
     claim: { perSecond: apiRequests.claimPerSecond, burst: apiRequests.claimBurst },
@@ -20,7 +20,7 @@ export function defaultLimits(): RateLimits {
  * the limit, and no priority waits behind another one.
  */
 export function splitLimits({ perSecond, burst }: TokenRate): RateLimits {
-  const { claim, normal, background } = defaultLimits();
+  const { claim, normal, background } = buildDefaultLimits();
   const all = [claim, normal, background].reduce((sum, limit) => sum + limit.perSecond, 0);
   const share = (limit: TokenRate): TokenRate => ({
     perSecond: (perSecond * limit.perSecond) / all,

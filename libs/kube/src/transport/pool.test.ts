@@ -5,7 +5,7 @@ import { isUnknownOutcome } from '../errors.ts';
 import { noMetrics } from '../metrics.ts';
 import { pods } from '../objects/resources.ts';
 import type { Pod } from '../objects/resources.ts';
-import { errorOf, follow, startProxy, startServer, testClient, until } from '../../test/http-server.ts';
+import { readError, follow, startProxy, startServer, testClient, until } from '../../test/http-server.ts';
 import type { Handler, Respond } from '../../test/http-server.ts';
 
 const key = { namespace: 'n', name: 'a' };
@@ -29,7 +29,7 @@ describe('sessions', () => {
   it('sends watches and lists over other sessions than gets and writes', async () => {
     await using server = await startServer(holdWatches);
     await using client = testClient({ credentials: server.credentials() });
-    void errorOf(follow(client));
+    void readError(follow(client));
     await Promise.all([
       client.get(pods, key),
       client.create(pods, pod),
@@ -75,7 +75,7 @@ describe('sessions', () => {
     await using server = await startServer(holdWatches, { maxConcurrentStreams: 13 });
     await using client = testClient({ credentials: server.credentials() });
     for (let watches = 1; watches <= 7; watches += 1) {
-      void errorOf(follow(client));
+      void readError(follow(client));
       await until(() => server.seen.length === watches);
     }
     const perSession = [0, 1, 2].map((n) => server.seen.filter(({ connection }) => connection === n).length);
@@ -91,7 +91,7 @@ describe('sessions', () => {
     await until(() => held.length === 1);
     server.sessions[0]?.goaway(constants.NGHTTP2_NO_ERROR, 2 ** 31 - 1);
     await until(() => client.sample().sessions['call'] === 0);
-    const next = await errorOf(client.get(pods, key));
+    const next = await readError(client.get(pods, key));
     held[0]?.();
     expect(next).toBeUndefined();
     expect(await slow).toEqual({});
@@ -121,7 +121,7 @@ describe('sessions', () => {
     breaks = 1;
     expect(await client.get(pods, key)).toEqual({});
     breaks = 1;
-    const error = await errorOf(client.mergePatch(pods, key, {}));
+    const error = await readError(client.mergePatch(pods, key, {}));
     expect(error).toMatchObject({ code: 'Network', sent: true, verb: 'mergePatch', resource: 'pods', key: 'n/a' });
     expect(isUnknownOutcome(error)).toBe(true);
   });
@@ -131,7 +131,7 @@ describe('sessions', () => {
     const server = await startServer((_seen, respond) => respond());
     await server[Symbol.asyncDispose]();
     await using client = testClient({ clock, credentials: server.credentials() });
-    const error = await advanceUntilDone(clock, errorOf(client.create(pods, pod)));
+    const error = await advanceUntilDone(clock, readError(client.create(pods, pod)));
     expect(error).toMatchObject({ code: 'Network', sent: false });
     expect(isUnknownOutcome(error)).toBe(false);
   });
@@ -140,7 +140,7 @@ describe('sessions', () => {
     const clock = new FakeClock();
     await using server = await startServer((_seen, respond) => respond());
     await using client = testClient({ clock, credentials: server.credentials({ ca: undefined }) });
-    const error = await advanceUntilDone(clock, errorOf(client.get(pods, key)));
+    const error = await advanceUntilDone(clock, readError(client.get(pods, key)));
     expect(error).toMatchObject({ code: 'Network', sent: false });
     await using trusting = testClient({ credentials: server.credentials({ ca: undefined, insecure: true }) });
     expect(await trusting.get(pods, key)).toEqual({});
@@ -160,8 +160,8 @@ describe('a half-open connection', () => {
       credentials: server.credentials({ server: `https://127.0.0.1:${proxy.port}` }),
     });
     const events: string[] = [];
-    const watch = errorOf(follow(client, events));
-    const patch = errorOf(client.mergePatch(pods, key, {}, { deadlineMs: 3_600_000 }));
+    const watch = readError(follow(client, events));
+    const patch = readError(client.mergePatch(pods, key, {}, { deadlineMs: 3_600_000 }));
     await until(() => events.length === 1 && server.seen.length === 2);
     proxy.stall();
     await clock.advance(10_000);
@@ -180,7 +180,7 @@ describe('a half-open connection', () => {
     const metrics = { ...noMetrics, pingAnswered: (seconds: number) => roundTrips.push(seconds) };
     await using client = testClient({ clock, metrics, credentials: server.credentials() });
     let ended = false;
-    void errorOf(follow(client)).then(() => (ended = true));
+    void readError(follow(client)).then(() => (ended = true));
     await until(() => server.seen.length === 1);
     for (let round = 1; round <= 3; round += 1) {
       await clock.advance(10_000);

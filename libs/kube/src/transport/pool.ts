@@ -96,7 +96,7 @@ export class Pool {
     if (least === undefined) return this.#open(lane);
     const isFull = least.load >= loadLimitOf(lane, { sessions: slots.size, connection: least.connection });
     const next = isFull && slots.size < MAX_SESSIONS ? this.#open(lane) : least;
-    return next.connection === undefined ? (findLeastBusy(slotsWithSpareStream(slots)) ?? next) : next;
+    return next.connection === undefined ? (findLeastBusy(listSlotsWithSpareStream(slots)) ?? next) : next;
   }
 
   #open(lane: Lane): Slot {
@@ -131,7 +131,7 @@ function findLeastBusy(slots: Iterable<Slot>): Slot | undefined {
 }
 
 /** Open sessions that can take one more request now. */
-function* slotsWithSpareStream(slots: Iterable<Slot>): Iterable<Slot> {
+function* listSlotsWithSpareStream(slots: Iterable<Slot>): Iterable<Slot> {
   for (const slot of slots) if (slot.connection !== undefined && slot.load < slot.connection.capacity()) yield slot;
 }
 

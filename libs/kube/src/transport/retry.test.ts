@@ -4,7 +4,7 @@ import type { KubeClient } from '../client/types.ts';
 import { isTooManyRequests } from '../errors.ts';
 import { pods } from '../objects/resources.ts';
 import type { Pod } from '../objects/resources.ts';
-import { errorOf, startServer, testClient, until } from '../../test/http-server.ts';
+import { readError, startServer, testClient, until } from '../../test/http-server.ts';
 import type { Handler } from '../../test/http-server.ts';
 
 const key = { namespace: 'n', name: 'a' };
@@ -36,7 +36,7 @@ describe('retries', () => {
     const clock = new FakeClock();
     await using server = await startServer(once(429, { 'retry-after': '2' }));
     await using client = testClient({ clock, credentials: server.credentials() });
-    const outcome = errorOf(call(client));
+    const outcome = readError(call(client));
     let settled = false;
     void outcome.then(() => (settled = true));
     await until(() => server.seen.length === 1);
@@ -64,7 +64,7 @@ describe('retries', () => {
     const clock = new FakeClock();
     await using server = await startServer(once(429, { 'retry-after': '3' }));
     await using client = testClient({ clock, credentials: server.credentials() });
-    const error = await errorOf(client.get(pods, key, { deadlineMs: 2_000 }));
+    const error = await readError(client.get(pods, key, { deadlineMs: 2_000 }));
     expect(error).toMatchObject({ code: 'TooManyRequests', status: 429, retryAfterMs: 3_000 });
   });
 
@@ -73,7 +73,7 @@ describe('retries', () => {
     await using server = await startServer(once(503, { 'retry-after': '2' }));
     await using client = testClient({ clock, credentials: server.credentials() });
     const abort = new AbortController();
-    const outcome = errorOf(client.mergePatch(pods, key, {}, { signal: abort.signal }));
+    const outcome = readError(client.mergePatch(pods, key, {}, { signal: abort.signal }));
     await until(() => clock.nextTimerMs() === 2_000);
     abort.abort();
     expect(await outcome).toMatchObject({ code: 'Aborted', sent: true });
@@ -83,7 +83,7 @@ describe('retries', () => {
   it.each([400, 403, 404, 409, 410, 422, 500])('does not retry after %i', async (status) => {
     await using server = await startServer(once(status));
     await using client = testClient({ credentials: server.credentials() });
-    expect(await errorOf(client.get(pods, key))).toMatchObject({ status, message: 'get pods n/a: slow down' });
+    expect(await readError(client.get(pods, key))).toMatchObject({ status, message: 'get pods n/a: slow down' });
     expect(server.seen).toHaveLength(1);
   });
 
@@ -105,7 +105,7 @@ describe('retries', () => {
     await client.create(pods, { ...pod, metadata: { generateName: 'a-' } });
     expect(server.seen.map(({ connection }) => connection)).toEqual([0, 1]);
     token = 'revoked';
-    expect(await errorOf(client.get(pods, key))).toMatchObject({ code: 'Unauthorized' });
+    expect(await readError(client.get(pods, key))).toMatchObject({ code: 'Unauthorized' });
     expect(refreshed).toEqual(['old', 'revoked']);
   });
 
@@ -139,14 +139,14 @@ describe('retries', () => {
     await using server = await startServer((_seen, respond) => respond({ status: 401 }));
     const refresh = (): Promise<void> => Promise.reject(new Error('no file'));
     await using client = testClient({ credentials: server.credentials({ refresh }) });
-    expect(await errorOf(client.get(pods, key))).toMatchObject({ code: 'Unauthorized', status: 401 });
+    expect(await readError(client.get(pods, key))).toMatchObject({ code: 'Unauthorized', status: 401 });
   });
 
   it('reports unavailable credentials as Unauthorized and sends nothing', async () => {
     await using server = await startServer((_seen, respond) => respond());
     const authorization = (): Promise<string> => Promise.reject(new Error('plugin failed'));
     await using client = testClient({ credentials: server.credentials({ authorization }) });
-    const error = await errorOf(client.create(pods, pod));
+    const error = await readError(client.create(pods, pod));
     expect(error).toMatchObject({ code: 'Unauthorized', sent: false });
     expect(server.seen).toEqual([]);
   });

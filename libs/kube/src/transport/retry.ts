@@ -1,4 +1,4 @@
-import { backoffMs } from '@sandlot/std';
+import { computeBackoffMs } from '@sandlot/std';
 import type { Random } from '@sandlot/std';
 import type { KubeError } from '../errors.ts';
 
@@ -29,7 +29,7 @@ export function retryDelayMs({ error, attempt, idempotent, remainingMs, random }
   const asked = error.retryAfterMs;
   const delayMs =
     asked === undefined
-      ? backoffMs({ attempt, baseMs: BASE_MS, maxMs: MAX_BACKOFF_MS, random })
+      ? computeBackoffMs({ attempt, baseMs: BASE_MS, maxMs: MAX_BACKOFF_MS, random })
       : Math.min(asked, MAX_RETRY_AFTER_MS) * (1 + 0.25 * random());
   return delayMs < remainingMs ? delayMs : undefined;
 }

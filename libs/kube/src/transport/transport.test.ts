@@ -7,7 +7,7 @@ import { noMetrics } from '../metrics.ts';
 import { pods } from '../objects/resources.ts';
 import type { Pod } from '../objects/resources.ts';
 import {
-  errorOf,
+  readError,
   follow,
   startHttp1Server,
   startProxy,
@@ -30,7 +30,7 @@ describe('a call', () => {
       const clock = new FakeClock();
       await using server = await startServer(() => undefined);
       await using client = testClient({ clock, credentials: server.credentials() });
-      const outcome = errorOf(call(client));
+      const outcome = readError(call(client));
       await until(() => server.seen.length === 1);
       await clock.advance(500);
       const error = await outcome;
@@ -43,7 +43,7 @@ describe('a call', () => {
     const clock = new FakeClock();
     await using server = await startServer((_seen, _respond, response) => void response.writeHead(200).write('{"a":'));
     await using client = testClient({ clock, credentials: server.credentials() });
-    const outcome = errorOf(client.get(pods, key, { deadlineMs: 500 }));
+    const outcome = readError(client.get(pods, key, { deadlineMs: 500 }));
     await until(() => server.seen.length === 1);
     await clock.advance(500);
     expect(isTimeout(await outcome)).toBe(true);
@@ -56,7 +56,7 @@ describe('a call', () => {
     });
     await using client = testClient({ credentials: server.credentials() });
     const abort = new AbortController();
-    const outcome = errorOf(client.get(pods, key, { signal: abort.signal }));
+    const outcome = readError(client.get(pods, key, { signal: abort.signal }));
     await until(() => server.seen.length === 1);
     abort.abort();
     expect(isAborted(await outcome)).toBe(true);
@@ -75,7 +75,7 @@ describe('a call', () => {
     });
     const call = (deadlineMs: number) => client.get(pods, key, { priority: 'background', deadlineMs });
     await call(500);
-    expect(await errorOf(call(500))).toMatchObject({ code: 'Timeout', sent: false });
+    expect(await readError(call(500))).toMatchObject({ code: 'Timeout', sent: false });
     const waiting = call(1_500);
     await until(() => throttled.length === 1);
     await clock.advance(1_000);
@@ -87,7 +87,7 @@ describe('a call', () => {
   it('fails without sending anything when its signal has already aborted', async () => {
     await using server = await startServer((_seen, respond) => respond());
     await using client = testClient({ credentials: server.credentials() });
-    const error = await errorOf(client.create(pods, pod, { signal: AbortSignal.abort() }));
+    const error = await readError(client.create(pods, pod, { signal: AbortSignal.abort() }));
     expect(error).toMatchObject({ code: 'Aborted', sent: false });
     expect(server.seen).toEqual([]);
   });
@@ -100,7 +100,7 @@ describe('a call', () => {
       clock,
       credentials: server.credentials({ server: `https://127.0.0.1:${proxy.port}` }),
     });
-    const outcome = errorOf(client.create(pods, pod, { deadlineMs: 1_000 }));
+    const outcome = readError(client.create(pods, pod, { deadlineMs: 1_000 }));
     proxy.stall();
     await clock.advance(1_000);
     expect(await outcome).toSatisfy((error) => error instanceof KubeError && !isUnknownOutcome(error));
@@ -109,11 +109,11 @@ describe('a call', () => {
   it('ends when the client is closed', async () => {
     await using server = await startServer(() => undefined);
     await using client = testClient({ credentials: server.credentials() });
-    const outcomes = [errorOf(client.get(pods, key)), errorOf(follow(client))];
+    const outcomes = [readError(client.get(pods, key)), readError(follow(client))];
     await until(() => server.seen.length === 2);
     await client.close();
     expect(await Promise.all(outcomes)).toMatchObject([{ code: 'Aborted' }, { code: 'Aborted' }]);
-    expect(await errorOf(client.get(pods, key))).toMatchObject({ code: 'Aborted', sent: false });
+    expect(await readError(client.get(pods, key))).toMatchObject({ code: 'Aborted', sent: false });
   });
 });
 
@@ -121,7 +121,7 @@ describe('an answer', () => {
   it('that is not JSON is an error and leaves the outcome of a write unknown', async () => {
     await using server = await startServer((_seen, respond) => respond({ body: '<html>' }));
     await using client = testClient({ credentials: server.credentials() });
-    const error = await errorOf(client.mergePatch(pods, key, {}));
+    const error = await readError(client.mergePatch(pods, key, {}));
     expect(error).toMatchObject({ message: 'mergePatch pods n/a: answer is not JSON: <html>' });
     expect(isUnknownOutcome(error)).toBe(true);
   });
@@ -169,9 +169,9 @@ describe('a server without HTTP/2', () => {
     });
     await using client = testClient({ clock, credentials: server.credentials() });
     const abort = new AbortController();
-    const timedOut = errorOf(client.get(pods, key, { deadlineMs: 500 }));
-    const aborted = errorOf(client.get(pods, key, { signal: abort.signal }));
-    const broken = errorOf(client.mergePatch(pods, key, {}));
+    const timedOut = readError(client.get(pods, key, { deadlineMs: 500 }));
+    const aborted = readError(client.get(pods, key, { signal: abort.signal }));
+    const broken = readError(client.mergePatch(pods, key, {}));
     await until(() => server.seen.length === 3);
     abort.abort();
     await clock.advance(500);

@@ -94,7 +94,7 @@ export class Transport {
     const { verb, resource } = request;
     const startedAtMs = clock.monotonic();
     const outcome = await this.#sendWithRetries(request, deadline, read);
-    const code = 'error' in outcome ? codeLabel(outcome.error) : '2xx';
+    const code = 'error' in outcome ? formatCodeLabel(outcome.error) : '2xx';
     metrics.requestFinished({ verb, resource, code }, (clock.monotonic() - startedAtMs) / 1_000);
     if ('error' in outcome) throw outcome.error;
     return outcome.value;
@@ -118,7 +118,7 @@ export class Transport {
         if (delayMs === undefined || deadline.signal.aborted) return outcome;
         await clock.sleep(delayMs, deadline.signal);
       }
-      metrics.requestRetried({ verb, resource, code: codeLabel(error) });
+      metrics.requestRetried({ verb, resource, code: formatCodeLabel(error) });
     }
   }
 
@@ -184,4 +184,4 @@ export class Transport {
   }
 }
 
-const codeLabel = ({ status, code }: KubeError): string => (status === undefined ? code : String(status));
+const formatCodeLabel = ({ status, code }: KubeError): string => (status === undefined ? code : String(status));

@@ -7,7 +7,7 @@ import { spanNames, startTracing, withChildSpan, withSpan } from '../index.ts';
 import type { Tracing, TracingOptions } from '../index.ts';
 import { tracer } from '../traces/spans.ts';
 import { TailBuffer } from './tail-buffer.ts';
-import { tracingState } from '../traces/tracing-state.ts';
+import { buildTracingState } from '../traces/tracing-state.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 
@@ -50,7 +50,7 @@ describe('an unsampled trace', () => {
     const { exported } = start();
     unsampledSpan();
     expect(await exported()).toEqual([]);
-    tracingState()?.decide(TRACE_ID, keep);
+    buildTracingState()?.decide(TRACE_ID, keep);
     unsampledSpan();
     expect(await exported()).toEqual(expected);
   });
@@ -91,8 +91,8 @@ describe('an unsampled trace', () => {
 
   it('stays kept when a later operation in it is fast and successful', async () => {
     const { exported } = start();
-    tracingState()?.decide(TRACE_ID, true);
-    tracingState()?.decide(TRACE_ID, false);
+    buildTracingState()?.decide(TRACE_ID, true);
+    buildTracingState()?.decide(TRACE_ID, false);
     unsampledSpan();
     expect(await exported()).toEqual(['claim.adopt']);
   });
@@ -102,7 +102,7 @@ describe('an unsampled trace', () => {
     const traces = ['1', '2', '3', '4'].map((digit) => digit.repeat(32));
     for (const traceId of traces) unsampledSpan(traceId);
     expect(lost).toEqual(['1 undecided']);
-    for (const traceId of traces) tracingState()?.decide(traceId, true);
+    for (const traceId of traces) buildTracingState()?.decide(traceId, true);
     expect(await exported()).toHaveLength(3);
   });
 

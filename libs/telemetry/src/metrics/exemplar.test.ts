@@ -1,7 +1,7 @@
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace';
 import { afterEach, describe, expect, it } from 'vitest';
-import { carriedSpan, exemplarOf } from './exemplar.ts';
-import { carrier, endOperation, operationOf, startTracing } from '../index.ts';
+import { parseCarriedSpan, findExemplar } from './exemplar.ts';
+import { carrier, endOperation, findOperation, startTracing } from '../index.ts';
 import type { Tracing } from '../index.ts';
 
 const UID = '6f8a3f0e-8d2b-4c7e-9a53-0d1c2b3a4f5e';
@@ -17,9 +17,9 @@ afterEach(async () => {
 async function measured({ sampleRatio, isSlow }: { sampleRatio: number; isSlow: boolean }) {
   const exporter = new InMemorySpanExporter();
   tracing = startTracing({ service: 'test', exporter, sampleRatio });
-  const operation = operationOf({ name: 'claim.create', uid: UID });
+  const operation = findOperation({ name: 'claim.create', uid: UID });
   if (operation === undefined) throw new Error('tracing is off');
-  const exemplar = exemplarOf({ span: carriedSpan(carrier.inject(operation.context)), isSlow });
+  const exemplar = findExemplar({ span: parseCarriedSpan(carrier.inject(operation.context)), isSlow });
   endOperation(operation, { startMs: T, endMs: T + 1, isSlow: false });
   await tracing.flush();
   return { exemplar, exported: exporter.getFinishedSpans().map((span) => span.spanContext()), span: operation.span };
@@ -45,6 +45,6 @@ describe('the exemplar of an operation', () => {
   });
 
   it.each([undefined, 'not a trace'])('of an object that carries %s is absent', (carried) => {
-    expect(exemplarOf({ span: carriedSpan(carried), isSlow: true })).toBeUndefined();
+    expect(findExemplar({ span: parseCarriedSpan(carried), isSlow: true })).toBeUndefined();
   });
 });

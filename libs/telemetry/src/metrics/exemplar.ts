@@ -1,7 +1,7 @@
 import { TraceFlags, trace } from '@opentelemetry/api';
 import type { SpanContext } from '@opentelemetry/api';
 import { carrier } from '../traces/carrier.ts';
-import { tracingState } from '../traces/tracing-state.ts';
+import { buildTracingState } from '../traces/tracing-state.ts';
 
 /** The trace that an exemplar leads to. */
 export interface Exemplar {
@@ -18,20 +18,20 @@ export interface Traced {
 }
 
 /** The exemplar of an operation, if its trace is exported. For a slow operation the trace is then kept, however it ends. */
-export function exemplarOf({ span, isSlow }: Traced): Exemplar | undefined {
+export function findExemplar({ span, isSlow }: Traced): Exemplar | undefined {
   if (span === undefined || (!isSampledIn(span) && !isSlow)) return undefined;
-  if (!isSampledIn(span)) tracingState()?.decide(span.traceId, true);
+  if (!isSampledIn(span)) buildTracingState()?.decide(span.traceId, true);
   return { traceId: span.traceId, spanId: span.spanId };
 }
 
 /** The span in the annotation of an object; undefined without one. */
-export function carriedSpan(text: string | undefined): SpanContext | undefined {
+export function parseCarriedSpan(text: string | undefined): SpanContext | undefined {
   const context = carrier.extract(text);
   return context === undefined ? undefined : trace.getSpanContext(context);
 }
 
 /** The exemplar of a measurement inside a span. */
-export function activeExemplar(): Exemplar | undefined {
+export function findActiveExemplar(): Exemplar | undefined {
   const span = trace.getActiveSpan()?.spanContext();
   return span !== undefined && isSampledIn(span) ? { traceId: span.traceId, spanId: span.spanId } : undefined;
 }

@@ -1,5 +1,5 @@
 import { Histogram } from 'prom-client';
-import { activeExemplar, exemplarOf } from './exemplar.ts';
+import { findActiveExemplar, findExemplar } from './exemplar.ts';
 import type { Exemplar, Traced } from './exemplar.ts';
 import type { MetricsRegistry } from './registry.ts';
 
@@ -39,8 +39,8 @@ export function createLatencyHistogram<L extends string>(options: HistogramOptio
     histogram.observe({ labels, value, exemplarLabels });
   };
   return {
-    observe: (labels, value) => record(labels, value, activeExemplar()),
-    observeTraced: (labels, value, traced) => record(labels, value, exemplarOf(traced)),
+    observe: (labels, value) => record(labels, value, findActiveExemplar()),
+    observeTraced: (labels, value, traced) => record(labels, value, findExemplar(traced)),
     zero: (labels) => histogram.zero(labels),
   };
 }

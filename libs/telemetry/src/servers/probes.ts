@@ -19,12 +19,12 @@ export function serveProbes({ port, host, live, ready }: ProbeOptions): Promise<
       response.writeHead(404).end('not found\n');
       return;
     }
-    const ok = passes(check);
+    const ok = isPassing(check);
     response.writeHead(ok ? 200 : 503).end(ok ? 'ok\n' : 'not ok\n');
   });
 }
 
-function passes(check: () => boolean): boolean {
+function isPassing(check: () => boolean): boolean {
   try {
     return check();
   } catch {

@@ -2,7 +2,7 @@ import { context, trace } from '@opentelemetry/api';
 import { Counter } from 'prom-client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
-  carriedSpan,
+  parseCarriedSpan,
   createBusMetrics,
   createLatencyHistogram,
   createMetrics,
@@ -103,8 +103,11 @@ describe('metrics', () => {
   it('takes the exemplar from the trace that an object carries, and ignores a malformed carrier', async () => {
     const { bind } = await serveAll();
     const traceparent = `00-${span.traceId}-${span.spanId}-01`;
-    bind.observeTraced({ path: 'warm' }, 0.004, { span: carriedSpan(JSON.stringify({ traceparent })), isSlow: false });
-    bind.observeTraced({ path: 'cold' }, 0.004, { span: carriedSpan('no carrier'), isSlow: false });
+    bind.observeTraced({ path: 'warm' }, 0.004, {
+      span: parseCarriedSpan(JSON.stringify({ traceparent })),
+      isSlow: false,
+    });
+    bind.observeTraced({ path: 'cold' }, 0.004, { span: parseCarriedSpan('no carrier'), isSlow: false });
     bind.observeTraced({ path: 'cold' }, 0.004, { span: undefined, isSlow: true });
     const { body } = await get('/metrics', OPEN_METRICS);
     expect(body).toContain(`{le="0.005",path="warm"} 1 # {trace_id="${span.traceId}"`);

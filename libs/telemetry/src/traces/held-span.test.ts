@@ -1,7 +1,7 @@
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { afterEach, expect, it } from 'vitest';
-import { endOperation, inContext, linkActiveSpan, operationOf, startTracing, withChildSpan } from '../index.ts';
+import { endOperation, runInContext, linkActiveSpan, findOperation, startTracing, withChildSpan } from '../index.ts';
 import type { Operation, Tracing } from '../index.ts';
 
 const UID = '6f8a3f0e-8d2b-4c7e-9a53-0d1c2b3a4f5e';
@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 function operation(uid: string): Operation {
-  const found = operationOf({ name: 'claim.create', uid });
+  const found = findOperation({ name: 'claim.create', uid });
   if (found === undefined) throw new Error('tracing is off');
   return found;
 }
@@ -25,7 +25,7 @@ async function failed(sampleRatio: number): Promise<readonly ReadableSpan[]> {
   const started = startTracing({ service: 'test', exporter, sampleRatio });
   tracing = started;
   const whole = operation(UID);
-  await inContext(whole.context, async () => {
+  await runInContext(whole.context, async () => {
     await withChildSpan({ name: 'claim.bind', attributes: { 'sandlot.pool': 'boxes' } }, async (span) => {
       span.setAttribute('sandlot.adopt.attempts', 2).setAttributes({ 'sandlot.cause': 'User' });
       linkActiveSpan(() => operation('another'));
@@ -41,7 +41,7 @@ async function failed(sampleRatio: number): Promise<readonly ReadableSpan[]> {
 }
 
 /** The exported spans with names in place of random ids. */
-function shapeOf(spans: readonly ReadableSpan[]) {
+function getShape(spans: readonly ReadableSpan[]) {
   const nameOf = (spanId = ''): string | undefined =>
     spans.find((span) => span.spanContext().spanId === spanId)?.name ?? (spanId === '' ? undefined : spanId);
   return spans
@@ -61,7 +61,7 @@ function shapeOf(spans: readonly ReadableSpan[]) {
 it('a kept unsampled trace equals a sampled one', async () => {
   const [sampled, held] = [await failed(1), await failed(0)];
   expect(sampled).toHaveLength(3);
-  expect(shapeOf(held)).toEqual(shapeOf(sampled));
+  expect(getShape(held)).toEqual(getShape(sampled));
 });
 
 it('its spans keep their own start and end times', async () => {

@@ -10,7 +10,7 @@ import type {
   SpanStatus,
   TraceState,
 } from '@opentelemetry/api';
-import { randomSpanId, withIds } from './identity.ts';
+import { createSpanId, withIds } from './identity.ts';
 import type { TracingState } from './tracing-state.ts';
 import { wallMs } from './wall.ts';
 
@@ -137,12 +137,12 @@ class HeldContext implements SpanContext {
   }
 
   get spanId(): string {
-    return (this.#spanId ??= randomSpanId());
+    return (this.#spanId ??= createSpanId());
   }
 }
 
 /** The span context of `from` when its trace is unsampled. */
-export function unsampledIn(from: Context = context.active()): SpanContext | undefined {
+export function findUnsampled(from: Context = context.active()): SpanContext | undefined {
   const span = trace.getSpanContext(from);
   return span === undefined || (span.traceFlags & TraceFlags.SAMPLED) !== 0 ? undefined : span;
 }

@@ -21,7 +21,7 @@ export function traceIdOf(uid: string): string {
  * The span id of something that happens once to an object. It is derived, so that spans in every process can name a parent
  * that has not ended yet, and so that a span created twice after a crash is one span.
  */
-export function spanIdOf(uid: string, what: string): string {
+export function getSpanId(uid: string, what: string): string {
   const [, , , , variant = '', node = '', rest = ''] = UUID.exec(uid) ?? [];
   // The random end of the UID mixed with the name; a digest is no better and takes ten times as long.
   const mixed = (Number.parseInt(nameHash(what), 16) ^ Number.parseInt(rest, 16)) >>> 0;
@@ -45,7 +45,7 @@ export const idGenerator: IdGenerator = {
 };
 
 /** A random span id, also during {@link withIds}: that span may be its parent. */
-export function randomSpanId(): string {
+export function createSpanId(): string {
   return random.generateSpanId();
 }
 

@@ -3,9 +3,9 @@ import { InMemorySpanExporter } from '@opentelemetry/sdk-trace';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { carrier, endOperation, isSampled, isSlow, linkTo, operationOf, recordSpan, startTracing } from '../index.ts';
+import { carrier, endOperation, isSampled, isSlow, linkTo, findOperation, recordSpan, startTracing } from '../index.ts';
 import type { Operation, Tracing, TracingOptions } from '../index.ts';
-import { spanIdOf, traceIdOf } from './identity.ts';
+import { getSpanId, traceIdOf } from './identity.ts';
 
 const UID = '6f8a3f0e-8d2b-4c7e-9a53-0d1c2b3a4f5e';
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -30,8 +30,8 @@ function start(options: Partial<TracingOptions> = {}): () => Promise<ReadableSpa
   };
 }
 
-function operation(input: Partial<Parameters<typeof operationOf>[0]> = {}): Operation {
-  const found = operationOf({ name: 'claim.create', uid: UID, ...input });
+function operation(input: Partial<Parameters<typeof findOperation>[0]> = {}): Operation {
+  const found = findOperation({ name: 'claim.create', uid: UID, ...input });
   if (found === undefined) throw new Error('tracing is off');
   return found;
 }
@@ -44,17 +44,17 @@ describe('ids', () => {
   it('are valid for any UID, and differ for two operations on one object', () => {
     fc.assert(
       fc.property(fc.string(), (uid) => {
-        const span = { traceId: traceIdOf(uid), spanId: spanIdOf(uid, 'a'), traceFlags: 0 };
+        const span = { traceId: traceIdOf(uid), spanId: getSpanId(uid, 'a'), traceFlags: 0 };
         expect(trace.isSpanContextValid(span)).toBe(true);
-        expect(spanIdOf(uid, 'b')).not.toBe(span.spanId);
+        expect(getSpanId(uid, 'b')).not.toBe(span.spanId);
       }),
     );
   });
 });
 
-describe('operationOf', () => {
+describe('findOperation', () => {
   it('is undefined while tracing is off', () => {
-    expect(operationOf({ name: 'claim.create', uid: UID })).toBeUndefined();
+    expect(findOperation({ name: 'claim.create', uid: UID })).toBeUndefined();
     expect(isSlow('warmMs', Infinity)).toBe(false);
   });
 

@@ -2,11 +2,11 @@ import { ROOT_CONTEXT, SpanStatusCode, TraceFlags, context, trace } from '@opent
 import type { Attributes, Context, Link, SpanContext, TraceState } from '@opentelemetry/api';
 import { TraceState as NewTraceState } from '@opentelemetry/core';
 import { carrier } from './carrier.ts';
-import { HeldSpan, unsampledIn } from './held-span.ts';
-import { spanIdOf, traceIdOf, withIds } from './identity.ts';
+import { HeldSpan, findUnsampled } from './held-span.ts';
+import { getSpanId, traceIdOf, withIds } from './identity.ts';
 import { tracer } from './spans.ts';
 import type { SpanName } from './spans.ts';
-import { tracingState } from './tracing-state.ts';
+import { buildTracingState } from './tracing-state.ts';
 import type { SlowLimits, TracingState } from './tracing-state.ts';
 
 export interface OperationInput {
@@ -37,14 +37,14 @@ export interface Operation {
 const VENDOR = 'sandlot';
 
 /** The operation, derived only from the object, so equally in every process; undefined while tracing is off. */
-export function operationOf(input: OperationInput): Operation | undefined {
-  const state = tracingState();
+export function findOperation(input: OperationInput): Operation | undefined {
+  const state = buildTracingState();
   if (state === undefined) return undefined;
   const { name, uid, marker = '' } = input;
-  const spanId = spanIdOf(uid, `${name}/${marker}`);
+  const spanId = getSpanId(uid, `${name}/${marker}`);
   const given = carrier.extract(input.carried);
   const from = given === undefined ? undefined : trace.getSpanContext(given);
-  const span = { ...beginOf(input, from, state), spanId, ...stateWith(from?.traceState, input.startMs) };
+  const span = { ...beginOf(input, from, state), spanId, ...buildTraceState(from?.traceState, input.startMs) };
   // An object without a trace gets that of its own operation, which must not become its own parent.
   const parent = given === undefined || from?.spanId === spanId ? ROOT_CONTEXT : given;
   const forChildren = trace.setSpanContext(ROOT_CONTEXT, span);
@@ -62,7 +62,7 @@ function beginOf(
   return { traceId, traceFlags: state.isInRatio(traceId) ? TraceFlags.SAMPLED : TraceFlags.NONE };
 }
 
-function stateWith(given: TraceState | undefined, startMs: number | undefined): { traceState?: TraceState } {
+function buildTraceState(given: TraceState | undefined, startMs: number | undefined): { traceState?: TraceState } {
   if (startMs === undefined) return given === undefined ? {} : { traceState: given };
   return { traceState: (given ?? new NewTraceState()).set(VENDOR, `s:${Math.floor(startMs).toString(36)}`) };
 }
@@ -89,9 +89,9 @@ export interface SpanRecord {
 
 /** Records a span of past work with its real times. Does nothing while tracing is off. */
 export function recordSpan(record: SpanRecord): void {
-  const state = tracingState();
+  const state = buildTracingState();
   if (state === undefined) return;
-  const unsampled = unsampledIn(record.parent);
+  const unsampled = findUnsampled(record.parent);
   if (unsampled === undefined) finish(record, {});
   else state.hold(unsampled.traceId, () => finish(record, {}));
 }
@@ -112,7 +112,7 @@ export type Ending = Omit<SpanRecord, 'name' | 'parent' | 'spanId'> & {
 /** Records the span of the whole operation and decides about its trace. Call it last: open spans may end after it. */
 export function endOperation(operation: Operation, ending: Ending): void {
   const { name, span, parent } = operation;
-  const state = tracingState();
+  const state = buildTracingState();
   if (state === undefined) return;
   const { traceId, spanId } = span;
   const make = (): void => finish({ ...ending, name, parent, spanId }, { traceId });
@@ -123,7 +123,7 @@ export function endOperation(operation: Operation, ending: Ending): void {
 
 /** Whether a duration in milliseconds is slow. False while tracing is off. */
 export function isSlow(kind: keyof SlowLimits, durationMs: number): boolean {
-  const state = tracingState();
+  const state = buildTracingState();
   return state !== undefined && durationMs >= state.slow[kind];
 }
 
@@ -144,8 +144,8 @@ export function linkToContext(from: Context | undefined): Link[] {
 }
 
 /** The context in the text of an annotation; with `sampled` only of a sampled trace. Undefined while tracing is off. */
-export function carriedContext(text: string | undefined, which: 'any' | 'sampled' = 'any'): Context | undefined {
-  const from = tracingState() === undefined ? undefined : carrier.extract(text);
+export function parseCarriedContext(text: string | undefined, which: 'any' | 'sampled' = 'any'): Context | undefined {
+  const from = buildTracingState() === undefined ? undefined : carrier.extract(text);
   const { traceFlags = TraceFlags.NONE } = (from === undefined ? undefined : trace.getSpanContext(from)) ?? {};
   return which === 'any' || (traceFlags & TraceFlags.SAMPLED) !== 0 ? from : undefined;
 }
@@ -159,6 +159,6 @@ export function linkActiveSpan(operation: () => Operation | undefined): void {
 }
 
 /** Runs `work` in a context: its logs, events and jobs carry the trace, and its spans are children. */
-export function inContext<T>(parent: Context, work: () => Promise<T>): Promise<T> {
+export function runInContext<T>(parent: Context, work: () => Promise<T>): Promise<T> {
   return context.with(parent, work);
 }

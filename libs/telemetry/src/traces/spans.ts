@@ -1,7 +1,7 @@
 import { INVALID_SPAN_CONTEXT, SpanStatusCode, context, trace } from '@opentelemetry/api';
 import type { Attributes, Context, Link, Span, Tracer } from '@opentelemetry/api';
-import { HeldSpan, unsampledIn } from './held-span.ts';
-import { tracingState } from './tracing-state.ts';
+import { HeldSpan, findUnsampled } from './held-span.ts';
+import { buildTracingState } from './tracing-state.ts';
 import type { TracingState } from './tracing-state.ts';
 import { wallMs } from './wall.ts';
 
@@ -98,7 +98,7 @@ const NO_SPAN = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
  * operation of its own, exported when it fails or is slow. Costs nothing while tracing is off.
  */
 export async function withSpan<T>(input: SpanInput, work: (span: Span) => Promise<T>): Promise<T> {
-  const state = tracingState();
+  const state = buildTracingState();
   if (state === undefined) return work(NO_SPAN);
   const parent = input.parent ?? context.active();
   const isRoot = trace.getSpanContext(parent) === undefined;
@@ -123,7 +123,7 @@ export async function withSpan<T>(input: SpanInput, work: (span: Span) => Promis
 function startSpan(input: SpanInput & { readonly parent: Context }, state: TracingState): Span {
   const { name, attributes, links, parent } = input;
   const start = (...args: Parameters<Tracer['startSpan']>): Span => tracer().startSpan(...args);
-  const unsampled = unsampledIn(parent);
+  const unsampled = findUnsampled(parent);
   if (unsampled !== undefined) return new HeldSpan({ name, attributes, links, parent, state, start }, unsampled);
   const options = {
     startTime: wallMs(),
@@ -135,6 +135,6 @@ function startSpan(input: SpanInput & { readonly parent: Context }, state: Traci
 
 /** Like {@link withSpan} inside an operation; outside of one `work` runs without a span. */
 export async function withChildSpan<T>(input: Omit<SpanInput, 'parent'>, work: (span: Span) => Promise<T>): Promise<T> {
-  if (tracingState() === undefined || trace.getSpanContext(context.active()) === undefined) return work(NO_SPAN);
+  if (buildTracingState() === undefined || trace.getSpanContext(context.active()) === undefined) return work(NO_SPAN);
   return withSpan(input, work);
 }

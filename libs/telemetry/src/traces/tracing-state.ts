@@ -20,7 +20,7 @@ export interface TracingState {
 let state: TracingState | undefined;
 
 /** Undefined while tracing is off; code that creates spans checks it first. */
-export function tracingState(): TracingState | undefined {
+export function buildTracingState(): TracingState | undefined {
   return state;
 }
 

@@ -63,7 +63,7 @@ export function startTracing(options: TracingOptions): Tracing {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
   setGlobalErrorHandler(complainRarely(log, clock));
-  const exporter = options.exporter ?? otlpExporter(options.endpoint);
+  const exporter = options.exporter ?? createOtlpExporter(options.endpoint);
   const provider = exporter === undefined ? undefined : createProvider({ ...options, clock }, exporter);
   if (provider !== undefined) trace.setGlobalTracerProvider(provider);
   return {
@@ -106,20 +106,20 @@ function createProvider(options: TracingOptions & { readonly clock: Clock }, exp
       ...(options.version === undefined ? {} : { [ATTR_SERVICE_VERSION]: options.version }),
       ...options.resource,
     }),
-    sampler: headSampler(isInRatio),
+    sampler: createHeadSampler(isInRatio),
     idGenerator,
     spanProcessors: [tail],
   });
 }
 
-function otlpExporter(endpoint: string | undefined): SpanExporter | undefined {
+function createOtlpExporter(endpoint: string | undefined): SpanExporter | undefined {
   if (endpoint === undefined) return undefined;
   const url = new URL('v1/traces', endpoint.endsWith('/') ? endpoint : `${endpoint}/`).href;
   return new OTLPTraceExporter({ url, timeoutMillis: EXPORT_TIMEOUT_MS });
 }
 
 /** Follows the parent, else the share of trace ids. Unsampled spans are recorded, so that their trace can still be kept. */
-function headSampler(isInRatio: (traceId: string) => boolean): Sampler {
+function createHeadSampler(isInRatio: (traceId: string) => boolean): Sampler {
   return {
     shouldSample: (from, traceId) => {
       const parent = trace.getSpanContext(from);

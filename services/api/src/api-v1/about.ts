@@ -1,6 +1,6 @@
 import type { Bus } from '@sandlot/bus';
 import { z } from 'zod';
-import { endpoint, publicRoute } from '../http/route.ts';
+import { endpoint, buildPublicRoute } from '../http/route.ts';
 import type { Answer, Route } from '../http/route.ts';
 import * as schemas from './schemas.ts';
 
@@ -19,11 +19,11 @@ export interface Docs {
 }
 
 /** Health, and the documentation of the API. */
-export function aboutRoutes({ bus, version, isSynced }: AboutDeps, { document, page }: Docs): readonly Route[] {
+export function buildAboutRoutes({ bus, version, isSynced }: AboutDeps, { document, page }: Docs): readonly Route[] {
   const shape = { tag: 'health' } as const;
   const text = { description: 'The document.', schema: z.string() };
   return [
-    publicRoute(
+    buildPublicRoute(
       {
         ...endpoint('getHealth', 'get /api/v1/health', 'Says how the API is.'),
         ...shape,
@@ -35,7 +35,7 @@ export function aboutRoutes({ bus, version, isSynced }: AboutDeps, { document, p
         return { status: 200, body };
       },
     ),
-    publicRoute(
+    buildPublicRoute(
       {
         ...endpoint('getOpenApi', 'get /api/v1/openapi.json', 'The OpenAPI document of this API.'),
         ...shape,
@@ -43,7 +43,7 @@ export function aboutRoutes({ bus, version, isSynced }: AboutDeps, { document, p
       },
       async () => ({ status: 200, body: document() }),
     ),
-    publicRoute(
+    buildPublicRoute(
       {
         ...endpoint('getDocs', 'get /api/v1/docs', 'The same for people.'),
         ...shape,

@@ -8,13 +8,13 @@ import { badRequest } from '../errors/api-error.ts';
 import { endpoint, route } from '../http/route.ts';
 import type { Answer, Route, TenantCall } from '../http/route.ts';
 import type { CreateLedger } from '../idempotency/ledger.ts';
-import { rateHeaders } from '../limits/create-rate.ts';
+import { buildRateHeaders } from '../limits/create-rate.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { BY_NAMESPACE } from '../wiring/informers.ts';
 import * as schemas from './schemas.ts';
 import type { NewClaim } from './schemas.ts';
-import { namespaceOf, objectName } from './scope.ts';
+import { getNamespace, formatObjectName } from './scope.ts';
 import { claimView } from './views.ts';
 
 export interface ClaimDeps {
@@ -36,12 +36,12 @@ type CreateCall = TenantCall<{
 
 /** Claims as Kubernetes has them: one sandbox, or a batch. */
 export function claimRoutes(deps: ClaimDeps): readonly Route[] {
-  return [...readsOf(deps), ...writesOf(deps)];
+  return [...listReads(deps), ...listWrites(deps)];
 }
 
 const one = { description: 'The claim.', schema: schemas.claim };
 
-function readsOf(deps: ClaimDeps): readonly Route[] {
+function listReads(deps: ClaimDeps): readonly Route[] {
   const { client, state } = deps;
   return [
     route(
@@ -52,7 +52,7 @@ function readsOf(deps: ClaimDeps): readonly Route[] {
         answers: { 200: { description: 'All of them.', schema: z.array(schemas.claim) } },
       },
       async ({ key, query }) => {
-        const namespace = namespaceOf(key, query);
+        const namespace = getNamespace(key, query);
         const claims = [...state.claims.byIndex(BY_NAMESPACE, namespace)];
         return { status: 200, body: claims.map(claimView).sort((a, b) => (a.name < b.name ? -1 : 1)) };
       },
@@ -66,14 +66,17 @@ function readsOf(deps: ClaimDeps): readonly Route[] {
         answers: { 200: one },
       },
       async ({ key, query, params: { name }, signal }) => {
-        const claim = await client.get(sandboxClaims, { namespace: namespaceOf(key, query), name: objectName(name) });
+        const claim = await client.get(sandboxClaims, {
+          namespace: getNamespace(key, query),
+          name: formatObjectName(name),
+        });
         return { status: 200, body: claimView(await waitUntilServed(deps, claim, { wait: query.wait, signal })) };
       },
     ),
   ];
 }
 
-function writesOf(deps: ClaimDeps): readonly Route[] {
+function listWrites(deps: ClaimDeps): readonly Route[] {
   const { client } = deps;
   return [
     route(
@@ -101,11 +104,11 @@ function writesOf(deps: ClaimDeps): readonly Route[] {
         action: 'claim.delete',
       },
       async ({ key, query, params: { name }, trail }) => {
-        const namespace = namespaceOf(key, query);
+        const namespace = getNamespace(key, query);
         trail.about({ namespace, name });
         const claim = deps.state.claims.get(`${namespace}/${name}`);
         if (claim !== undefined) await deps.ledger.keep(claim, 'claim');
-        await client.delete(sandboxClaims, { namespace, name: objectName(name) });
+        await client.delete(sandboxClaims, { namespace, name: formatObjectName(name) });
         return { status: 204 };
       },
     ),
@@ -115,9 +118,9 @@ function writesOf(deps: ClaimDeps): readonly Route[] {
 async function createClaim(deps: ClaimDeps, call: CreateCall): Promise<Answer> {
   const { state, client, limits, clock } = deps;
   const { key, query, body, trail, signal } = call;
-  const namespace = namespaceOf(key, query);
+  const namespace = getNamespace(key, query);
   trail.about({ namespace, name: body.name });
-  const headers = rateHeaders(limits.createRate.take(key));
+  const headers = buildRateHeaders(limits.createRate.take(key));
   const { maxTimeoutSeconds: max } = limits.allowanceOf(key);
   if (max > 0 && (body.timeoutSeconds ?? 0) > max) throw badRequest(`timeoutSeconds: expected at most ${max}`);
   const claim = buildV1Claim(body, { namespace, keyId: key.id, nowMs: clock.now() });

@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream';
 import type { Bus, FollowedEvent } from '@sandlot/bus';
-import { parseSubject, subjectFor } from '@sandlot/bus';
+import { parseSubject, formatSubject } from '@sandlot/bus';
 import type { Clock } from '@sandlot/std';
 import { z } from 'zod';
 import { ApiError, badRequest } from '../errors/api-error.ts';
 import { endpoint, route } from '../http/route.ts';
 import type { Answer, Route, TenantCall } from '../http/route.ts';
 import * as schemas from './schemas.ts';
-import { namespaceOf } from './scope.ts';
+import { getNamespace } from './scope.ts';
 
 export interface EventDeps {
   readonly bus: Pick<Bus, 'follow'>;
@@ -26,7 +26,7 @@ type EventCall = TenantCall<{
 }>;
 
 /** The events of a namespace, from JetStream, as server-sent events. */
-export function eventRoutes(deps: EventDeps): readonly Route[] {
+export function buildEventRoutes(deps: EventDeps): readonly Route[] {
   const type = 'text/event-stream';
   const description =
     'CloudEvents, one per message; the id is the place in the stream, by which Last-Event-ID goes on where it ended.';
@@ -51,7 +51,7 @@ export function eventRoutes(deps: EventDeps): readonly Route[] {
 function follow({ bus, clock, closing }: EventDeps, call: EventCall): Answer {
   const { key, query } = call;
   const signal = AbortSignal.any([call.signal, closing]);
-  const namespace = namespaceOf(key, query);
+  const namespace = getNamespace(key, query);
   const pattern = query.type ?? '*';
   const events = bus.follow({
     filter: filterOf(namespace, pattern),
@@ -63,13 +63,13 @@ function follow({ bus, clock, closing }: EventDeps, call: EventCall): Answer {
     const message = 'events cannot be read now: the event bus cannot be reached';
     throw new ApiError({ status: 503, message, headers: { 'Retry-After': '5' } });
   }
-  const content = Readable.from(messagesOf(events, { clock, signal, pattern }));
+  const content = Readable.from(getMessages(events, { clock, signal, pattern }));
   return { status: 200, stream: { type: 'text/event-stream', content }, headers: { 'X-Accel-Buffering': 'no' } };
 }
 
 /** Subject filter for one namespace. The bus encodes the name, so that no name matches the events of another namespace. */
 function filterOf(namespace: string, pattern: string): string {
-  const [, token = ''] = subjectFor('claim.bound', namespace).split('.');
+  const [, token = ''] = formatSubject('claim.bound', namespace).split('.');
   const [kind = '*'] = pattern.split('.');
   const filter = `sandlot.${token}.${kind}.>`;
   if (parseSubject(`sandlot.${token}.claim.bound`)?.namespace !== namespace) throw badRequest('namespace: not a name');
@@ -88,7 +88,7 @@ interface Feed {
   readonly pattern: string;
 }
 
-async function* messagesOf(
+async function* getMessages(
   events: ReturnType<Bus['follow']> & object,
   { clock, signal, pattern }: Feed,
 ): AsyncGenerator<string> {
@@ -105,10 +105,10 @@ async function* messagesOf(
     }
     if (received.done === true) return;
     next = events.next();
-    if (matches(received.value.event.type, pattern)) yield messageOf(received.value);
+    if (matches(received.value.event.type, pattern)) yield formatMessage(received.value);
   }
 }
 
-function messageOf({ sequence, event }: FollowedEvent): string {
+function formatMessage({ sequence, event }: FollowedEvent): string {
   return `id: ${sequence}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }

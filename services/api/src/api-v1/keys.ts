@@ -20,7 +20,7 @@ const TAG = 'API keys';
 const SHOWN_WITHIN_MS = 5_000;
 
 /** API keys: admins manage them, others see their own. Only the answer to a creation contains the text of a key. */
-export function keyRoutes({ client, keysNamespace, keys, state: { waiters } }: KeyDeps): readonly Route[] {
+export function buildKeyRoutes({ client, keysNamespace, keys, state: { waiters } }: KeyDeps): readonly Route[] {
   const place = { client, namespace: keysNamespace };
   return [
     route(
@@ -29,7 +29,7 @@ export function keyRoutes({ client, keysNamespace, keys, state: { waiters } }: K
         tag: TAG,
         answers: { 200: { description: 'The key, without its text.', schema: schemas.keyView } },
       },
-      async ({ key }) => ({ status: 200, body: keyView(key) }),
+      async ({ key }) => ({ status: 200, body: buildKeyView(key) }),
     ),
     route(
       {
@@ -38,7 +38,7 @@ export function keyRoutes({ client, keysNamespace, keys, state: { waiters } }: K
         access: 'admin',
         answers: { 200: { description: 'All of them.', schema: z.array(schemas.keyView) } },
       },
-      async () => ({ status: 200, body: (await listKeys(place)).map(keyView) }),
+      async () => ({ status: 200, body: (await listKeys(place)).map(buildKeyView) }),
     ),
     route(
       {
@@ -55,7 +55,7 @@ export function keyRoutes({ client, keysNamespace, keys, state: { waiters } }: K
         trail.about({ name: key.id });
         const look = (): true | undefined => (keys.byId(key.id) === undefined ? undefined : true);
         await waiters.waitUntil({ keys: ['keys'], look, timeoutMs: SHOWN_WITHIN_MS, signal });
-        return { status: 201, body: { ...keyView(key), key: text } };
+        return { status: 201, body: { ...buildKeyView(key), key: text } };
       },
     ),
     route(
@@ -79,7 +79,7 @@ export function keyRoutes({ client, keysNamespace, keys, state: { waiters } }: K
   ];
 }
 
-function keyView({
+function buildKeyView({
   id,
   namespace,
   team,

@@ -6,8 +6,8 @@ import type { Route } from '../http/route.ts';
 import { BY_NAMESPACE } from '../wiring/informers.ts';
 import type { Informers } from '../wiring/informers.ts';
 import * as schemas from './schemas.ts';
-import { namespaceOf, objectName } from './scope.ts';
-import { poolView, templateView } from './views.ts';
+import { getNamespace, formatObjectName } from './scope.ts';
+import { buildPoolView, buildTemplateView } from './views.ts';
 
 export interface PoolDeps {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'delete'>;
@@ -20,11 +20,11 @@ const { named, scope } = schemas;
 const byName = (a: KubeObject, b: KubeObject): number => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
 
 /** Pools, which admins may change, and templates, which are read-only here: kubectl creates them. */
-export function poolRoutes(deps: PoolDeps): readonly Route[] {
-  return [...poolReads(deps), ...poolWrites(deps), deleteRoute(deps), ...templateReads(deps)];
+export function buildPoolRoutes(deps: PoolDeps): readonly Route[] {
+  return [...buildPoolReads(deps), ...buildPoolWrites(deps), deleteRoute(deps), ...buildTemplateReads(deps)];
 }
 
-function poolReads({ client, informers }: PoolDeps): readonly Route[] {
+function buildPoolReads({ client, informers }: PoolDeps): readonly Route[] {
   const shape = { tag: TAG, query: scope } as const;
   return [
     route(
@@ -34,8 +34,8 @@ function poolReads({ client, informers }: PoolDeps): readonly Route[] {
         answers: { 200: { description: 'All of them.', schema: z.array(schemas.pool) } },
       },
       async ({ key, query }) => {
-        const pools = [...informers.pools.store.byIndex(BY_NAMESPACE, namespaceOf(key, query))];
-        return { status: 200, body: pools.sort(byName).map(poolView) };
+        const pools = [...informers.pools.store.byIndex(BY_NAMESPACE, getNamespace(key, query))];
+        return { status: 200, body: pools.sort(byName).map(buildPoolView) };
       },
     ),
     route(
@@ -46,14 +46,17 @@ function poolReads({ client, informers }: PoolDeps): readonly Route[] {
         answers: { 200: { description: 'The pool.', schema: schemas.pool } },
       },
       async ({ key, query, params: { name } }) => {
-        const pool = await client.get(sandboxWarmPools, { namespace: namespaceOf(key, query), name: objectName(name) });
-        return { status: 200, body: poolView(pool) };
+        const pool = await client.get(sandboxWarmPools, {
+          namespace: getNamespace(key, query),
+          name: formatObjectName(name),
+        });
+        return { status: 200, body: buildPoolView(pool) };
       },
     ),
   ];
 }
 
-function poolWrites({ client }: PoolDeps): readonly Route[] {
+function buildPoolWrites({ client }: PoolDeps): readonly Route[] {
   const shape = { access: 'admin', tag: TAG, query: scope } as const;
   const one = { description: 'The pool.', schema: schemas.pool };
   return [
@@ -66,12 +69,12 @@ function poolWrites({ client }: PoolDeps): readonly Route[] {
         action: 'pool.create',
       },
       async ({ key, query, body: { name, template, replicas }, trail }) => {
-        const namespace = namespaceOf(key, query);
+        const namespace = getNamespace(key, query);
         trail.about({ namespace, name });
         const spec = { replicas, sandboxTemplateRef: { name: template } };
         const pool = await client.create(sandboxWarmPools, { metadata: { namespace, name }, spec });
         trail.about({ name, uid: pool.metadata.uid ?? '' });
-        return { status: 201, body: poolView(pool) };
+        return { status: 201, body: buildPoolView(pool) };
       },
     ),
     route(
@@ -84,15 +87,15 @@ function poolWrites({ client }: PoolDeps): readonly Route[] {
         action: 'pool.scale',
       },
       async ({ key, query, params: { name }, body: { replicas }, trail }) => {
-        const namespace = namespaceOf(key, query);
+        const namespace = getNamespace(key, query);
         trail.about({ namespace, name });
         const pool = await client.mergePatch(
           sandboxWarmPools,
-          { namespace, name: objectName(name) },
+          { namespace, name: formatObjectName(name) },
           { spec: { replicas } },
         );
         trail.about({ name, uid: pool.metadata.uid ?? '' });
-        return { status: 200, body: poolView(pool) };
+        return { status: 200, body: buildPoolView(pool) };
       },
     ),
   ];
@@ -114,15 +117,15 @@ function deleteRoute({ client }: PoolDeps): Route {
       action: 'pool.delete',
     },
     async ({ key, query, params: { name }, trail }) => {
-      const namespace = namespaceOf(key, query);
+      const namespace = getNamespace(key, query);
       trail.about({ namespace, name });
-      await client.delete(sandboxWarmPools, { namespace, name: objectName(name) });
+      await client.delete(sandboxWarmPools, { namespace, name: formatObjectName(name) });
       return { status: 204 };
     },
   );
 }
 
-function templateReads({ client, informers }: PoolDeps): readonly Route[] {
+function buildTemplateReads({ client, informers }: PoolDeps): readonly Route[] {
   const shape = { tag: TAG, query: scope } as const;
   return [
     route(
@@ -132,8 +135,8 @@ function templateReads({ client, informers }: PoolDeps): readonly Route[] {
         answers: { 200: { description: 'All of them.', schema: z.array(schemas.template) } },
       },
       async ({ key, query }) => {
-        const templates = [...informers.templates.store.byIndex(BY_NAMESPACE, namespaceOf(key, query))];
-        return { status: 200, body: templates.sort(byName).map(templateView) };
+        const templates = [...informers.templates.store.byIndex(BY_NAMESPACE, getNamespace(key, query))];
+        return { status: 200, body: templates.sort(byName).map(buildTemplateView) };
       },
     ),
     route(
@@ -145,10 +148,10 @@ function templateReads({ client, informers }: PoolDeps): readonly Route[] {
       },
       async ({ key, query, params: { name } }) => {
         const template = await client.get(sandboxTemplates, {
-          namespace: namespaceOf(key, query),
-          name: objectName(name),
+          namespace: getNamespace(key, query),
+          name: formatObjectName(name),
         });
-        return { status: 200, body: templateView(template) };
+        return { status: 200, body: buildTemplateView(template) };
       },
     ),
   ];

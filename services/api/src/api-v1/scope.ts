@@ -2,7 +2,7 @@ import type { ApiKey } from '@sandlot/tenancy';
 import { forbidden, notFound } from '../errors/api-error.ts';
 
 /** The namespace of a request: the key's own, or for an admin the one in the query. Throws an ApiError 403. */
-export function namespaceOf(
+export function getNamespace(
   key: ApiKey,
   { namespace = key.namespace }: { readonly namespace?: string | undefined },
 ): string {
@@ -13,7 +13,7 @@ export function namespaceOf(
 }
 
 /** Checks the name in a path, which becomes part of a path of the API server. Throws an ApiError 404 if no object can have it. */
-export function objectName(name: string): string {
+export function formatObjectName(name: string): string {
   if (/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(name)) return name;
   throw notFound(`there is nothing called '${name}'`);
 }

@@ -1,16 +1,16 @@
-import { effectiveClaimMode } from '@sandlot/api-types';
+import { resolveClaimMode } from '@sandlot/api-types';
 import type { Condition, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { sizeOf } from '../e2b/answer/size.ts';
+import { buildSize } from '../e2b/answer/size.ts';
 import { omitUndefined } from './omit-undefined.ts';
-import { aliasesOf } from '../wiring/informers.ts';
+import { listAliases } from '../wiring/informers.ts';
 import type { ClaimView, Pool, TemplateView } from './schemas.ts';
 
-function identityOf({ metadata }: { readonly metadata: SandboxClaim['metadata'] }) {
+function buildIdentity({ metadata }: { readonly metadata: SandboxClaim['metadata'] }) {
   const { namespace = '', name = '', creationTimestamp = '' } = metadata;
   return { namespace, name, createdAt: creationTimestamp };
 }
 
-function conditionsOf(status: { readonly conditions?: readonly Condition[] | undefined } | undefined) {
+function listConditions(status: { readonly conditions?: readonly Condition[] | undefined } | undefined) {
   return (status?.conditions ?? []).map(({ type, status: is, reason, message, lastTransitionTime }) => ({
     type,
     status: is,
@@ -20,32 +20,32 @@ function conditionsOf(status: { readonly conditions?: readonly Condition[] | und
   }));
 }
 
-export function poolView(pool: SandboxWarmPool): Pool {
+export function buildPoolView(pool: SandboxWarmPool): Pool {
   const { spec, status } = pool;
   const replicas = spec.replicas ?? 1;
   return {
-    ...identityOf(pool),
+    ...buildIdentity(pool),
     template: spec.sandboxTemplateRef.name,
-    aliases: [...aliasesOf(pool)],
+    aliases: [...listAliases(pool)],
     replicas,
     desired: status?.desiredReplicas ?? replicas,
     ready: status?.readyReplicas ?? 0,
     pending: status?.pendingReplicas ?? 0,
     inUse: status?.inUse ?? 0,
-    conditions: conditionsOf(status),
+    conditions: listConditions(status),
   };
 }
 
-export function templateView(template: SandboxTemplate): TemplateView {
+export function buildTemplateView(template: SandboxTemplate): TemplateView {
   const { spec, status } = template;
   return {
-    ...identityOf(template),
-    aliases: [...aliasesOf(template)],
+    ...buildIdentity(template),
+    aliases: [...listAliases(template)],
     images: spec.podTemplate.spec.containers.map(({ image = '' }) => image),
     runtime: spec.runtime?.inject === true,
-    ...sizeOf(spec),
+    ...buildSize(spec),
     pools: (status?.warmPools ?? []).map(({ name }) => name),
-    conditions: conditionsOf(status),
+    conditions: listConditions(status),
   };
 }
 
@@ -53,7 +53,7 @@ export function claimView(claim: SandboxClaim): ClaimView {
   const { spec, status, metadata } = claim;
   const { claimedReplicas = 0, readyReplicas = 0, phase = 'Pending', message } = status ?? {};
   return {
-    ...identityOf(claim),
+    ...buildIdentity(claim),
     ...omitUndefined({
       pool: spec.warmPoolRef?.name,
       template: spec.sandboxTemplateRef?.name,
@@ -65,14 +65,14 @@ export function claimView(claim: SandboxClaim): ClaimView {
     claimed: claimedReplicas,
     ready: readyReplicas,
     phase,
-    sandboxes: deliveredOf(claim),
-    conditions: conditionsOf(status),
+    sandboxes: getDelivered(claim),
+    conditions: listConditions(status),
   };
 }
 
-function deliveredOf(claim: SandboxClaim): ClaimView['sandboxes'] {
+function getDelivered(claim: SandboxClaim): ClaimView['sandboxes'] {
   const { spec, status } = claim;
-  if (effectiveClaimMode(spec) === 'Bound') return boundTo(claim);
+  if (resolveClaimMode(spec) === 'Bound') return boundTo(claim);
   return (status?.sandboxes ?? []).map(({ name, ready = false, origin, podIPs = [] }) => ({
     name,
     ready,

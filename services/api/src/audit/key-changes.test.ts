@@ -1,13 +1,13 @@
 import type { Secret } from '@sandlot/kube';
-import { keyAuthors, keySecret, mintApiKey, VIA_API } from '@sandlot/tenancy';
+import { keyAuthors, buildKeySecret, mintApiKey, VIA_API } from '@sandlot/tenancy';
 import { describe, expect, it } from 'vitest';
-import { auditRecordOf } from './key-changes.ts';
+import { findAuditRecord } from './key-changes.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const { key } = mintApiKey({ namespace: 'team-a', team: 'a', role: 'tenant', description: '', limits: {} });
 
 function secret(annotations: Record<string, string> = {}, createdMs = NOW): Secret {
-  const { metadata, ...rest } = keySecret(key, 'sandlot-system');
+  const { metadata, ...rest } = buildKeySecret(key, 'sandlot-system');
   const creationTimestamp = new Date(createdMs).toISOString();
   return { ...rest, metadata: { ...metadata, uid: 'u-1', creationTimestamp, annotations } };
 }
@@ -28,14 +28,14 @@ describe('the audit record of an API key', () => {
       'unknown',
     ],
   ])('names the key and the user if it was %s', (...[, change, action, user]) => {
-    expect(auditRecordOf(change, NOW)).toMatchObject({
+    expect(findAuditRecord(change, NOW)).toMatchObject({
       namespace: 'team-a',
       name: key.id,
       uid: 'u-1',
       action,
       actor: { user },
     });
-    expect(JSON.stringify(auditRecordOf(change, NOW))).not.toContain(key.hash);
+    expect(JSON.stringify(findAuditRecord(change, NOW))).not.toContain(key.hash);
   });
 
   it.each([
@@ -45,6 +45,6 @@ describe('the audit record of an API key', () => {
     ['only changed', { old: created, next: revoked }],
     ['not an API key', { next: { metadata: { name: 'other', creationTimestamp: '2026-01-01T12:00:00Z' } } }],
   ])('does not exist if it was %s', (_name, change) => {
-    expect(auditRecordOf(change, NOW)).toBeUndefined();
+    expect(findAuditRecord(change, NOW)).toBeUndefined();
   });
 });

@@ -1,8 +1,8 @@
 import type { Bus, EventData } from '@sandlot/bus';
-import { eventId } from '@sandlot/bus';
+import { formatEventId } from '@sandlot/bus';
 import type { Secret } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
-import { keyAuthors, keyOfSecret, VIA_API } from '@sandlot/tenancy';
+import { keyAuthors, parseKeySecret, VIA_API } from '@sandlot/tenancy';
 import type { WatchedKeyRing } from '@sandlot/tenancy';
 
 /** A replica that starts sees every key as new. Keys older than this were recorded when they were created. */
@@ -29,16 +29,16 @@ interface KeyChange {
  */
 export function auditKeys({ keys, bus, log, clock }: KeyAuditDeps): void {
   keys.informer.onChange((change) => {
-    const data = auditRecordOf(change, clock.now());
+    const data = findAuditRecord(change, clock.now());
     if (data === undefined) return;
     log.info({ audit: data }, 'an API key was changed outside the API');
-    const id = eventId({ uid: data.uid, type: TYPE, marker: data.action });
+    const id = formatEventId({ uid: data.uid, type: TYPE, marker: data.action });
     bus.publish({ type: TYPE, id, timeMs: clock.now(), data });
   });
 }
 
 /** The audit record of a change of a key's Secret; undefined if there is nothing to record, or if the API made the change. */
-export function auditRecordOf({ old, next }: KeyChange, nowMs: number): AuditRecord | undefined {
+export function findAuditRecord({ old, next }: KeyChange, nowMs: number): AuditRecord | undefined {
   if (next !== undefined) return old === undefined && isRecent(next, nowMs) ? recordFor(next, 'key.create') : undefined;
   return old === undefined ? undefined : recordFor(old, 'key.revoke');
 }
@@ -48,7 +48,7 @@ function isRecent({ metadata }: Secret, nowMs: number): boolean {
 }
 
 function recordFor(secret: Secret, action: 'key.create' | 'key.revoke'): AuditRecord | undefined {
-  const key = keyOfSecret(secret);
+  const key = parseKeySecret(secret);
   const { annotations = {}, uid = '' } = secret.metadata;
   const user = annotations[action === 'key.create' ? keyAuthors.createdBy : keyAuthors.revokedBy];
   if (key === undefined || user?.startsWith(VIA_API) === true) return undefined;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Bus, EventData } from '@sandlot/bus';
-import { eventId } from '@sandlot/bus';
+import { formatEventId } from '@sandlot/bus';
 import type { Clock, Logger } from '@sandlot/std';
 import type { ApiKey } from '@sandlot/tenancy';
 
@@ -24,7 +24,7 @@ export interface AuditRecord {
 
 const MAX_USER_AGENT_LENGTH = 256;
 
-function outcomeOf(status: number): EventData['audit.recorded']['outcome'] {
+function getOutcome(status: number): EventData['audit.recorded']['outcome'] {
   if (status < 400) return 'done';
   if (status === 401 || status === 403) return 'denied';
   return status < 500 ? 'refused' : 'failed';
@@ -43,10 +43,10 @@ export function recordAudit({ bus, log, clock }: AuditDeps, record: AuditRecord)
     source: { address, ...(agent === undefined ? {} : { userAgent: agent }) },
     requestId,
     status,
-    outcome: outcomeOf(status),
+    outcome: getOutcome(status),
     ...(message === undefined ? {} : { message }),
   };
   log.info({ audit: data }, 'answered a request for a change');
-  const id = eventId({ uid: randomUUID(), type, marker: requestId });
+  const id = formatEventId({ uid: randomUUID(), type, marker: requestId });
   bus.publish({ type, id, timeMs: clock.now(), data });
 }

@@ -1,11 +1,11 @@
-import { annotations, egressText, labels } from '@sandlot/api-types';
+import { annotations, formatEgressText, labels } from '@sandlot/api-types';
 import type { EgressWish, SandboxClaim, SandboxClaimSpec } from '@sandlot/api-types';
 import type { ApiKey } from '@sandlot/tenancy';
 import type { ControlKeys } from '../e2b/request/control-keys.ts';
 import type { CreateRequest } from '../e2b/request/read-create.ts';
 import type { Source } from '../e2b/templates/find-source.ts';
 import { CONTROL_VIEW } from './annotations.ts';
-import { envSecretKey, envSecretName } from './env-secret.ts';
+import { formatEnvSecretKey, formatEnvSecretName } from './env-secret.ts';
 import { endFields } from './lifetime.ts';
 
 export interface ClaimInput {
@@ -32,15 +32,15 @@ export function buildE2bClaim(input: ClaimInput): SandboxClaim {
       namespace: key.namespace,
       name: id,
       labels: { ...request.labels, [labels.sandboxId]: id },
-      annotations: { ...annotationsOf(input), ...end.annotations },
+      annotations: { ...getAnnotations(input), ...end.annotations },
     },
     spec: {
       ...(source.kind === 'pool'
         ? { warmPoolRef: { name: source.name } }
         : { sandboxTemplateRef: { name: source.name } }),
       ...(end.lifecycle === undefined ? {} : { lifecycle: end.lifecycle }),
-      ...envsOf(request, id),
-      ...controlFields(request.control),
+      ...buildEnvs(request, id),
+      ...buildControlFields(request.control),
     },
   };
 }
@@ -51,7 +51,7 @@ function endOf({ request, nowMs }: ClaimInput): Partial<ReturnType<typeof endFie
   return endFields(autoPause ? 'pause' : 'kill', { endMs: nowMs + timeoutSeconds * 1_000, timeoutSeconds });
 }
 
-function annotationsOf({ request, key, digest, trafficTokenHash, trace, nowMs }: ClaimInput): Record<string, string> {
+function getAnnotations({ request, key, digest, trafficTokenHash, trace, nowMs }: ClaimInput): Record<string, string> {
   const { metadata, autoPause, autoResume, egress, control, hasControlKeys } = request;
   const fields: Record<string, string | undefined> = {
     [annotations.apiKeyId]: key.id,
@@ -63,7 +63,7 @@ function annotationsOf({ request, key, digest, trafficTokenHash, trace, nowMs }:
     [annotations.requestDigest]: digest,
     [annotations.traceContext]: trace,
     [annotations.pausedRetention]: control.pausedRetention,
-    ...egressAnnotations(egress),
+    ...buildEgressAnnotations(egress),
     [CONTROL_VIEW]: hasControlKeys
       ? ['resource', ...(control.returnSandboxIp === true ? ['ip'] : [])].join(',')
       : undefined,
@@ -74,19 +74,21 @@ function annotationsOf({ request, key, digest, trafficTokenHash, trace, nowMs }:
 }
 
 /** A new claim becomes Ready only when its rules hold, so `networkApplied` may say from the start that they do. */
-function egressAnnotations(wish: EgressWish | undefined): Record<string, string> {
+function buildEgressAnnotations(wish: EgressWish | undefined): Record<string, string> {
   if (wish === undefined) return {};
-  const text = egressText(wish);
+  const text = formatEgressText(wish);
   return { [annotations.network]: text, [annotations.networkApplied]: text };
 }
 
-function envsOf({ envs }: CreateRequest, id: string): Pick<SandboxClaimSpec, 'envs'> {
+function buildEnvs({ envs }: CreateRequest, id: string): Pick<SandboxClaimSpec, 'envs'> {
   if (envs.length === 0) return {};
-  const refTo = (index: number) => ({ secretKeyRef: { name: envSecretName(id), key: envSecretKey(index) } });
+  const refTo = (index: number) => ({
+    secretKeyRef: { name: formatEnvSecretName(id), key: formatEnvSecretKey(index) },
+  });
   return { envs: envs.map(([name], index) => ({ name, valueFrom: refTo(index) })) };
 }
 
-function controlFields(keys: ControlKeys): Partial<SandboxClaimSpec> {
+function buildControlFields(keys: ControlKeys): Partial<SandboxClaimSpec> {
   return {
     ...(keys.createTimeoutMs === undefined ? {} : { claimTimeout: `${keys.createTimeoutMs / 1_000}s` }),
     ...(keys.waitReadySeconds === undefined ? {} : { waitReadyTimeout: `${keys.waitReadySeconds}s` }),

@@ -1,4 +1,4 @@
-import { annotations, isReservedKey, rfc3339 } from '@sandlot/api-types';
+import { annotations, isReservedKey, formatRfc3339 } from '@sandlot/api-types';
 import type { SandboxClaim, SandboxClaimSpec } from '@sandlot/api-types';
 import { omitUndefined } from '../api-v1/omit-undefined.ts';
 import type { NewClaim } from '../api-v1/schemas.ts';
@@ -17,22 +17,22 @@ export function buildV1Claim(body: NewClaim, { namespace, keyId, nowMs }: V1Clai
   const reserved = Object.keys(labels).find(isReservedKey);
   if (reserved !== undefined) throw badRequest(`labels: "${reserved}" is set by the system`);
   const spec: SandboxClaimSpec = omitUndefined({
-    warmPoolRef: refTo(pool),
-    sandboxTemplateRef: refTo(template),
+    warmPoolRef: buildReference(pool),
+    sandboxTemplateRef: buildReference(template),
     replicas: replicas === 1 ? undefined : replicas,
     claimTimeout,
     createOnNoStock,
     ttlSecondsAfterCompleted,
-    lifecycle: lifecycleOf(timeoutSeconds, nowMs),
+    lifecycle: findLifecycle(timeoutSeconds, nowMs),
   });
   return { metadata: { namespace, name, labels, annotations: { [annotations.apiKeyId]: keyId } }, spec };
 }
 
-function refTo(name: string | undefined): { readonly name: string } | undefined {
+function buildReference(name: string | undefined): { readonly name: string } | undefined {
   return name === undefined ? undefined : { name };
 }
 
-function lifecycleOf(seconds: number | undefined, nowMs: number): SandboxClaimSpec['lifecycle'] {
+function findLifecycle(seconds: number | undefined, nowMs: number): SandboxClaimSpec['lifecycle'] {
   if (seconds === undefined) return undefined;
-  return { shutdownTime: rfc3339(nowMs + seconds * 1_000), shutdownPolicy: 'Delete' };
+  return { shutdownTime: formatRfc3339(nowMs + seconds * 1_000), shutdownPolicy: 'Delete' };
 }

@@ -1,16 +1,16 @@
 import { labels, sandboxClaims } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import { apiVersionOf, isAlreadyExists, secrets } from '@sandlot/kube';
+import { getApiVersion, isAlreadyExists, secrets } from '@sandlot/kube';
 import type { KubeClient, Secret } from '@sandlot/kube';
 import type { CreateRequest } from '../e2b/request/read-create.ts';
 
 /** Name of the Secret with the values of a sandbox's environment variables. */
-export function envSecretName(id: string): string {
+export function formatEnvSecretName(id: string): string {
   return `${id}-env`;
 }
 
 /** Key of a variable's value in that Secret. It is a number, because names of variables may have letters that keys may not. */
-export function envSecretKey(index: number): string {
+export function formatEnvSecretKey(index: number): string {
   return `env-${index}`;
 }
 
@@ -24,10 +24,12 @@ export async function createEnvSecret(
   { envs }: Pick<CreateRequest, 'envs'>,
 ): Promise<void> {
   const { namespace, name: id = '', uid = '' } = metadata;
-  const key = { namespace, name: envSecretName(id) };
-  const entries = envs.map(([, value], index) => [envSecretKey(index), Buffer.from(value).toString('base64')] as const);
+  const key = { namespace, name: formatEnvSecretName(id) };
+  const entries = envs.map(
+    ([, value], index) => [formatEnvSecretKey(index), Buffer.from(value).toString('base64')] as const,
+  );
   const data = Object.fromEntries(entries);
-  const owner = { apiVersion: apiVersionOf(sandboxClaims), kind: sandboxClaims.kind, name: id, uid };
+  const owner = { apiVersion: getApiVersion(sandboxClaims), kind: sandboxClaims.kind, name: id, uid };
   const secretLabels = { [labels.claimEnv]: 'true', [labels.sandboxId]: id };
   const secret: Secret = { metadata: { ...key, labels: secretLabels, ownerReferences: [owner] }, type: 'Opaque', data };
   try {

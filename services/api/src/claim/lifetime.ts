@@ -1,5 +1,5 @@
 // When a claim ends: how the API writes that into a claim, and reads it back (docs/reference/e2b-api.md#lifetime).
-import { annotations, rfc3339 } from '@sandlot/api-types';
+import { annotations, formatRfc3339 } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import type { JsonObject } from '@sandlot/kube';
 import { parseDurationMs } from '@sandlot/std';
@@ -22,19 +22,19 @@ export function endAtMs({ metadata, spec }: SandboxClaim): number | undefined {
 }
 
 /** When the claim was Ready for the first time, epoch milliseconds in whole seconds; undefined before. Lists are ordered by it. */
-export function startedAtMs({ status }: SandboxClaim): number | undefined {
+export function findStartedAtMs({ status }: SandboxClaim): number | undefined {
   const ms = Date.parse(status?.completionTime ?? '');
   return Number.isNaN(ms) ? undefined : ms;
 }
 
 /** When the claim was requested, epoch milliseconds; only claims of this API record it more precisely than to the second. */
-export function createdAtMs({ metadata }: SandboxClaim): number {
+export function getCreatedAtMs({ metadata }: SandboxClaim): number {
   return Date.parse(metadata.annotations?.[annotations.createdAt] ?? metadata.creationTimestamp ?? '') || 0;
 }
 
 /** The `endAt` in answers, epoch milliseconds. */
-export function shownEndMs(claim: SandboxClaim): number {
-  return endAtMs(claim) ?? (startedAtMs(claim) ?? 0) + NEVER_MS;
+export function getShownEndMs(claim: SandboxClaim): number {
+  return endAtMs(claim) ?? (findStartedAtMs(claim) ?? 0) + NEVER_MS;
 }
 
 export interface NewEnd {
@@ -45,7 +45,7 @@ export interface NewEnd {
 
 /** Kubernetes times have whole seconds. They are rounded up, so that no sandbox ends early. */
 function roundUpToSecond(ms: number): string {
-  return rfc3339(Math.ceil(ms / 1_000) * 1_000);
+  return formatRfc3339(Math.ceil(ms / 1_000) * 1_000);
 }
 
 /** The fields of a claim that say when it ends. A claim that is paused at its end has no `lifecycle`. */
@@ -71,7 +71,7 @@ export function endPatch(claim: SandboxClaim, end: NewEnd): JsonObject {
  * Merge patch for a claim that is about to be paused. The end of its timeout no longer deletes it; the end of its retention
  * does, if there is one. `requested` overrides the retention that the claim was created with.
  */
-export function retentionPatch(claim: SandboxClaim, nowMs: number, requested?: string): JsonObject {
+export function buildRetentionPatch(claim: SandboxClaim, nowMs: number, requested?: string): JsonObject {
   const retention = requested ?? claim.metadata.annotations?.[annotations.pausedRetention] ?? 'forever';
   const keptMs = parseDurationMs(retention);
   const shutdownTime = keptMs === undefined ? null : roundUpToSecond(nowMs + keptMs);

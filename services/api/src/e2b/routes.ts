@@ -4,20 +4,20 @@ import { connectRoutes } from './operations/connect-sandbox.ts';
 import type { ConnectDeps } from './operations/connect-sandbox.ts';
 import { createRoutes } from './operations/create-routes.ts';
 import type { CreateDeps } from './operations/create-sandbox.ts';
-import { metricsRoute } from './operations/get-metrics.ts';
+import { buildMetricsRoute } from './operations/get-metrics.ts';
 import type { MetricsDeps } from './operations/get-metrics.ts';
-import { healthRoute } from './operations/health.ts';
+import { buildHealthRoute } from './operations/health.ts';
 import { killRoute } from './operations/kill-sandbox.ts';
 import type { KillDeps } from './operations/kill-sandbox.ts';
 import { listRoutes } from './operations/list-sandboxes.ts';
 import type { ListDeps } from './operations/list-sandboxes.ts';
 import { pauseRoute } from './operations/pause-sandbox.ts';
 import type { PauseDeps } from './operations/pause-sandbox.ts';
-import { networkRoute } from './operations/replace-egress.ts';
+import { buildNetworkRoute } from './operations/replace-egress.ts';
 import type { EgressDeps } from './operations/replace-egress.ts';
-import { timeoutRoutes } from './operations/set-timeout.ts';
+import { buildTimeoutRoutes } from './operations/set-timeout.ts';
 import type { TimeoutDeps } from './operations/set-timeout.ts';
-import { templateRoutes } from './templates/routes.ts';
+import { buildTemplateRoutes } from './templates/routes.ts';
 import type { TemplateDeps } from './templates/templates.ts';
 
 /** What the E2B operations need together; each of them sees only its own part. */
@@ -31,17 +31,17 @@ export type E2bDeps = CreateDeps &
   MetricsDeps &
   TemplateDeps;
 
-export function e2bRoutes(deps: E2bDeps): readonly Route[] {
+export function buildE2bRoutes(deps: E2bDeps): readonly Route[] {
   return [
     ...createRoutes(deps),
     ...connectRoutes(deps),
     pauseRoute(deps),
     killRoute(deps),
-    ...timeoutRoutes(deps),
-    networkRoute(deps),
+    ...buildTimeoutRoutes(deps),
+    buildNetworkRoute(deps),
     ...listRoutes(deps),
-    metricsRoute(deps),
-    ...templateRoutes(deps),
-    healthRoute(),
+    buildMetricsRoute(deps),
+    ...buildTemplateRoutes(deps),
+    buildHealthRoute(),
   ];
 }

@@ -41,7 +41,7 @@ const TREES: readonly (readonly [feature: string, root: string])[] = [
 const METHODS: readonly Method[] = ['get', 'post', 'put', 'patch', 'delete'];
 const answers = { 501: { description: 'Not built.', schema: errorAnswer } };
 
-function unsupportedRoute(feature: string, path: string, method: Method): Route {
+function buildUnsupportedRoute(feature: string, path: string, method: Method): Route {
   const names = [...path.matchAll(/\{\*?(\w+)\}/g)].map(([, name = '']) => name);
   const isTree = path.includes('{*');
   const params =
@@ -57,11 +57,11 @@ function unsupportedRoute(feature: string, path: string, method: Method): Route 
 
 /** Routes that answer 501, so that a client's error names the missing feature (docs/reference/e2b-api.md#routes). */
 export const unsupportedRoutes: readonly Route[] = [
-  ...PATHS.flatMap(([feature, path, methods]) => methods.map((method) => unsupportedRoute(feature, path, method))),
+  ...PATHS.flatMap(([feature, path, methods]) => methods.map((method) => buildUnsupportedRoute(feature, path, method))),
   ...TREES.flatMap(([feature, root]) =>
     METHODS.flatMap((method) => [
-      unsupportedRoute(feature, root, method),
-      unsupportedRoute(feature, `${root}/{*rest}`, method),
+      buildUnsupportedRoute(feature, root, method),
+      buildUnsupportedRoute(feature, `${root}/{*rest}`, method),
     ]),
   ),
 ];

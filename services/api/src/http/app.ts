@@ -3,7 +3,7 @@ import type { ErrorRequestHandler, Express, NextFunction, Request, Response } fr
 import { ApiError, notFound } from '../errors/api-error.ts';
 import { authenticate } from './authenticate.ts';
 import { isBodyAllowed } from './body-limit.ts';
-import { exchangeOf, startExchange } from './exchange.ts';
+import { buildExchange, startExchange } from './exchange.ts';
 import type { Route } from './route.ts';
 import { serve } from './serve.ts';
 import type { ServeOptions } from './serve.ts';
@@ -32,11 +32,11 @@ export function createApp(options: AppOptions): Express {
     // The key is checked before the body is read, so that a client without one costs little.
     const guard = (request: Request, response: Response, next: NextFunction): void => {
       authenticate(options.keys, route, request);
-      if (isBodyAllowed(options, exchangeOf(request, response))) next();
+      if (isBodyAllowed(options, buildExchange(request, response))) next();
     };
     const answer = (request: Request, response: Response): Promise<void> =>
-      serve(options, route, exchangeOf(request, response));
-    app[route.method](expressPath(route), guard, readBody, answer);
+      serve(options, route, buildExchange(request, response));
+    app[route.method](formatExpressPath(route), guard, readBody, answer);
   }
   refuseOtherMethods(app, options.routes);
   app.use((request: Request) => {
@@ -47,7 +47,7 @@ export function createApp(options: AppOptions): Express {
 }
 
 /** The path in Express's form: `/sandboxes/:sandboxID`. */
-function expressPath({ path }: Route): string {
+function formatExpressPath({ path }: Route): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
@@ -55,8 +55,8 @@ function expressPath({ path }: Route): string {
 function refuseOtherMethods(app: Express, routes: readonly Route[]): void {
   const methods = new Map<string, Set<string>>();
   for (const route of routes) {
-    const known = methods.get(expressPath(route)) ?? new Set(['OPTIONS']);
-    methods.set(expressPath(route), known.add(route.method.toUpperCase()));
+    const known = methods.get(formatExpressPath(route)) ?? new Set(['OPTIONS']);
+    methods.set(formatExpressPath(route), known.add(route.method.toUpperCase()));
     if (route.method === 'get') known.add('HEAD');
   }
   for (const [path, known] of methods) {
@@ -72,7 +72,7 @@ function errorHandler(options: AppOptions): ErrorRequestHandler {
   const handler = (...[error, request, response, next]: Parameters<ErrorRequestHandler>): void => {
     if (response.writableEnded) return;
     if (response.headersSent) next(error);
-    else sendUnroutedError(options, exchangeOf(request, response), error);
+    else sendUnroutedError(options, buildExchange(request, response), error);
   };
   // Express recognises an error handler by its four parameters. Without one it would answer errors in HTML.
   return Object.defineProperty(handler, 'length', { value: 4 });

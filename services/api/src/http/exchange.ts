@@ -43,7 +43,7 @@ export function startExchange(clock: Pick<Clock, 'monotonic'>, request: Request,
 }
 
 /** The exchange that {@link startExchange} began. */
-export function exchangeOf(request: Request, response: Response): Exchange {
+export function buildExchange(request: Request, response: Response): Exchange {
   const { requestId, startMs } = response.locals as { requestId: string; startMs: number };
   return { request, response, requestId, startMs };
 }

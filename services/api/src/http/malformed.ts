@@ -37,11 +37,11 @@ function refuse(response: ServerResponse, code: number): void {
     response.destroy();
     return;
   }
-  const body = bodyOf(code);
+  const body = getBody(code);
   response.writeHead(code, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }).end(body);
 }
 
-function bodyOf(code: number): string {
+function getBody(code: number): string {
   return JSON.stringify({ code, message: MESSAGE[code] });
 }
 
@@ -52,7 +52,7 @@ function refuseConnection(error: Error & { readonly code?: string }, socket: Dup
     return;
   }
   const code = STATUS[error.code ?? ''] ?? 400;
-  const body = bodyOf(code);
+  const body = getBody(code);
   const head = [
     `HTTP/1.1 ${code} ${STATUS_CODES[code] ?? ''}`,
     'Content-Type: application/json',

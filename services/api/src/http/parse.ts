@@ -45,7 +45,7 @@ const DEPTH_CHANGES: ReadonlyMap<string, number> = new Map([
 export function parseJson(body: unknown): unknown {
   const text = Buffer.isBuffer(body) ? body.toString('utf8') : '';
   if (text.trim() === '') return {};
-  if (depthOf(text) > MAX_DEPTH) throw badRequest(`the body is nested more than ${MAX_DEPTH} levels deep`);
+  if (getDepth(text) > MAX_DEPTH) throw badRequest(`the body is nested more than ${MAX_DEPTH} levels deep`);
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -54,7 +54,7 @@ export function parseJson(body: unknown): unknown {
 }
 
 /** The deepest nesting of brackets outside of strings. A single pass, because the text is still unchecked. */
-function depthOf(text: string): number {
+function getDepth(text: string): number {
   let [depth, deepest, isString] = [0, 0, false];
   for (let at = 0; at < text.length; at += 1) {
     const letter = text[at];

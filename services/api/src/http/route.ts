@@ -104,7 +104,7 @@ export function route<P = unknown, Q = unknown, H = unknown, B = unknown>(
 }
 
 /** An operation that needs no API key. */
-export function publicRoute(shape: Shape<Input>, handler: Handler<Call>): Route {
+export function buildPublicRoute(shape: Shape<Input>, handler: Handler<Call>): Route {
   return { ...shape, access: 'public', handle: (call) => handler(call) };
 }
 

@@ -11,7 +11,7 @@ import { parseHeaders, parseInput, parseJson, parseQuery } from './parse.ts';
 import { sendAnswer, sendError } from './respond.ts';
 import type { ErrorReport } from './respond.ts';
 import type { Call, Route, Trail } from './route.ts';
-import { inRequestSpan } from './trace.ts';
+import { runInRequestSpan } from './trace.ts';
 import type { ClientTraces } from './trace.ts';
 
 export interface ServeOptions extends AuditDeps, ErrorReport {
@@ -33,7 +33,7 @@ export async function serve(options: ServeOptions, route: Route, exchange: Excha
   const { request, requestId } = exchange;
   const key = authenticate(options.keys, route, request);
   const span = { traces: options.traces, route, requestId, keyId: key?.id };
-  await inRequestSpan(request, span, () => runHandler(options, { route, key }, exchange));
+  await runInRequestSpan(request, span, () => runHandler(options, { route, key }, exchange));
 }
 
 /** Parses the request, runs the handler and sends its answer or its error. Resolves with the status. */
@@ -41,7 +41,7 @@ async function runHandler(options: ServeOptions, { route, key }: Operation, exch
   const { request, response } = exchange;
   const gone = new AbortController();
   response.once('close', () => gone.abort());
-  const object = { namespace: key?.namespace ?? '', name: firstParam(request), uid: '' };
+  const object = { namespace: key?.namespace ?? '', name: getFirstParam(request), uid: '' };
   const report = (status: number, message?: string): void => {
     observe(options, route, { exchange, status });
     if (route.action === undefined || key === undefined) return;
@@ -81,7 +81,7 @@ function parseCall(
 }
 
 /** The first path parameter: the object in the audit record of a request that fails before its handler names one. */
-function firstParam({ params }: Request): string {
+function getFirstParam({ params }: Request): string {
   const [name] = Object.values(params);
   return typeof name === 'string' ? name : '';
 }

@@ -1,6 +1,6 @@
 import { carrier } from '@sandlot/telemetry';
 import { fileURLToPath } from 'node:url';
-import { rfc3339, sandboxClaims, sandboxes, sandboxTemplates } from '@sandlot/api-types';
+import { formatRfc3339, sandboxClaims, sandboxes, sandboxTemplates } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials, namespaces } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import { fetchTrace, startControlPlane, startNats, startTraceBackend } from '@sandlot/local-cluster';
@@ -53,7 +53,7 @@ async function makeSandboxesReady(): Promise<void> {
     const waiting = items.filter(({ status }) => status === undefined);
     expect(waiting).not.toEqual([]);
     for (const { metadata } of waiting) {
-      const at = { lastTransitionTime: rfc3339(systemClock.now()) };
+      const at = { lastTransitionTime: formatRfc3339(systemClock.now()) };
       const ready = { type: 'Ready', status: 'True', reason: 'DependenciesReady', message: 'Pod is Ready', ...at };
       const status = { conditions: [ready], podIPs: ['10.1.2.3'], phase: 'Running' };
       await client.mergePatch(
@@ -79,7 +79,7 @@ async function create(traces: string, traceId: string): Promise<{ readonly id: s
   return { id: sandboxID, token: envdAccessToken };
 }
 
-function textOf(spans: readonly ReceivedSpan[]): string {
+function getText(spans: readonly ReceivedSpan[]): string {
   return JSON.stringify(spans, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }
 
@@ -106,7 +106,7 @@ it('joins the client’s trace, from the request through the API to the bind, wi
   });
   const claim = await client.get(sandboxClaims, { namespace, name: id });
   expect(claim.metadata.annotations?.[carrier.annotation]).toContain(traceId);
-  for (const secret of [key, token, 'hunter2']) expect(textOf(spans)).not.toContain(secret);
+  for (const secret of [key, token, 'hunter2']) expect(getText(spans)).not.toContain(secret);
 });
 
 it('starts its own trace with a link to the client’s if CLIENT_TRACES is link', async () => {

@@ -1,4 +1,4 @@
-import { carriedContext, linkToContext, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
+import { parseCarriedContext, linkToContext, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
 import type { Request } from 'express';
 import type { Route } from './route.ts';
 
@@ -21,12 +21,12 @@ class FailedRequest extends Error {
  * Answers a request inside a span; what `answer` creates carries the trace on. `answer` resolves with the status. Of the
  * client's input the span has only the request id.
  */
-export async function inRequestSpan(
+export async function runInRequestSpan(
   request: Request,
   { traces, route, requestId, keyId }: RequestSpan,
   answer: () => Promise<number>,
 ): Promise<void> {
-  const from = carriedContext(carrierOf(request));
+  const from = parseCarriedContext(findCarrier(request));
   const attributes = {
     [spanAttributes.httpMethod]: request.method,
     [spanAttributes.httpRoute]: route.path,
@@ -46,7 +46,7 @@ export async function inRequestSpan(
 }
 
 /** The trace context in the request's headers, in the form of the annotation that carries it; undefined if there is none. */
-function carrierOf(request: Request): string | undefined {
+function findCarrier(request: Request): string | undefined {
   const traceparent = request.get('traceparent');
   const tracestate = request.get('tracestate');
   if (traceparent === undefined) return undefined;

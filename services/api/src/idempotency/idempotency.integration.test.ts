@@ -5,7 +5,7 @@ import type { ConfigMap } from '@sandlot/kube';
 import { silentLogger, systemClock } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { CreateLedger, RECORDS_LABEL } from './ledger.ts';
-import { encodeRecord, RECORD_KEPT_MS, shardOf } from './record.ts';
+import { encodeRecord, RECORD_KEPT_MS, formatShard } from './record.ts';
 import { KEYS_NAMESPACE, Stack } from '../../test/stack.ts';
 import type { ApiUnderTest, Reply } from '../../test/stack.ts';
 
@@ -37,12 +37,12 @@ function create(replica: ApiUnderTest, idempotencyKey: string, body: object = BO
   return replica.call('POST /v2/sandboxes', { key, body, headers: { 'Idempotency-Key': idempotencyKey } });
 }
 
-function idOf({ body }: Reply): string {
+function getId({ body }: Reply): string {
   return (body as { sandboxID: string }).sandboxID;
 }
 
 function readShard(id: string): Promise<ConfigMap | undefined> {
-  return stack.client.find(configMaps, { namespace, name: shardOf(id) });
+  return stack.client.find(configMaps, { namespace, name: formatShard(id) });
 }
 
 async function expectGone(id: string): Promise<void> {
@@ -78,22 +78,22 @@ describe('a sandbox created with an Idempotency-Key', () => {
     const name = newIdempotencyKey();
     const first = await create(api, name);
     expect(first.status).toBe(201);
-    await kill(idOf(first));
-    await vi.waitFor(() => expectGone(idOf(first)), PATIENCE);
+    await kill(getId(first));
+    await vi.waitFor(() => expectGone(getId(first)), PATIENCE);
     for (const replica of [api, other]) {
       const again = await create(replica, name);
       expect([again.status, again.body]).toEqual([201, first.body]);
       const changed = await create(replica, name, { ...BODY, timeout: 77 });
       expect(changed).toMatchObject({ status: 422, body: { error_code: 'idempotency_request_mismatch' } });
     }
-    await expectGone(idOf(first));
+    await expectGone(getId(first));
   });
 
   it('is recorded by any replica if the one that created it died before', async () => {
     const first = await create(api, newIdempotencyKey());
-    const id = idOf(first);
+    const id = getId(first);
     await vi.waitFor(async () => expect((await readShard(id))?.data).toHaveProperty(id), PATIENCE);
-    await stack.client.delete(configMaps, { namespace, name: shardOf(id) });
+    await stack.client.delete(configMaps, { namespace, name: formatShard(id) });
     const claims = await stack.client.listAll(sandboxClaims, { namespace: 'team-a' });
     await createLedger(claims.items).repair();
     expect((await readShard(id))?.data).toHaveProperty(id);
@@ -110,7 +110,7 @@ describe('a sandbox created with an Idempotency-Key', () => {
 
   it('has no secret in its record', async () => {
     const first = await create(api, newIdempotencyKey(), { ...BODY, envVars: { TOKEN: 'hunter2' } });
-    const id = idOf(first);
+    const id = getId(first);
     await vi.waitFor(async () => expect((await readShard(id))?.data).toHaveProperty(id), PATIENCE);
     const text = JSON.stringify(await readShard(id));
     const { envdAccessToken, trafficAccessToken } = first.body as Record<string, string>;

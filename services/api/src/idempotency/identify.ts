@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ObjectKey } from '@sandlot/kube';
-import { newSandboxId, repeatableSandboxId } from '@sandlot/tenancy';
+import { createSandboxId, deriveSandboxId } from '@sandlot/tenancy';
 import type { ApiKey } from '@sandlot/tenancy';
 
 export interface CreateIdentity {
@@ -21,15 +21,15 @@ interface IdentityInput {
  */
 export function identifyCreate(tokenKey: Uint8Array, { key, idempotencyKey, body }: IdentityInput): CreateIdentity {
   const { namespace } = key;
-  if (idempotencyKey === undefined) return { sandbox: { namespace, name: newSandboxId() }, digest: undefined };
-  const name = repeatableSandboxId(tokenKey, `${namespace}/${key.team}`, idempotencyKey);
+  if (idempotencyKey === undefined) return { sandbox: { namespace, name: createSandboxId() }, digest: undefined };
+  const name = deriveSandboxId(tokenKey, `${namespace}/${key.team}`, idempotencyKey);
   // The salt keeps the digest from revealing the request: its secrets may be short enough to guess.
-  const digest = createHash('sha256').update(tokenKey).update(canonicalJson(body)).digest('hex');
+  const digest = createHash('sha256').update(tokenKey).update(formatCanonicalJson(body)).digest('hex');
   return { sandbox: { namespace, name }, digest };
 }
 
 /** JSON with sorted members, so that equal bodies have equal digests. */
-function canonicalJson(value: unknown): string {
+function formatCanonicalJson(value: unknown): string {
   return JSON.stringify(value, (_name, member: unknown) =>
     typeof member === 'object' && member !== null && !Array.isArray(member)
       ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -3,7 +3,7 @@ import { configMaps, isAlreadyExists, isConflict, isNotFound } from '@sandlot/ku
 import type { ConfigMap, KubeClient, ObjectKey, Priority } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
 import type { Sweep } from '../wiring/sweeps.ts';
-import { decodeRecord, encodeRecord, expiredIdsOf, recordOf, shardOf } from './record.ts';
+import { decodeRecord, encodeRecord, listExpiredIds, recordOf, formatShard } from './record.ts';
 import type { CreateRecord } from './record.ts';
 
 /** Label of the objects with the records. */
@@ -74,7 +74,7 @@ export class CreateLedger {
     const { items } = await client.listAll(configMaps, { namespace, labelSelector: `${RECORDS_LABEL}=true` });
     for (const shard of items) {
       const data = shard.data ?? {};
-      const expired = expiredIdsOf(data, clock.now());
+      const expired = listExpiredIds(data, clock.now());
       if (expired.length === 0 && Object.keys(data).length > 0) continue;
       await ignoreChanged(this.#drop(shard, expired));
     }
@@ -98,7 +98,7 @@ export class CreateLedger {
     const data = { [id]: text };
     // The ConfigMap nearly always exists. If another replica creates or deletes it in between, one more round settles it.
     for (const isLast of [false, true]) {
-      if ((await undefinedIfNotFound(client.mergePatch(configMaps, key, { data }, { priority }))) !== undefined) return;
+      if ((await catchNotFound(client.mergePatch(configMaps, key, { data }, { priority }))) !== undefined) return;
       try {
         const metadata = { ...key, labels: { [RECORDS_LABEL]: 'true' } };
         await client.create(configMaps, { metadata, data }, { priority });
@@ -110,7 +110,7 @@ export class CreateLedger {
   }
 
   #key(id: string): ObjectKey {
-    return { namespace: this.#deps.namespace, name: shardOf(id) };
+    return { namespace: this.#deps.namespace, name: formatShard(id) };
   }
 
   #remember(uid: string): void {
@@ -122,7 +122,7 @@ export class CreateLedger {
 
 const IN_BACKGROUND = { priority: 'background' } as const;
 
-async function undefinedIfNotFound<T>(call: Promise<T>): Promise<T | undefined> {
+async function catchNotFound<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
   } catch (error) {
@@ -143,7 +143,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /** The sweeps of the ledger. Every replica runs them, without a lease. */
-export function sweepsOf(ledger: Pick<CreateLedger, 'repair' | 'prune'>): readonly Sweep[] {
+export function listSweeps(ledger: Pick<CreateLedger, 'repair' | 'prune'>): readonly Sweep[] {
   return [
     { name: 'records of creates', everyMs: MINUTE_MS, run: () => ledger.repair() },
     { name: 'overdue records of creates', everyMs: HOUR_MS, run: () => ledger.prune() },

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { annotations } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
-import { decodeRecord, encodeRecord, expiredIdsOf, RECORD_KEPT_MS, recordOf, shardOf } from './record.ts';
+import { decodeRecord, encodeRecord, listExpiredIds, RECORD_KEPT_MS, recordOf, formatShard } from './record.ts';
 
 const NOW = Date.parse('2026-01-02T00:00:00Z');
 const record = fc.record({
@@ -31,13 +31,13 @@ describe('the record of a create with an Idempotency-Key', () => {
         const text = encodeRecord(written);
         const isRecent = NOW - written.createdMs < RECORD_KEPT_MS;
         expect(decodeRecord(text, NOW)).toEqual(isRecent ? written : undefined);
-        expect(expiredIdsOf({ id: text }, NOW)).toEqual(isRecent ? [] : ['id']);
+        expect(listExpiredIds({ id: text }, NOW)).toEqual(isRecent ? [] : ['id']);
       }),
     );
   });
 
   it('counts as expired if it is malformed', () => {
-    fc.assert(fc.property(fc.string(), (text) => expiredIdsOf({ id: text }, NOW).length === 1));
+    fc.assert(fc.property(fc.string(), (text) => listExpiredIds({ id: text }, NOW).length === 1));
   });
 
   it.each([
@@ -54,6 +54,6 @@ describe('the record of a create with an Idempotency-Key', () => {
   });
 
   it('is in the ConfigMap of the first two letters of the id', () => {
-    expect(shardOf('k3x9v0c2m4q8r1t7z5ab')).toBe('sandbox-creates-k3');
+    expect(formatShard('k3x9v0c2m4q8r1t7z5ab')).toBe('sandbox-creates-k3');
   });
 });

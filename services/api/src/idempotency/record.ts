@@ -2,7 +2,7 @@
 import { annotations } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { z } from 'zod';
-import { templateOf } from '../e2b/answer/sandbox.ts';
+import { getTemplate } from '../e2b/answer/sandbox.ts';
 
 /** How long a repeated create gets the same answer. */
 export const RECORD_KEPT_MS = 86_400_000;
@@ -33,7 +33,7 @@ export interface CreateRecord {
  * Name of the ConfigMap with the record of a sandbox id. The first two letters of the id spread the records, so that each
  * ConfigMap stays far below its size limit and two creates rarely write the same one.
  */
-export function shardOf(id: string): string {
+export function formatShard(id: string): string {
   return `sandbox-creates-${id.slice(0, 2)}`;
 }
 
@@ -51,7 +51,7 @@ export function decodeRecord(text: string | undefined, nowMs: number): CreateRec
 }
 
 /** The sandbox ids in a ConfigMap whose records are expired or malformed. */
-export function expiredIdsOf(data: Readonly<Record<string, string>>, nowMs: number): readonly string[] {
+export function listExpiredIds(data: Readonly<Record<string, string>>, nowMs: number): readonly string[] {
   return Object.keys(data).filter((id) => decodeRecord(data[id], nowMs) === undefined);
 }
 
@@ -63,7 +63,7 @@ export function recordOf(claim: SandboxClaim, { envdVersion, nowMs }: RecordOpti
   const createdMs = Date.parse(metadata.creationTimestamp ?? '');
   const isRecent = nowMs - createdMs < RECORD_KEPT_MS;
   const closed = metadata.annotations?.[annotations.trafficTokenHash] !== undefined;
-  return isRecent ? { digest, templateID: templateOf(claim), envdVersion, closed, createdMs } : undefined;
+  return isRecent ? { digest, templateID: getTemplate(claim), envdVersion, closed, createdMs } : undefined;
 }
 
 export interface RecordOptions {

@@ -1,5 +1,5 @@
 import { annotations } from '@sandlot/api-types';
-import { envdAccessToken, trafficAccessToken } from '@sandlot/tenancy';
+import { deriveEnvdAccessToken, deriveTrafficAccessToken } from '@sandlot/tenancy';
 import { answerOf } from '../e2b/answer/sandbox.ts';
 import type { AnswerOptions } from '../e2b/answer/sandbox.ts';
 import type { SandboxAnswer } from '../e2b/answer/schemas.ts';
@@ -51,8 +51,8 @@ function answerOfRecord(
     sandboxID: name,
     clientID: 'sandlot',
     envdVersion,
-    envdAccessToken: envdAccessToken(tokenKey, subject),
-    trafficAccessToken: closed ? trafficAccessToken(tokenKey, subject) : null,
+    envdAccessToken: deriveEnvdAccessToken(tokenKey, subject),
+    trafficAccessToken: closed ? deriveTrafficAccessToken(tokenKey, subject) : null,
     domain: domain ?? null,
   };
 }

@@ -14,7 +14,7 @@ export interface Allowance {
 export type DefaultAllowance = Omit<Allowance, 'neverTimeout'>;
 
 /** The limits of a key: its own, else the defaults. Only admins may create sandboxes without a timeout by default. */
-export function allowanceOf({ limits, role }: ApiKey, defaults: DefaultAllowance): Allowance {
+export function buildAllowance({ limits, role }: ApiKey, defaults: DefaultAllowance): Allowance {
   return {
     sandboxes: limits.sandboxes ?? defaults.sandboxes,
     createsPerSecond: limits.createsPerSecond ?? defaults.createsPerSecond,

@@ -34,7 +34,7 @@ export class CreateRate {
     throw new ApiError({
       status: 429,
       message: `this API key may create ${createsPerSecond} sandboxes a second; come again in ${decision.retryAfterSeconds} s`,
-      headers: { ...rateHeaders(decision), 'Retry-After': String(decision.retryAfterSeconds) },
+      headers: { ...buildRateHeaders(decision), 'Retry-After': String(decision.retryAfterSeconds) },
     });
   }
 
@@ -49,7 +49,7 @@ export class CreateRate {
 }
 
 /** The `RateLimit-*` headers by which clients pace themselves; none for a key without a limit. */
-export function rateHeaders({ limit, remaining, resetSeconds }: RateDecision): Record<string, string> {
+export function buildRateHeaders({ limit, remaining, resetSeconds }: RateDecision): Record<string, string> {
   if (limit === undefined) return {};
   return {
     'RateLimit-Limit': String(limit),

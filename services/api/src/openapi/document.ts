@@ -28,8 +28,8 @@ namespace, and all it does happens there.`;
 /** Builds the OpenAPI 3.1 document of these operations. */
 export function openApiOf(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
-  const errors = errorAnswersOf();
-  for (const route of routes) (paths[route.path] ??= {})[route.method] = operationOf(route, errors);
+  const errors = getErrorAnswers();
+  for (const route of routes) (paths[route.path] ??= {})[route.method] = buildOperation(route, errors);
   return createDocument({
     openapi: '3.1.0',
     info: {
@@ -46,7 +46,7 @@ export function openApiOf(routes: readonly Route[], version: string): object {
   });
 }
 
-function operationOf(route: Route, errors: Errors): ZodOpenApiOperationObject {
+function buildOperation(route: Route, errors: Errors): ZodOpenApiOperationObject {
   const { id, summary, tag, params, query, headers, hideHeaders = false, body, access } = route;
   return {
     operationId: id,
@@ -62,14 +62,14 @@ function operationOf(route: Route, errors: Errors): ZodOpenApiOperationObject {
     ...(body === undefined
       ? {}
       : { requestBody: { required: !body.safeParse({}).success, content: { 'application/json': { schema: body } } } }),
-    responses: responsesOf(route, errors),
+    responses: getResponses(route, errors),
   };
 }
 
 type Errors = ReadonlyMap<number, ZodOpenApiResponseObject>;
 
 /** One object per status, so that the document defines each of them only once. */
-function errorAnswersOf(): Errors {
+function getErrorAnswers(): Errors {
   const found = new Map<number, ZodOpenApiResponseObject>();
   for (const [status, description] of ERRORS) {
     found.set(status, { id: `Refusal${status}`, ...answerObject({ description, schema: errorAnswer }) });
@@ -77,7 +77,7 @@ function errorAnswersOf(): Errors {
   return found;
 }
 
-function responsesOf({ answers, access }: Route, errors: Errors): ZodOpenApiResponsesObject {
+function getResponses({ answers, access }: Route, errors: Errors): ZodOpenApiResponsesObject {
   const shared = ERRORS.filter(([, , which]) => which === 'any' || access !== 'public');
   const common = shared.map(([status]) => [String(status), errors.get(status) ?? {}] as const);
   const own = Object.entries(answers).map(([status, spec]) => [status, answerObject(spec)] as const);

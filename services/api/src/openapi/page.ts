@@ -48,22 +48,22 @@ table { border-collapse: collapse; } td, th { border-bottom: 1px solid #8884; pa
 `;
 
 /** Renders an OpenAPI document as one HTML page, without scripts and external resources. */
-export function docsPage(given: object): string {
+export function renderDocsPage(given: object): string {
   const document = documentShape.parse(JSON.parse(JSON.stringify(given)));
   const { title, version, description } = document.info;
   const sections = [...byTag(document)].map(
-    ([tag, operations]) => `<h2>${escaped(tag)}</h2>\n${operations.join('\n')}`,
+    ([tag, operations]) => `<h2>${escapeHtml(tag)}</h2>\n${operations.join('\n')}`,
   );
   const schemas = Object.entries(document.components.schemas ?? {}).map(
     ([name, schema]) =>
-      `<details id="schema-${escaped(name)}"><summary><code>${escaped(name)}</code></summary>${json(schema)}</details>`,
+      `<details id="schema-${escapeHtml(name)}"><summary><code>${escapeHtml(name)}</code></summary>${json(schema)}</details>`,
   );
   return `<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title><style>${STYLE}</style></head>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title><style>${STYLE}</style></head>
 <body>
-<h1>${escaped(title)} <small>${escaped(version)}</small></h1>
-<p>${escaped(description)}</p>
+<h1>${escapeHtml(title)} <small>${escapeHtml(version)}</small></h1>
+<p>${escapeHtml(description)}</p>
 <p><a href="openapi.json">OpenAPI document</a></p>
 ${sections.join('\n')}
 <h2>Schemas</h2>
@@ -79,22 +79,22 @@ function byTag({ paths }: Document): ReadonlyMap<string, readonly string[]> {
     for (const [method, operation] of Object.entries(operations)) {
       const [tag = 'other'] = operation.tags;
       const section = sections.get(tag) ?? [];
-      section.push(operationHtml(path, method, operation));
+      section.push(renderOperation(path, method, operation));
       sections.set(tag, section);
     }
   }
   return sections;
 }
 
-function operationHtml(path: string, method: string, operation: Operation): string {
+function renderOperation(path: string, method: string, operation: Operation): string {
   const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
   const rows = parameters.map(
     ({ name, in: where, required, description: about = '' }) =>
-      `<tr><td><code>${escaped(name)}</code></td><td>${escaped(where)}${required === true ? ', required' : ''}</td><td>${escaped(about)}</td></tr>`,
+      `<tr><td><code>${escapeHtml(name)}</code></td><td>${escapeHtml(where)}${required === true ? ', required' : ''}</td><td>${escapeHtml(about)}</td></tr>`,
   );
-  return `<details id="${escaped(operationId)}">
-<summary><span class="method ${escaped(method)}">${escaped(method)}</span> <code>${escaped(path)}</code> ${escaped(summary)}</summary>
-${description === undefined ? '' : `<p>${escaped(description)}</p>`}
+  return `<details id="${escapeHtml(operationId)}">
+<summary><span class="method ${escapeHtml(method)}">${escapeHtml(method)}</span> <code>${escapeHtml(path)}</code> ${escapeHtml(summary)}</summary>
+${description === undefined ? '' : `<p>${escapeHtml(description)}</p>`}
 ${rows.length === 0 ? '' : `<table><tr><th>Parameter</th><th>In</th><th></th></tr>${rows.join('')}</table>`}
 ${requestBody === undefined ? '' : `<p>Body</p>${json(requestBody)}`}
 <p>Answers</p>${json(responses)}
@@ -102,9 +102,9 @@ ${requestBody === undefined ? '' : `<p>Body</p>${json(requestBody)}`}
 }
 
 function json(value: unknown): string {
-  return `<pre>${escaped(JSON.stringify(value, null, 2))}</pre>`;
+  return `<pre>${escapeHtml(JSON.stringify(value, null, 2))}</pre>`;
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

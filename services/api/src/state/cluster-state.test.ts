@@ -63,11 +63,11 @@ function setReason({ server }: Pick<Setup, 'server'>, reason: string): void {
   });
 }
 
-const reasonOf = (subject: SandboxClaim | undefined): string | undefined => subject?.status?.conditions?.[0]?.reason;
+const findReason = (subject: SandboxClaim | undefined): string | undefined => subject?.status?.conditions?.[0]?.reason;
 
 function waitForReason({ state }: Pick<Setup, 'state'>, reason: string): Promise<true | undefined> {
   const look = (current: ClaimedSandbox | undefined): true | undefined =>
-    reasonOf(current?.claim) === reason ? true : undefined;
+    findReason(current?.claim) === reason ? true : undefined;
   return state.waitUntil({ claim: claim(KEY), sandbox: undefined }, look, NEVER);
 }
 
@@ -152,7 +152,7 @@ describe('waitUntil', () => {
     const waiting = waitForReason(platform, 'Last');
     const stall = server.faults.stallWatches();
     setReason(platform, 'Between');
-    expect(reasonOf(await state.readClaim(KEY))).toBe('Between');
+    expect(findReason(await state.readClaim(KEY))).toBe('Between');
     setReason(platform, 'Last');
     server.faults.expireResourceVersions();
     server.faults.cutConnections();

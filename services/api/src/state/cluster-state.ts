@@ -28,7 +28,7 @@ export interface WaitLimits {
 }
 
 const claimKey = (key: string): string => `claim/${key}`;
-const sandboxKey = (key: string): string => `sandbox/${key}`;
+const formatSandboxKey = (key: string): string => `sandbox/${key}`;
 
 /** Claims and Sandboxes as this replica knows them, its own writes included, and how to wait for a change of them. */
 export class ClusterState {
@@ -44,17 +44,19 @@ export class ClusterState {
     this.#log = log;
     this.waiters = new Waiters(clock);
     const onClaim = (key: string): void => this.#reread(claimKey(key), () => this.readClaim(parseKey(key)));
-    const onSandbox = (key: string): void => this.#reread(sandboxKey(key), () => this.readSandbox(parseKey(key)));
+    const onSandbox = (key: string): void => this.#reread(formatSandboxKey(key), () => this.readSandbox(parseKey(key)));
     // Registered before the waiters, so that a waiter that looks on a watch event sees the event.
     this.claims = createOwnWrites({ informer: informers.claims, clock, onDoubt: onClaim });
     this.sandboxes = createOwnWrites({ informer: informers.sandboxes, clock, onDoubt: onSandbox });
     informers.claims.onChange(({ key }) => this.waiters.notify(claimKey(key)));
-    informers.sandboxes.onChange(({ key }) => this.waiters.notify(sandboxKey(key)));
+    informers.sandboxes.onChange(({ key }) => this.waiters.notify(formatSandboxKey(key)));
     // A hint on the bus usually comes first, and the watch always comes. A waiter looks again on each of them.
     this.#hints = [
       bus.onHint('claim.bound', ({ data }) => this.#onHint(claimKey, data, (key) => this.readClaim(key))),
       bus.onHint('claim.failed', ({ data }) => this.#onHint(claimKey, data, (key) => this.readClaim(key))),
-      bus.onHint('sandbox.suspended', ({ data }) => this.#onHint(sandboxKey, data, (key) => this.readSandbox(key))),
+      bus.onHint('sandbox.suspended', ({ data }) =>
+        this.#onHint(formatSandboxKey, data, (key) => this.readSandbox(key)),
+      ),
     ];
   }
 
@@ -71,7 +73,7 @@ export class ClusterState {
 
   /** Adds the Sandbox of a claim, without asking the API server. */
   withSandbox(claim: SandboxClaim): ClaimedSandbox {
-    const key = sandboxKeyOf(claim);
+    const key = findSandboxKey(claim);
     return { claim, sandbox: key === undefined ? undefined : this.sandboxes.get(key) };
   }
 
@@ -85,8 +87,8 @@ export class ClusterState {
     limits: WaitLimits,
   ): Promise<T | undefined> {
     const key = `${claim.metadata.namespace ?? ''}/${claim.metadata.name ?? ''}`;
-    const name = sandboxKeyOf(claim) ?? (sandbox === undefined ? undefined : keyText(sandbox));
-    const keys = [claimKey(key), ...(name === undefined ? [] : [sandboxKey(name)])];
+    const name = findSandboxKey(claim) ?? (sandbox === undefined ? undefined : formatKey(sandbox));
+    const keys = [claimKey(key), ...(name === undefined ? [] : [formatSandboxKey(name)])];
     return this.waiters.waitUntil({
       ...limits,
       keys,
@@ -116,7 +118,7 @@ export class ClusterState {
   }
 
   async #sandboxOf(claim: SandboxClaim): Promise<Sandbox | undefined> {
-    const key = sandboxKeyOf(claim);
+    const key = findSandboxKey(claim);
     if (key === undefined) return undefined;
     return this.sandboxes.get(key) ?? (await this.readSandbox(parseKey(key)));
   }
@@ -141,11 +143,11 @@ export class ClusterState {
 }
 
 /** `namespace/name` of the Sandbox in the claim's status. */
-function sandboxKeyOf({ metadata, status }: SandboxClaim): string | undefined {
+function findSandboxKey({ metadata, status }: SandboxClaim): string | undefined {
   const name = status?.sandbox?.name;
   return name === undefined || name === '' ? undefined : `${metadata.namespace ?? ''}/${name}`;
 }
 
-function keyText({ metadata }: Sandbox): string {
+function formatKey({ metadata }: Sandbox): string {
   return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
 }

@@ -1,12 +1,12 @@
 // What a claim and its Sandbox say about the state of the sandbox.
-import { effectiveMode, findCondition, sandboxConditions } from '@sandlot/api-types';
+import { resolveMode, findCondition, sandboxConditions } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 
 export type SandboxState = 'running' | 'paused';
 
 /** `paused` as soon as a suspend is requested, and while it is under way. */
-export function stateOf(sandbox: Sandbox | undefined): SandboxState {
-  return sandbox !== undefined && effectiveMode(sandbox.spec) === 'Suspended' ? 'paused' : 'running';
+export function getState(sandbox: Sandbox | undefined): SandboxState {
+  return sandbox !== undefined && resolveMode(sandbox.spec) === 'Suspended' ? 'paused' : 'running';
 }
 
 /** Whether the suspend is complete: no process of the sandbox is left. */

@@ -7,7 +7,7 @@ import { createCreateMetrics } from '../e2b/operations/create-metrics.ts';
 import { createRequestMetrics } from '../http/metrics.ts';
 import type { RequestMetrics } from '../http/metrics.ts';
 import { CreateLedger } from '../idempotency/ledger.ts';
-import { allowanceOf } from '../limits/allowance.ts';
+import { buildAllowance } from '../limits/allowance.ts';
 import { CreateRate } from '../limits/create-rate.ts';
 import type { Limits } from '../limits/limits.ts';
 import { SandboxQuota } from '../limits/sandbox-quota.ts';
@@ -87,7 +87,7 @@ function createLimits({ bus, clock, instance }: ProcessParts, { settings, state,
     createsPerSecond: settings.DEFAULT_CREATE_RATE,
     maxTimeoutSeconds: Math.floor(settings.MAX_SANDBOX_TIMEOUT / 1_000),
   };
-  const allowances: Limits['allowanceOf'] = (key) => allowanceOf(key, defaults);
+  const allowances: Limits['allowanceOf'] = (key) => buildAllowance(key, defaults);
   return {
     allowanceOf: allowances,
     createRate: new CreateRate({ rates: new CreateRates(), allowanceOf: allowances, clock, bus, keys, instance }),

@@ -18,10 +18,10 @@ export interface Informers {
   readonly templates: Informer<SandboxTemplate>;
 }
 
-const namespaceOf = ({ metadata }: KubeObject): readonly string[] => [metadata.namespace ?? ''];
+const getNamespace = ({ metadata }: KubeObject): readonly string[] => [metadata.namespace ?? ''];
 
 /** Other names of a pool or template. */
-export function aliasesOf({ metadata }: KubeObject): readonly string[] {
+export function listAliases({ metadata }: KubeObject): readonly string[] {
   const text = metadata.annotations?.[annotations.aliases] ?? '';
   return text
     .split(',')
@@ -29,19 +29,19 @@ export function aliasesOf({ metadata }: KubeObject): readonly string[] {
     .filter((alias) => alias !== '');
 }
 
-function aliasKeys(object: KubeObject): readonly string[] {
-  return aliasesOf(object).map((alias) => `${object.metadata.namespace ?? ''}/${alias}`);
+function listAliasKeys(object: KubeObject): readonly string[] {
+  return listAliases(object).map((alias) => `${object.metadata.namespace ?? ''}/${alias}`);
 }
 
 export function createInformers(
   shared: Pick<InformerOptions<KubeObject>, 'client' | 'namespace' | 'clock' | 'random' | 'metrics' | 'log'>,
 ): Informers {
-  const byName = { [BY_NAMESPACE]: namespaceOf, [BY_ALIAS]: aliasKeys };
+  const byName = { [BY_NAMESPACE]: getNamespace, [BY_ALIAS]: listAliasKeys };
   return {
     claims: createInformer({
       ...shared,
       resource: sandboxClaims,
-      indexers: { [BY_NAMESPACE]: namespaceOf, [BY_KEY]: keyIds },
+      indexers: { [BY_NAMESPACE]: getNamespace, [BY_KEY]: listKeyIds },
     }),
     sandboxes: createInformer({ ...shared, resource: sandboxes, transform: dropPodDetails }),
     pools: createInformer({ ...shared, resource: sandboxWarmPools, indexers: byName }),
@@ -50,7 +50,7 @@ export function createInformers(
 }
 
 /** The namespace is part of the index key, so that claims in another namespace cannot use up the quota of an API key. */
-function keyIds({ metadata }: SandboxClaim): readonly string[] {
+function listKeyIds({ metadata }: SandboxClaim): readonly string[] {
   const id = metadata.annotations?.[annotations.apiKeyId];
   return id === undefined ? [] : [`${metadata.namespace ?? ''}/${id}`];
 }

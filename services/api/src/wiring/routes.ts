@@ -1,11 +1,11 @@
-import { apiV1Routes } from '../api-v1/routes.ts';
+import { buildApiV1Routes } from '../api-v1/routes.ts';
 import type { ApiV1Deps } from '../api-v1/routes.ts';
-import { e2bRoutes } from '../e2b/routes.ts';
+import { buildE2bRoutes } from '../e2b/routes.ts';
 import type { E2bDeps } from '../e2b/routes.ts';
 import { unsupportedRoutes } from '../e2b/unsupported.ts';
 import type { Route } from '../http/route.ts';
 import { openApiOf } from '../openapi/document.ts';
-import { docsPage } from '../openapi/page.ts';
+import { renderDocsPage } from '../openapi/page.ts';
 
 /** Version of the interface, not of the build. */
 const INTERFACE_VERSION = '1.0.0';
@@ -17,23 +17,23 @@ export type OperationDeps = E2bDeps & ApiV1Deps;
 export function openApi(): object {
   const absent = new Proxy<Record<string, unknown>>({}, { get: () => absent });
   // Only handlers use the dependencies, and no handler is called here.
-  return openApiOf(documentedRoutes(absent as unknown as OperationDeps), INTERFACE_VERSION);
+  return openApiOf(listDocumentedRoutes(absent as unknown as OperationDeps), INTERFACE_VERSION);
 }
 
 /**
  * Every operation of the API. Where two paths overlap the first one wins. Unsupported operations answer 501 and are not part of
  * the OpenAPI document.
  */
-export function routesOf(deps: OperationDeps): readonly Route[] {
-  return [...unsupportedRoutes, ...documentedRoutes(deps)];
+export function listRoutes(deps: OperationDeps): readonly Route[] {
+  return [...unsupportedRoutes, ...listDocumentedRoutes(deps)];
 }
 
-function documentedRoutes(deps: OperationDeps): readonly Route[] {
+function listDocumentedRoutes(deps: OperationDeps): readonly Route[] {
   const routes: Route[] = [];
   let document: object | undefined;
   // The document describes the routes that serve it too, so it is built on the first request.
   const openApiDocument = (): object => (document ??= openApiOf(routes, INTERFACE_VERSION));
-  const docs = { document: openApiDocument, page: () => docsPage(openApiDocument()) };
-  routes.push(...e2bRoutes(deps), ...apiV1Routes(deps, docs));
+  const docs = { document: openApiDocument, page: () => renderDocsPage(openApiDocument()) };
+  routes.push(...buildE2bRoutes(deps), ...buildApiV1Routes(deps, docs));
   return routes;
 }

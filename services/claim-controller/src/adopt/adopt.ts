@@ -1,7 +1,7 @@
 import { isAdoptable, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { adoptionPatch } from '@sandlot/blueprint';
-import { isConflict, isNotFound, isUnknownOutcome, keyOf } from '@sandlot/kube';
+import { buildAdoptionPatch } from '@sandlot/blueprint';
+import { isConflict, isNotFound, isUnknownOutcome, getKey } from '@sandlot/kube';
 import type { KubeClient, OwnWrites } from '@sandlot/kube';
 import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
 import { hasRuntime } from '../runtime/claim-env.ts';
@@ -73,10 +73,10 @@ async function adoptPromised(
   input: AdoptInput,
   { member, pools }: Promised,
 ): Promise<Sandbox | undefined> {
-  deps.stock.reserve(keyOf(member));
+  deps.stock.reserve(getKey(member));
   const attempt = await tryCandidate(deps, { ...input, pools }, member);
   deps.metrics.countAdoption(attempt.kind);
-  if (attempt.kind === 'busy') deps.stock.release(keyOf(member));
+  if (attempt.kind === 'busy') deps.stock.release(getKey(member));
   return attempt.kind === 'committed' ? attempt.sandbox : undefined;
 }
 
@@ -97,7 +97,7 @@ async function commit(deps: AdoptDeps, input: AdoptInput, picked: Sandbox): Prom
   for (let retry = 0; retry <= MAX_RETRIES; retry += 1) {
     const pool = input.pools.find((candidate) => isAdoptable(member, candidate));
     if (pool === undefined) return LOST;
-    if (!takesVariables(input.claim, member)) return { kind: 'busy' };
+    if (!canTakeVariables(input.claim, member)) return { kind: 'busy' };
     const answer = await patchOnce(deps, input, { member, pool });
     if (answer === undefined) return LOST;
     if (isCommitted(answer, input)) return { kind: 'committed', sandbox: answer };
@@ -107,7 +107,7 @@ async function commit(deps: AdoptDeps, input: AdoptInput, picked: Sandbox): Prom
 }
 
 /** A member built before its template had a daemon cannot take variables; other members may. */
-function takesVariables({ spec }: SandboxClaim, member: Sandbox): boolean {
+function canTakeVariables({ spec }: SandboxClaim, member: Sandbox): boolean {
   return (spec.envs ?? []).length === 0 || hasRuntime(member);
 }
 
@@ -119,19 +119,19 @@ interface Choice {
 /** Patches once. Returns the Sandbox after the patch, even if it belongs to another claim; undefined when it is gone. */
 async function patchOnce(deps: AdoptDeps, input: AdoptInput, { member, pool }: Choice): Promise<Sandbox | undefined> {
   const { namespace, name = '' } = member.metadata;
-  const patch = adoptionPatch({ ...input, member, poolName: pool.metadata.name ?? '' });
+  const patch = buildAdoptionPatch({ ...input, member, poolName: pool.metadata.name ?? '' });
   const options = { priority: 'claim', signal: input.signal } as const;
   try {
-    return await deps.sandboxes.write(keyOf(member), () =>
+    return await deps.sandboxes.write(getKey(member), () =>
       deps.client.mergePatch(sandboxes, { namespace, name }, patch, options),
     );
   } catch (error) {
     if (isNotFound(error)) return undefined;
     if (!isConflict(error) && !isUnknownOutcome(error)) {
-      deps.stock.release(keyOf(member));
+      deps.stock.release(getKey(member));
       throw error;
     }
-    input.record.unconfirmed = keyOf(member);
+    input.record.unconfirmed = getKey(member);
   }
   return readUnconfirmed(deps, input.record, input.signal);
 }

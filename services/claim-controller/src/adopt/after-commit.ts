@@ -1,5 +1,5 @@
 import type { Sandbox } from '@sandlot/api-types';
-import { done, keyOf } from '@sandlot/kube';
+import { done, getKey } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
 import type { Pass } from '../plan/pass.ts';
@@ -22,7 +22,7 @@ export async function continueAfterCommit(
   { sandbox, then }: Committed,
 ): Promise<ReconcileResult> {
   deps.memory.reached(pass.claim, 'committed');
-  deps.waiters.remove(keyOf(pass.claim));
+  deps.waiters.remove(getKey(pass.claim));
   let result: ReconcileResult = done;
   for (const next of then) {
     if (next === 'initRuntime') result = await deps.runtime.initCommitted(pass, sandbox);

@@ -1,6 +1,6 @@
 import { annotations, sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { isAlreadyExists, keyOf } from '@sandlot/kube';
+import { isAlreadyExists, getKey } from '@sandlot/kube';
 import type { KubeClient, OwnWrites } from '@sandlot/kube';
 import { isCommitted } from './owner.ts';
 import type { CommitTarget } from './owner.ts';
@@ -29,11 +29,11 @@ export async function createOrRead(
   const { namespace, name = '' } = wanted.metadata;
   const options = { priority: 'claim', signal: input.signal } as const;
   try {
-    return await own.write(keyOf(wanted), () => client.create(sandboxes, wanted, options));
+    return await own.write(getKey(wanted), () => client.create(sandboxes, wanted, options));
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }
-  const live = await own.read(keyOf(wanted), () => client.find(sandboxes, { namespace, name }, options));
+  const live = await own.read(getKey(wanted), () => client.find(sandboxes, { namespace, name }, options));
   const isUsable = live !== undefined && live.metadata.deletionTimestamp === undefined && isCommitted(live, input);
   return isUsable ? live : undefined;
 }

@@ -1,12 +1,12 @@
 import { claimMessages, claimReasons } from '@sandlot/api-types';
 import type { SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { coldSandbox } from '@sandlot/blueprint';
+import { buildColdSandbox } from '@sandlot/blueprint';
 import type { ColdStartInput } from '@sandlot/blueprint';
 import { AFTER_COMMIT } from '../plan/plan.ts';
 import type { Shortage } from '../plan/plan.ts';
 import type { ClaimSnapshot } from '../plan/snapshot.ts';
-import { claimedParts } from '../refusal/claimed-parts.ts';
-import { containerVariables } from '../runtime/claim-env.ts';
+import { buildClaimedParts } from '../refusal/claimed-parts.ts';
+import { listContainerVariables } from '../runtime/claim-env.ts';
 import { hasDynamicVolumes } from '../volumes/volume-sources.ts';
 
 /** A claim waits this long for members that are starting before it starts cold (docs/reference/sandbox-claim.md#lookup-order). */
@@ -20,7 +20,7 @@ export function needsColdStart({ claim }: ClaimSnapshot, template: SandboxTempla
   const { volumeClaimTemplates = [], warmpool } = claim.spec;
   const suspended = template.spec.startup?.action === 'Suspended';
   return (
-    containerVariables(claim, template).length > 0 ||
+    listContainerVariables(claim, template).length > 0 ||
     volumeClaimTemplates.length > 0 ||
     hasDynamicVolumes(claim) ||
     warmpool === 'none' ||
@@ -36,7 +36,7 @@ export function decideShortage(
 ): Shortage {
   const queue = decideQueue(snapshot, pools);
   if (queue !== undefined) return queue;
-  return { kind: 'create', sandbox: coldSandbox(coldStart(snapshot, template)), then: AFTER_COMMIT };
+  return { kind: 'create', sandbox: buildColdSandbox(buildColdStart(snapshot, template)), then: AFTER_COMMIT };
 }
 
 /** How to wait for stock; undefined when it is time to start cold. */
@@ -61,7 +61,7 @@ function ageMs({ claim, nowMs }: ClaimSnapshot): number {
 }
 
 /** What the claim's cold Sandboxes are made of. */
-export function coldStart(snapshot: ClaimSnapshot, template: SandboxTemplate): ColdStartInput {
+export function buildColdStart(snapshot: ClaimSnapshot, template: SandboxTemplate): ColdStartInput {
   const { claim, podDefaults } = snapshot;
-  return { claim, template, defaults: podDefaults, ...claimedParts(snapshot, template) };
+  return { claim, template, defaults: podDefaults, ...buildClaimedParts(snapshot, template) };
 }

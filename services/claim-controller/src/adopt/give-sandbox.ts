@@ -1,5 +1,5 @@
 import { claimMessages, claimReasons } from '@sandlot/api-types';
-import { keyOf, requeueAfter } from '@sandlot/kube';
+import { getKey, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
 import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
@@ -40,7 +40,7 @@ export async function giveSandbox(deps: ApplyDeps, pass: Pass, step: Adoption | 
 }
 
 async function adoptWarm(deps: ApplyDeps, pass: Pass, step: Adoption): Promise<ReconcileResult> {
-  const claimKey = keyOf(pass.claim);
+  const claimKey = getKey(pass.claim);
   const traceContext = deps.traces.adoptionCarrierOf(pass.claim);
   deps.waiters.setServing(claimKey, true);
   try {
@@ -73,7 +73,7 @@ async function queueForStock(
   { pools, retryMs, report }: Shortage & { kind: 'queueForStock' },
 ): Promise<ReconcileResult> {
   const poolUids = pools.map(({ metadata }) => metadata.uid ?? '');
-  deps.waiters.add(keyOf(pass.claim), poolUids);
+  deps.waiters.add(getKey(pass.claim), poolUids);
   deps.memory.of(pass.claim).waited = true;
   if (report !== undefined) {
     await writeStatus(deps, { ...pass, status: reportStatus(pass.claim, report, deps.nowMs()) });

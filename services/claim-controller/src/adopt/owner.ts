@@ -1,6 +1,6 @@
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { fillsSlotOf, slotOf } from '@sandlot/blueprint';
-import { controllerOf } from '@sandlot/kube';
+import { fillsSlotOf, findSlot } from '@sandlot/blueprint';
+import { findController } from '@sandlot/kube';
 
 /** What a Sandbox is committed to. */
 export interface CommitTarget {
@@ -14,10 +14,10 @@ type Identity = Omit<CommitTarget, 'claim'> & { readonly claim: Pick<SandboxClai
 /** Whether the Sandbox is committed to the claim, or to this slot of it. */
 export function isCommitted(sandbox: Sandbox, { claim, slot }: Identity): boolean {
   if (slot === undefined) return isOwnedBy(sandbox, claim);
-  return fillsSlotOf(sandbox, claim) && slotOf(sandbox) === slot;
+  return fillsSlotOf(sandbox, claim) && findSlot(sandbox) === slot;
 }
 
 /** Whether the claim controls this Sandbox: by UID, whichever API version the owner reference names. */
 export function isOwnedBy(sandbox: Sandbox, claim: Pick<SandboxClaim, 'metadata'>): boolean {
-  return controllerOf(sandbox)?.uid === claim.metadata.uid;
+  return findController(sandbox)?.uid === claim.metadata.uid;
 }

@@ -12,7 +12,7 @@ const BATCHES = ['a', 'b'] as const;
 const BOUND = ['x', 'y'] as const;
 
 const key = (name: string) => ({ namespace: 'default', name });
-const marksOf = ({ metadata }: Sandbox): Record<string, string> => metadata.labels ?? {};
+const getMarks = ({ metadata }: Sandbox): Record<string, string> => metadata.labels ?? {};
 
 /** Checks every commit of the API server, by any writer, for slots in states that must never occur. */
 class Referee {
@@ -32,7 +32,7 @@ class Referee {
   }
 
   #checkSandbox(sandbox: Sandbox | undefined): void {
-    const holder = sandbox === undefined ? undefined : holderOf(sandbox);
+    const holder = sandbox === undefined ? undefined : findHolder(sandbox);
     if (sandbox === undefined || holder === undefined) return;
     const { uid = '', name = '', ownerReferences = [] } = sandbox.metadata;
     if (holder.includes('/') && ownerReferences.length > 0) this.fouls.push(`${name} is in a slot and has an owner`);
@@ -62,8 +62,8 @@ class Referee {
 }
 
 /** UID of the claim that has the Sandbox, with the slot of a batch. */
-function holderOf(sandbox: Sandbox): string | undefined {
-  const { 'agents.x-k8s.io/claim-uid': claimUid, 'sandlot.dev/claim-slot': slot } = marksOf(sandbox);
+function findHolder(sandbox: Sandbox): string | undefined {
+  const { 'agents.x-k8s.io/claim-uid': claimUid, 'sandlot.dev/claim-slot': slot } = getMarks(sandbox);
   return claimUid === undefined || slot === undefined ? claimUid : `${claimUid}/${slot}`;
 }
 
@@ -101,7 +101,7 @@ function happenings(referee: () => Referee): fc.Arbitrary<Happening> {
 }
 
 /** Every write so far, with its user and result. */
-function writesOf(harness: ClaimHarness): string {
+function getWrites(harness: ClaimHarness): string {
   const line = ({ user, verb, resource, subresource, ...request }: RequestRecord): string =>
     `${user} ${verb} ${resource}/${subresource} ${request.key} ${request.code} ${JSON.stringify(request.body)}`;
   return harness.api.writes().map(line).join('\n');
@@ -142,7 +142,7 @@ it('fills every slot once and loses no published Sandbox under random faults, wi
         });
         const lost = referee.lost();
         // A failure prints all writes, since one of them deleted the lost Sandbox.
-        expect(lost, lost.length === 0 ? '' : writesOf(harness)).toEqual([]);
+        expect(lost, lost.length === 0 ? '' : getWrites(harness)).toEqual([]);
         expect(referee.fouls).toEqual([]);
       },
     ),

@@ -1,7 +1,7 @@
 import type { SandboxClaim } from '@sandlot/api-types';
-import { keyOf } from '@sandlot/kube';
+import { getKey } from '@sandlot/kube';
 import type { Commitment } from '../adopt/confirm.ts';
-import { shownSlots } from './slots.ts';
+import { mapShownSlots } from './slots.ts';
 
 /** What this process knows about one detached claim. */
 interface BatchRecord {
@@ -43,7 +43,7 @@ export class BatchMemory {
    */
   keepNewest(claim: SandboxClaim, nowMs: number): SandboxClaim {
     const record = this.of(claim, nowMs);
-    if (record.seen !== undefined && shownSlots(record.seen).size > shownSlots(claim).size) return record.seen;
+    if (record.seen !== undefined && mapShownSlots(record.seen).size > mapShownSlots(claim).size) return record.seen;
     record.seen = claim;
     return claim;
   }
@@ -80,7 +80,7 @@ export class BatchMemory {
   recordEnd(old: SandboxClaim, last: SandboxClaim | undefined): void {
     if (!this.#byUid.has(old.metadata.uid ?? '')) return;
     const ending = { claim: last ?? old, isFinal: last !== undefined };
-    this.#endings.set(keyOf(old), [...this.endings(keyOf(old)), ending]);
+    this.#endings.set(getKey(old), [...this.endings(getKey(old)), ending]);
   }
 
   /** Deleted claims of this key whose Sandboxes are not cleaned up yet. */
@@ -89,9 +89,9 @@ export class BatchMemory {
   }
 
   close({ claim }: Ending): void {
-    const later = this.endings(keyOf(claim)).filter((ending) => ending.claim !== claim);
-    if (later.length === 0) this.#endings.delete(keyOf(claim));
-    else this.#endings.set(keyOf(claim), later);
+    const later = this.endings(getKey(claim)).filter((ending) => ending.claim !== claim);
+    if (later.length === 0) this.#endings.delete(getKey(claim));
+    else this.#endings.set(getKey(claim), later);
     this.forget(claim);
   }
 

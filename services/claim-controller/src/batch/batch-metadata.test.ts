@@ -19,8 +19,8 @@ async function delivered(replicas: number, annotations: Record<string, string> =
 /** These labels of every slot's Sandbox, as `a=b` in one line. */
 function labelsOfSlots(harness: ClaimHarness, ...keys: string[]): string[] {
   const names = [...harness.slots('batch').values()].flat();
-  const labelsOf = (name: string) => harness.sandbox(name)?.spec.podTemplate.metadata?.labels ?? {};
-  return names.map((name) => keys.map((key) => `${key}=${labelsOf(name)[key] ?? ''}`).join(' '));
+  const getLabels = (name: string) => harness.sandbox(name)?.spec.podTemplate.metadata?.labels ?? {};
+  return names.map((name) => keys.map((key) => `${key}=${getLabels(name)[key] ?? ''}`).join(' '));
 }
 
 const all = (count: number, line: string): string[] => Array.from({ length: count }, () => line);

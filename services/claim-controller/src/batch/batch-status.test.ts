@@ -1,9 +1,9 @@
 import type { Sandbox, SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
 import { claim, sandbox } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
-import { batchStatus, differsInSubstance } from './batch-status.ts';
+import { buildBatchStatus, differsInSubstance } from './batch-status.ts';
 import type { BatchView } from './batch-status.ts';
-import { surplusOf } from './slots.ts';
+import { listSurplus } from './slots.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
 const NOON = '2026-01-01T12:00:00Z';
@@ -24,12 +24,12 @@ const view = (live: readonly Sandbox[], parts: Partial<BatchView> = {}): BatchVi
   timedOut: false,
   ...parts,
 });
-const readyOf = ({ conditions = [] }: SandboxClaimStatus): string =>
+const getReady = ({ conditions = [] }: SandboxClaimStatus): string =>
   conditions.map(({ type, status, reason }) => `${type}=${status}/${reason}`).join(' ');
 
 describe('the status of a batch', () => {
   it('that is complete and Ready lists its Sandboxes by slot and shows the lowest one', () => {
-    const status = batchStatus(batch(), view([inSlot(2, { launch: 'cold' }), inSlot(0), inSlot(1)]));
+    const status = buildBatchStatus(batch(), view([inSlot(2, { launch: 'cold' }), inSlot(0), inSlot(1)]));
     expect(status).toEqual({
       observedGeneration: 4,
       mode: 'Detached',
@@ -128,9 +128,9 @@ describe('the status of a batch', () => {
     ],
   ];
   it.each(rows)('%s', (...[, before, seen, wanted, conditions]) => {
-    const status = batchStatus(batch(before), seen);
+    const status = buildBatchStatus(batch(before), seen);
     expect(status).toMatchObject(wanted);
-    expect(readyOf(status)).toBe(conditions);
+    expect(getReady(status)).toBe(conditions);
   });
 });
 
@@ -146,27 +146,27 @@ describe('of two Sandboxes for one slot', () => {
       [old, young],
       [young, old],
     ]) {
-      const status = batchStatus(batch(before), view(live));
+      const status = buildBatchStatus(batch(before), view(live));
       expect(status.sandboxes?.map(({ name }) => name)).toEqual([wanted]);
-      expect(surplusOf(batch(status), live).map(({ metadata }) => metadata.name)).toEqual(
+      expect(listSurplus(batch(status), live).map(({ metadata }) => metadata.name)).toEqual(
         ['z-old', 'a-young'].filter((name) => name !== wanted),
       );
     }
   });
 
   it('neither is surplus while the claim shows none for the slot', () => {
-    expect(surplusOf(batch(), [old, young])).toEqual([]);
+    expect(listSurplus(batch(), [old, young])).toEqual([]);
   });
 });
 
 describe('changes that are published at once', () => {
-  const before = batchStatus(batch(), view([inSlot(0), inSlot(1, { ready: false })]));
+  const before = buildBatchStatus(batch(), view([inSlot(0), inSlot(1, { ready: false })]));
 
   it.each([
     ['include the first status', undefined, [inSlot(0)], true],
     ['include another slot', before, [inSlot(0), inSlot(1, { ready: false }), inSlot(2)], true],
     ['exclude the readiness of one of many', before, [inSlot(0), inSlot(1)], false],
   ] as const)('%s', (...[, earlier, live, urgent]) => {
-    expect(differsInSubstance(earlier, batchStatus(batch(earlier), view(live)))).toBe(urgent);
+    expect(differsInSubstance(earlier, buildBatchStatus(batch(earlier), view(live)))).toBe(urgent);
   });
 });

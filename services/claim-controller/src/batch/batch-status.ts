@@ -5,14 +5,14 @@ import {
   findCondition,
   labels,
   launchTypes,
-  rfc3339,
+  formatRfc3339,
   setCondition,
 } from '@sandlot/api-types';
 import type { Condition, NextCondition, Sandbox, SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
 import type { Report } from '../plan/report.ts';
-import { isComplete, sandboxesBySlot, shownSlots, wantedSlots } from './slots.ts';
-import { identityOf, withReady } from '../publish/status.ts';
+import { isComplete, mapSandboxesBySlot, mapShownSlots, countWantedSlots } from './slots.ts';
+import { buildIdentity, withReady } from '../publish/status.ts';
 
 type Entry = NonNullable<SandboxClaimStatus['sandboxes']>[number];
 
@@ -44,28 +44,29 @@ interface Tally {
  * Status of a detached claim. A slot keeps the name it was shown under, whatever happens to that Sandbox; a complete claim
  * gets no new entries (docs/reference/sandbox-claim.md#detached-claims).
  */
-export function batchStatus(claim: SandboxClaim, view: BatchView): SandboxClaimStatus {
-  const sandboxes = entriesOf(claim, view.live);
-  const tally = tallyOf(claim, sandboxes, view);
-  const finding = readyOf(tally, view.report);
-  const { claimStartTime = rfc3339(view.startMs), completionTime = rfc3339(view.nowMs) } = claim.status ?? {};
+export function buildBatchStatus(claim: SandboxClaim, view: BatchView): SandboxClaimStatus {
+  const sandboxes = listEntries(claim, view.live);
+  const tally = buildTally(claim, sandboxes, view);
+  const finding = buildReady(tally, view.report);
+  const { claimStartTime = formatRfc3339(view.startMs), completionTime = formatRfc3339(view.nowMs) } =
+    claim.status ?? {};
   const [first] = sandboxes;
   return {
-    ...identityOf(claim),
-    conditions: conditionsOf(claim, tally, { finding, nowMs: view.nowMs }),
-    phase: phaseOf(tally, view.report),
+    ...buildIdentity(claim),
+    conditions: listConditions(claim, tally, { finding, nowMs: view.nowMs }),
+    phase: getPhase(tally, view.report),
     ...(finding.status === 'True' ? {} : { message: finding.message }),
     claimStartTime,
     ...(tally.over ? { completionTime } : {}),
     claimedReplicas: tally.claimed,
     ...(tally.ready === 0 ? {} : { readyReplicas: tally.ready }),
-    ...(first === undefined ? {} : { sandbox: { name: first.name, ...addressesOf(first.podIPs) }, sandboxes }),
+    ...(first === undefined ? {} : { sandbox: { name: first.name, ...getAddresses(first.podIPs) }, sandboxes }),
   };
 }
 
-function tallyOf(claim: SandboxClaim, sandboxes: readonly Entry[], { live, timedOut }: BatchView): Tally {
+function buildTally(claim: SandboxClaim, sandboxes: readonly Entry[], { live, timedOut }: BatchView): Tally {
   const unready = new Set(live.filter((sandbox) => !isReady(sandbox)).map(({ metadata }) => metadata.name));
-  const wanted = wantedSlots(claim);
+  const wanted = countWantedSlots(claim);
   return {
     wanted,
     claimed: sandboxes.length,
@@ -82,7 +83,7 @@ export function differsInSubstance(before: SandboxClaimStatus | undefined, after
   return before === undefined || substance(before) !== substance(after);
 }
 
-function phaseOf({ claimed, over }: Tally, report: Report | undefined): NonNullable<SandboxClaimStatus['phase']> {
+function getPhase({ claimed, over }: Tally, report: Report | undefined): NonNullable<SandboxClaimStatus['phase']> {
   if (over) return claimed > 0 ? 'Completed' : 'Failed';
   if (report?.final === true) return 'Failed';
   return claimed > 0 ? 'Claiming' : 'Pending';
@@ -90,7 +91,7 @@ function phaseOf({ claimed, over }: Tally, report: Report | undefined): NonNulla
 
 type Finding = Pick<Condition, 'status' | 'reason' | 'message'>;
 
-function readyOf({ wanted, claimed, ready, unready, over }: Tally, report: Report | undefined): Finding {
+function buildReady({ wanted, claimed, ready, unready, over }: Tally, report: Report | undefined): Finding {
   if (claimed < wanted && over) {
     return { status: 'False', reason: claimReasons.claimTimeout, message: claimMessages.claimTimeout(claimed, wanted) };
   }
@@ -109,8 +110,8 @@ interface Judgement {
   readonly nowMs: number;
 }
 
-function conditionsOf(claim: SandboxClaim, tally: Tally, { finding, nowMs }: Judgement): Condition[] {
-  const now = rfc3339(nowMs);
+function listConditions(claim: SandboxClaim, tally: Tally, { finding, nowMs }: Judgement): Condition[] {
+  const now = formatRfc3339(nowMs);
   const conditions = withReady(claim, { type: claimConditions.ready, ...finding, lastTransitionTime: now });
   const { claimed, wanted, over } = tally;
   if (!over) return conditions;
@@ -126,32 +127,34 @@ function conditionsOf(claim: SandboxClaim, tally: Tally, { finding, nowMs }: Jud
   return setCondition(conditions, completed, before?.lastTransitionTime ?? now);
 }
 
-function entriesOf(claim: SandboxClaim, live: readonly Sandbox[]): Entry[] {
+function listEntries(claim: SandboxClaim, live: readonly Sandbox[]): Entry[] {
   const byName = new Map(live.map((sandbox) => [sandbox.metadata.name ?? '', sandbox]));
-  const shown = shownSlots(claim);
+  const shown = mapShownSlots(claim);
   const kept = (claim.status?.sandboxes ?? []).map((entry) => updateEntry(entry, byName.get(entry.name)));
-  const added = isComplete(claim) ? [] : [...sandboxesBySlot(claim, live)].filter(([slot]) => !shown.has(slot));
-  const entries = [...kept, ...added.map(([slot, sandbox]) => entryOf(slot, sandbox))];
+  const added = isComplete(claim) ? [] : [...mapSandboxesBySlot(claim, live)].filter(([slot]) => !shown.has(slot));
+  const entries = [...kept, ...added.map(([slot, sandbox]) => buildEntry(slot, sandbox))];
   return entries.sort((a, b) => (a.slot ?? 0) - (b.slot ?? 0));
 }
 
 /** The entry of a slot as its Sandbox is now. A slot whose Sandbox is gone keeps only its name. */
 function updateEntry(entry: Entry, sandbox: Sandbox | undefined): Entry {
   const { name, slot = 0, origin } = entry;
-  return sandbox === undefined ? { name, slot, ...(origin === undefined ? {} : { origin }) } : entryOf(slot, sandbox);
+  return sandbox === undefined
+    ? { name, slot, ...(origin === undefined ? {} : { origin }) }
+    : buildEntry(slot, sandbox);
 }
 
-function entryOf(slot: number, sandbox: Sandbox): Entry {
+function buildEntry(slot: number, sandbox: Sandbox): Entry {
   const { name = '', labels: marks } = sandbox.metadata;
   return {
     name,
     slot,
-    ...addressesOf(sandbox.status?.podIPs),
+    ...getAddresses(sandbox.status?.podIPs),
     ...(isReady(sandbox) ? { ready: true } : {}),
     origin: marks?.[labels.launchType] === launchTypes.warm ? 'Warm' : 'Cold',
   };
 }
 
-function addressesOf(podIPs: readonly string[] = []): { podIPs?: string[] } {
+function getAddresses(podIPs: readonly string[] = []): { podIPs?: string[] } {
   return podIPs.length === 0 ? {} : { podIPs: [...podIPs] };
 }

@@ -18,10 +18,10 @@ async function create(namespace: string, name: string, spec: Partial<SandboxClai
 
 const read = (namespace: string, name: string): Promise<SandboxClaim> =>
   platform.client.get(sandboxClaims, { namespace, name });
-const reasonOf = ({ status }: SandboxClaim): string | undefined => findCondition(status?.conditions, 'Ready')?.reason;
+const findReason = ({ status }: SandboxClaim): string | undefined => findCondition(status?.conditions, 'Ready')?.reason;
 
 async function untilReason(namespace: string, name: string, reason: string): Promise<SandboxClaim> {
-  await platform.until(async () => reasonOf(await read(namespace, name)) === reason);
+  await platform.until(async () => findReason(await read(namespace, name)) === reason);
   return read(namespace, name);
 }
 

@@ -1,9 +1,9 @@
 import { claimMessages, claimReasons } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { BatchSnapshot } from '../plan/snapshot-batch.ts';
-import { completedTtlAtMs, detachedClaimingEndsAtMs } from '../lifetime/deadlines.ts';
+import { findCompletedTtlAtMs, getDetachedClaimingEndMs } from '../lifetime/deadlines.ts';
 import { decideExpiry } from '../lifetime/decide-expiry.ts';
-import { coldStart, decideQueue, needsColdStart } from '../adopt/decide-warm-or-cold.ts';
+import { buildColdStart, decideQueue, needsColdStart } from '../adopt/decide-warm-or-cold.ts';
 import { decideGivingUp, decideStartOfTime, timeLeftMs } from '../delivery/decide-time-limits.ts';
 import { isDelivered, retryInMs } from '../delivery/rules.ts';
 import { decideInits } from '../runtime/decide-init.ts';
@@ -11,8 +11,8 @@ import { wait } from '../plan/plan.ts';
 import type { Plan, Step } from '../plan/plan.ts';
 import type { Report } from '../plan/report.ts';
 import { decideMetadataRefusal, decideVolumeReport, decideRefusal } from '../refusal/decide-refusal.ts';
-import { decideRequests, makesRequest } from '../refusal/decide-requests.ts';
-import { freeSlots, isComplete, shownSlots } from './slots.ts';
+import { decideRequests, isRequest } from '../refusal/decide-requests.ts';
+import { listFreeSlots, isComplete, mapShownSlots } from './slots.ts';
 
 const MISSING_RETRY_MS = 60_000;
 const VOLUME_RETRY_MS = 10_000;
@@ -28,8 +28,8 @@ export function decideBatch(snapshot: BatchSnapshot): Plan {
 }
 
 /** Whether the plan for this snapshot sends a request that depends on the claim's Secrets. */
-export function makesBatchRequest(snapshot: BatchSnapshot): boolean {
-  return makesRequest(decideClaim(snapshot));
+export function isBatchRequest(snapshot: BatchSnapshot): boolean {
+  return isRequest(decideClaim(snapshot));
 }
 
 function decideClaim(snapshot: BatchSnapshot): Plan {
@@ -37,7 +37,7 @@ function decideClaim(snapshot: BatchSnapshot): Plan {
   if (claim.metadata.deletionTimestamp !== undefined) return [];
   const expiry = decideExpiry(snapshot);
   if (expiry.kind === 'expired') return expiry.plan;
-  const endsInMs = (completedTtlAtMs(claim) ?? Infinity) - nowMs;
+  const endsInMs = (findCompletedTtlAtMs(claim) ?? Infinity) - nowMs;
   if (endsInMs <= 0) return [{ kind: 'deleteClaim', policy: 'Delete', cause: 'ttlSecondsAfterCompleted' }];
   return [
     ...decideInits(snapshot, snapshot.live),
@@ -57,14 +57,14 @@ function decideSync(snapshot: BatchSnapshot): Plan {
 
 function decideClaiming(snapshot: BatchSnapshot): Plan {
   const { claim, live, source, nowMs } = snapshot;
-  const slots = freeSlots(claim, live);
-  const shown = new Set(shownSlots(claim).values());
+  const slots = listFreeSlots(claim, live);
+  const shown = new Set(mapShownSlots(claim).values());
   const pending = live.filter((sandbox) => !shown.has(sandbox.metadata.name ?? '') && !isDelivered(claim, sandbox));
   if (slots.length === 0 && pending.length === 0) return [SHOW];
   const template = source.kind === 'found' ? source.template : undefined;
   const refusal = template === undefined ? undefined : decideRefusal(snapshot, template);
   if (refusal !== undefined) return [{ kind: 'publishSlots', timedOut: false, report: refusal }];
-  const leftMs = detachedClaimingEndsAtMs(claim, snapshot.startMs) - nowMs;
+  const leftMs = getDetachedClaimingEndMs(claim, snapshot.startMs) - nowMs;
   if (leftMs <= 0) return [{ kind: 'publishSlots', timedOut: true }];
   return [...decideSlots(snapshot, slots, pending), wait(leftMs, 'the time to claim is over')];
 }
@@ -90,7 +90,7 @@ function decideFilling(snapshot: BatchSnapshot, slots: readonly number[]): Plan 
   const { source } = snapshot;
   if (source.kind !== 'found') {
     return [
-      { kind: 'publishSlots', timedOut: false, report: missingReport(source) },
+      { kind: 'publishSlots', timedOut: false, report: buildMissingReport(source) },
       wait(MISSING_RETRY_MS, 'the pool or template of the claim is missing'),
     ];
   }
@@ -100,11 +100,14 @@ function decideFilling(snapshot: BatchSnapshot, slots: readonly number[]): Plan 
     return [{ kind: 'publishSlots', timedOut: false, report: volumes }, wait(VOLUME_RETRY_MS, volumes.reason)];
   }
   const pools = needsColdStart(snapshot, template) ? [] : source.pools;
-  const cold = { kind: 'createSlot', input: coldStart(snapshot, template) } as const;
+  const cold = { kind: 'createSlot', input: buildColdStart(snapshot, template) } as const;
   return [{ kind: 'fillSlots', slots, pools, template, otherwise: decideQueue(snapshot, pools) ?? cold }];
 }
 
-function missingReport(source: { readonly kind: 'missingPool' | 'missingTemplate'; readonly name: string }): Report {
+function buildMissingReport(source: {
+  readonly kind: 'missingPool' | 'missingTemplate';
+  readonly name: string;
+}): Report {
   return source.kind === 'missingPool'
     ? { reason: claimReasons.warmPoolNotFound, message: claimMessages.warmPoolNotFound(source.name) }
     : { reason: claimReasons.templateNotFound, message: claimMessages.templateNotFound(source.name) };

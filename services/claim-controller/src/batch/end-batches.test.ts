@@ -6,7 +6,7 @@ import { ClaimHarness, PUBLISH } from '../../test/harness.ts';
 const BATCH = { namespace: 'default', name: 'batch' };
 const CLAIMS = { resource: 'sandboxclaims' } as const;
 
-const namesOf = (harness: ClaimHarness): string[] => [...harness.slots('batch').values()].flat().sort();
+const listNames = (harness: ClaimHarness): string[] => [...harness.slots('batch').values()].flat().sort();
 
 /** Another leader publishes these Sandboxes in their slots. */
 function showElsewhere(harness: ClaimHarness, names: readonly string[]): void {
@@ -21,9 +21,9 @@ function showElsewhere(harness: ClaimHarness, names: readonly string[]): void {
 /** Runs as soon as all four slots are filled, synchronously. */
 function onceFilled(harness: ClaimHarness, then: (names: string[]) => void): void {
   const unsubscribe = harness.api.onChange(sandboxes, () => {
-    if (namesOf(harness).length < 4) return;
+    if (listNames(harness).length < 4) return;
     unsubscribe();
-    then(namesOf(harness));
+    then(listNames(harness));
   });
 }
 
@@ -41,7 +41,7 @@ describe('a Sandbox that another leader published for a batch', () => {
     harness.claim('batch', { replicas: 4 });
     await harness.eventually(() => expect(filled).toHaveLength(4));
     await harness.elapse(2_000);
-    expect(namesOf(harness)).toEqual(filled);
+    expect(listNames(harness)).toEqual(filled);
   });
 
   it('stays, while unpublished ones are deleted', async () => {
@@ -56,9 +56,9 @@ describe('a Sandbox that another leader published for a batch', () => {
     });
     harness.claim('batch', { replicas: 4 });
     await harness.eventually(() => expect(shown).toHaveLength(2));
-    await harness.eventually(() => expect(namesOf(harness)).toEqual(shown));
+    await harness.eventually(() => expect(listNames(harness)).toEqual(shown));
     await harness.elapse(2_000);
-    expect(namesOf(harness)).toEqual(shown);
+    expect(listNames(harness)).toEqual(shown);
   });
 
   it('stays when this leader sees it late because its watch is behind', async () => {
@@ -67,7 +67,7 @@ describe('a Sandbox that another leader published for a batch', () => {
     await harness.watching();
     harness.claim('batch', { replicas: 2, waitReadyTimeout: '1s' });
     await harness.eventually(() => expect(harness.statusOf('batch').phase).toBe('Pending'));
-    const filled = namesOf(harness);
+    const filled = listNames(harness);
     const behind = harness.api.faults.stallWatches(CLAIMS);
     showElsewhere(harness, filled);
     const looks = (): number =>
@@ -75,7 +75,7 @@ describe('a Sandbox that another leader published for a batch', () => {
     await harness.eventually(() => expect(looks()).toBeGreaterThan(2));
     behind.end();
     await harness.elapse(2_000);
-    expect(namesOf(harness)).toEqual(filled);
+    expect(listNames(harness)).toEqual(filled);
   });
 });
 
@@ -94,7 +94,7 @@ describe('a Sandbox that this process published for a batch', () => {
     await harness.elapse(3_000);
     behind.end();
     await harness.elapse(1_000);
-    expect(namesOf(harness)).toEqual(['batch-0']);
+    expect(listNames(harness)).toEqual(['batch-0']);
   });
 
   it('stays when neither the answer nor the watch showed the publish before the claim was deleted', async () => {
@@ -107,12 +107,12 @@ describe('a Sandbox that this process published for a batch', () => {
     await harness.eventually(() => expect(harness.api.faults.openWatches(CLAIMS)).toBe(1));
     const behind = harness.api.faults.stallWatches(CLAIMS);
     await harness.eventually(() => expect(harness.statusOf('batch').claimedReplicas).toBe(4));
-    const shown = namesOf(harness);
+    const shown = listNames(harness);
     harness.api.remove(sandboxClaims, BATCH);
     await harness.elapse(5_000);
     behind.end();
     await harness.elapse(5_000);
-    expect(namesOf(harness)).toEqual(shown);
+    expect(listNames(harness)).toEqual(shown);
   });
 
   it('stays, with all that may be published, when a list merely lacks the claim', async () => {
@@ -132,6 +132,6 @@ describe('a Sandbox that this process published for a batch', () => {
     harness.claim('batch', { replicas: 4 });
     await harness.eventually(() => expect(filled).toHaveLength(4));
     await harness.elapse(10_000);
-    expect(namesOf(harness)).toEqual(filled);
+    expect(listNames(harness)).toEqual(filled);
   });
 });

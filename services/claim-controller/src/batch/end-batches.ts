@@ -4,7 +4,7 @@ import type { Ending } from './batch-memory.ts';
 import { findLiveSandboxes } from './observe-batch.ts';
 import { dropSandbox } from '../delivery/give-up.ts';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
-import { shownSlots } from './slots.ts';
+import { mapShownSlots } from './slots.ts';
 
 type Context = Pick<ReconcileContext, 'signal' | 'log'>;
 
@@ -16,7 +16,7 @@ type Context = Pick<ReconcileContext, 'signal' | 'log'>;
 export async function endBatches(deps: ApplyDeps, claimKey: string, { signal, log }: Context): Promise<void> {
   for (const ending of deps.batches.endings(claimKey)) {
     const { claim, isFinal } = ending;
-    const unshown = unshownOf(deps, ending);
+    const unshown = getUnshown(deps, ending);
     if (isFinal) await Promise.all(unshown.map((sandbox) => dropSandbox(deps, { claim, signal }, sandbox)));
     else if (unshown.length > 0) {
       const sandboxes = unshown.map(({ metadata }) => metadata.name);
@@ -31,7 +31,7 @@ export async function endBatches(deps: ApplyDeps, claimKey: string, { signal, lo
   }
 }
 
-function unshownOf(deps: ApplyDeps, { claim }: Ending): Sandbox[] {
-  const shown = new Set(shownSlots(claim).values());
+function getUnshown(deps: ApplyDeps, { claim }: Ending): Sandbox[] {
+  const shown = new Set(mapShownSlots(claim).values());
   return findLiveSandboxes(deps, claim).filter(({ metadata }) => !shown.has(metadata.name ?? ''));
 }

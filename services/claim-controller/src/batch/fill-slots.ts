@@ -1,13 +1,13 @@
 import { claimMessages, claimReasons } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { coldSandbox } from '@sandlot/blueprint';
-import { done, keyOf, requeueAfter } from '@sandlot/kube';
+import { buildColdSandbox } from '@sandlot/blueprint';
+import { done, getKey, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
 import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
 import { adopt } from '../adopt/adopt.ts';
 import { publishSlots } from './publish-slots.ts';
 import { createOrRead, withTrace } from '../adopt/create.ts';
-import { detachedClaimingEndsAtMs } from '../lifetime/deadlines.ts';
+import { getDetachedClaimingEndMs } from '../lifetime/deadlines.ts';
 import type { Pass } from '../plan/pass.ts';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
 import type { Step } from '../plan/plan.ts';
@@ -53,11 +53,11 @@ class Filling {
     this.#deps = deps;
     this.#pass = pass;
     this.#step = step;
-    this.#claimKey = keyOf(pass.claim);
+    this.#claimKey = getKey(pass.claim);
     this.#pending = [...step.slots];
     const nowMs = deps.nowMs();
     const { startMs } = deps.batches.of(pass.claim, nowMs);
-    this.#deadlineMs = Math.min(detachedClaimingEndsAtMs(pass.claim, startMs), nowMs + MAX_PASS_MS);
+    this.#deadlineMs = Math.min(getDetachedClaimingEndMs(pass.claim, startMs), nowMs + MAX_PASS_MS);
   }
 
   async run(): Promise<ReconcileResult> {
@@ -146,8 +146,8 @@ class Filling {
     return undefined;
   }
 
-  async #create(slot: number, input: Parameters<typeof coldSandbox>[0]): Promise<Sandbox | undefined> {
-    const wanted = withTrace(coldSandbox({ ...input, slot }), this.#deps.traces.carrierOf(this.#pass.claim));
+  async #create(slot: number, input: Parameters<typeof buildColdSandbox>[0]): Promise<Sandbox | undefined> {
+    const wanted = withTrace(buildColdSandbox({ ...input, slot }), this.#deps.traces.carrierOf(this.#pass.claim));
     const { name = '' } = wanted.metadata;
     const sandbox = await withChildSpan({ name: spanNames.claimColdStart }, () =>
       createOrRead(this.#deps, { ...this.#pass, slot }, wanted),

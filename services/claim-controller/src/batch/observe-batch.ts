@@ -8,7 +8,7 @@ import type { BatchSnapshot } from '../plan/snapshot-batch.ts';
 import type { RuntimeInits } from '../runtime/runtime-inits.ts';
 import { BY_CLAIM } from '../wiring/cache.ts';
 import type { BatchMemory } from './batch-memory.ts';
-import { freeSlots } from './slots.ts';
+import { listFreeSlots } from './slots.ts';
 
 export interface BatchDeps {
   readonly sandboxes: OwnWrites<Sandbox>;
@@ -36,8 +36,8 @@ export function observeBatch(deps: ObserveDeps & BatchDeps, watched: SandboxClai
 }
 
 /** Whether slots of the claim are free. */
-export function wantsSlots({ claim, live }: BatchSnapshot): boolean {
-  return freeSlots(claim, live).length > 0;
+export function needsSlots({ claim, live }: BatchSnapshot): boolean {
+  return listFreeSlots(claim, live).length > 0;
 }
 
 /** The Sandboxes of a detached claim, shown not Ready until their daemon is initialised. */

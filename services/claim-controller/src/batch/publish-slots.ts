@@ -8,10 +8,10 @@ import {
   mergePatchOf,
 } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { keyOf, RetryableError } from '@sandlot/kube';
+import { getKey, RetryableError } from '@sandlot/kube';
 import { pacing } from '@sandlot/pacing';
 import { findLiveSandboxes } from './observe-batch.ts';
-import { batchStatus, differsInSubstance } from './batch-status.ts';
+import { buildBatchStatus, differsInSubstance } from './batch-status.ts';
 import type { BatchView } from './batch-status.ts';
 import { isDelivered } from '../delivery/rules.ts';
 import { annotateBatch } from '../publish/annotate.ts';
@@ -21,7 +21,7 @@ import type { Pass } from '../plan/pass.ts';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
 import type { Report } from '../plan/report.ts';
 import { readClaim, tryPatch } from '../publish/publish.ts';
-import { isComplete, shownSlots, surplusOf } from './slots.ts';
+import { isComplete, mapShownSlots, listSurplus } from './slots.ts';
 
 /** Retries of a status patch after conflicts with other changes of the claim. */
 const MAX_RETRIES = 5;
@@ -41,14 +41,14 @@ export type BatchPublished = 'gone' | { readonly againInMs: number | undefined }
  * which no client has seen.
  */
 export async function publishSlots(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<BatchPublished> {
-  let claim: SandboxClaim | undefined = deps.claims.get(keyOf(pass.claim)) ?? pass.claim;
+  let claim: SandboxClaim | undefined = deps.claims.get(getKey(pass.claim)) ?? pass.claim;
   for (let retry = 0; retry <= MAX_RETRIES; retry += 1) {
     if (claim === undefined || claim.metadata.uid !== pass.claim.metadata.uid) return 'gone';
     const written = await writeOnce(deps, { ...pass, claim: deps.batches.keepNewest(claim, deps.nowMs()) }, news);
     if (typeof written === 'object') return written;
     claim = await readClaim(deps, claim, pass.signal);
   }
-  throw new RetryableError(`the status of claim ${keyOf(pass.claim)} changes faster than it can be written`);
+  throw new RetryableError(`the status of claim ${getKey(pass.claim)} changes faster than it can be written`);
 }
 
 async function writeOnce(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<BatchPublished | undefined> {
@@ -56,8 +56,8 @@ async function writeOnce(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<
   const live = findLiveSandboxes(deps, claim);
   const nowMs = deps.nowMs();
   const record = deps.batches.of(claim, nowMs);
-  const view: BatchView = { ...news, live: publishable(claim, live), nowMs, startMs: record.startMs };
-  const status = batchStatus(claim, view);
+  const view: BatchView = { ...news, live: listPublishable(claim, live), nowMs, startMs: record.startMs };
+  const status = buildBatchStatus(claim, view);
   let current = claim;
   if (mergePatchOf(claim.status, status) !== undefined) {
     const dueMs = (record.publishedMs ?? -Infinity) + pacing.batchStatus.intervalMs - nowMs;
@@ -70,13 +70,13 @@ async function writeOnce(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<
     current = answer;
   }
   annotateBatch(deps, claim, current);
-  await Promise.all(surplusOf(current, live).map((sandbox) => dropSandbox(deps, pass, sandbox)));
+  await Promise.all(listSurplus(current, live).map((sandbox) => dropSandbox(deps, pass, sandbox)));
   return { againInMs: undefined };
 }
 
 /** Sandboxes that the status shows already, and those that are as the claim asks. */
-function publishable(claim: SandboxClaim, live: readonly Sandbox[]): readonly Sandbox[] {
-  const shown = new Set(shownSlots(claim).values());
+function listPublishable(claim: SandboxClaim, live: readonly Sandbox[]): readonly Sandbox[] {
+  const shown = new Set(mapShownSlots(claim).values());
   return live.filter((sandbox) => shown.has(sandbox.metadata.name ?? '') || isDelivered(claim, sandbox));
 }
 

@@ -6,13 +6,20 @@ import { wait } from '../plan/plan.ts';
 import type { Plan, Step } from '../plan/plan.ts';
 import type { Report } from '../plan/report.ts';
 import type { ClaimSnapshot } from '../plan/snapshot.ts';
-import { troubleOf, uninitialisedOf } from '../runtime/decide-init.ts';
-import { deliveryFailure, isExhausted, isTimedByInit, leftToDeliverMs, retryInMs, wasServed } from './rules.ts';
+import { findTrouble, findUninitialised } from '../runtime/decide-init.ts';
+import {
+  formatDeliveryFailure,
+  isExhausted,
+  isTimedByInit,
+  findLeftToDeliverMs,
+  retryInMs,
+  wasServed,
+} from './rules.ts';
 
 const TIMED_OUT: Report = { reason: claimReasons.claimTimeout, message: claimMessages.claimTimeout(0, 1), final: true };
 
 /** Milliseconds for which a bound claim may still look for a Sandbox; undefined without a limit, or once it was served. */
-function leftToClaimMs({ claim, nowMs }: ClaimSnapshot): number | undefined {
+function findLeftToClaimMs({ claim, nowMs }: ClaimSnapshot): number | undefined {
   const endsAtMs = boundClaimingEndsAtMs(claim);
   return endsAtMs === undefined ? undefined : endsAtMs - nowMs;
 }
@@ -22,7 +29,7 @@ function leftToClaimMs({ claim, nowMs }: ClaimSnapshot): number | undefined {
  * due. Undefined when it may look.
  */
 export function decideSearchStop(snapshot: ClaimSnapshot): Plan | undefined {
-  const leftMs = leftToClaimMs(snapshot);
+  const leftMs = findLeftToClaimMs(snapshot);
   if (leftMs !== undefined && leftMs <= 0) return [{ kind: 'report', report: TIMED_OUT }];
   const { failures } = snapshot;
   if (failures === undefined) return undefined;
@@ -34,7 +41,7 @@ export function decideSearchStop(snapshot: ClaimSnapshot): Plan | undefined {
 
 /** Requeues the claim for the end of its time to look for a Sandbox. */
 export function decideSearchEnd(snapshot: ClaimSnapshot): Plan {
-  const leftMs = leftToClaimMs(snapshot);
+  const leftMs = findLeftToClaimMs(snapshot);
   return leftMs === undefined ? [] : [wait(Math.max(0, leftMs), 'the time to claim is over')];
 }
 
@@ -51,7 +58,7 @@ export function decideDelivery(snapshot: ClaimSnapshot, sandbox: Sandbox): Deliv
   if (wasServed(claim, sandbox)) return { hasFailed: false, start: [], plan: [] };
   const start = decideStartOfTime(snapshot, [sandbox]);
   const deliverMs = timeLeftMs(snapshot, sandbox);
-  const left = [deliverMs, isReady(sandbox) ? undefined : leftToClaimMs(snapshot)].filter((ms) => ms !== undefined);
+  const left = [deliverMs, isReady(sandbox) ? undefined : findLeftToClaimMs(snapshot)].filter((ms) => ms !== undefined);
   if (left.length === 0) return { hasFailed: false, start, plan: [] };
   const ms = Math.min(...left);
   if (ms > 0) return { hasFailed: false, start, plan: [wait(ms, 'the Sandbox has to be ready by then')] };
@@ -65,7 +72,7 @@ export function decideStartOfTime({ timedSince, nowMs }: ClaimSnapshot, sandboxe
 }
 
 export function decideGivingUp(snapshot: ClaimSnapshot, sandbox: Sandbox): Step {
-  const message = deliveryFailure(snapshot.claim, sandbox, troubleOf(snapshot, sandbox));
+  const message = formatDeliveryFailure(snapshot.claim, sandbox, findTrouble(snapshot, sandbox));
   return { kind: 'giveUp', sandbox, message };
 }
 
@@ -76,7 +83,7 @@ export function decideGivingUp(snapshot: ClaimSnapshot, sandbox: Sandbox): Step 
 export function timeLeftMs(snapshot: ClaimSnapshot, sandbox: Sandbox): number | undefined {
   const { claim, nowMs, timedSince } = snapshot;
   const elapsedMs = nowMs - (timedSince.get(sandbox.metadata.uid ?? '') ?? nowMs);
-  if (!isTimedByInit(claim, sandbox)) return leftToDeliverMs(claim, sandbox, elapsedMs);
-  const tries = uninitialisedOf(snapshot, sandbox)?.tries;
-  return tries === undefined ? undefined : leftToDeliverMs(claim, sandbox, nowMs - tries.firstMs);
+  if (!isTimedByInit(claim, sandbox)) return findLeftToDeliverMs(claim, sandbox, elapsedMs);
+  const tries = findUninitialised(snapshot, sandbox)?.tries;
+  return tries === undefined ? undefined : findLeftToDeliverMs(claim, sandbox, nowMs - tries.firstMs);
 }

@@ -1,14 +1,14 @@
 import { claimNameLabel, claimReasons, eventReasons, findCondition, labels, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { isConflict, isNotFound, keyOf, RetryableError } from '@sandlot/kube';
+import { isConflict, isNotFound, getKey, RetryableError } from '@sandlot/kube';
 import type { JsonObject } from '@sandlot/kube';
 import type { Pass } from '../plan/pass.ts';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
 import type { Report } from '../plan/report.ts';
-import { deliveryFailure, isDelivered, wasServed } from './rules.ts';
+import { formatDeliveryFailure, isDelivered, wasServed } from './rules.ts';
 import { deleteSandbox, readClaim } from '../publish/publish.ts';
 import { isDetached } from '../batch/mode.ts';
-import { shownSlots } from '../batch/slots.ts';
+import { mapShownSlots } from '../batch/slots.ts';
 
 export interface FailedDelivery {
   readonly sandbox: Sandbox;
@@ -24,7 +24,7 @@ export async function giveUpLate(deps: ApplyDeps, pass: Pass, failed: FailedDeli
   const { sandbox } = failed;
   const live = await readClaim(deps, pass.claim, pass.signal);
   if (live === undefined || isServed(live, sandbox)) {
-    throw new RetryableError(`Sandbox ${keyOf(sandbox)} is not given up: claim ${keyOf(pass.claim)} has changed`);
+    throw new RetryableError(`Sandbox ${getKey(sandbox)} is not given up: claim ${getKey(pass.claim)} has changed`);
   }
   const { resourceVersion } = sandbox.metadata;
   await giveUp(deps, pass, { ...failed, resourceVersion });
@@ -32,18 +32,18 @@ export async function giveUpLate(deps: ApplyDeps, pass: Pass, failed: FailedDeli
 
 function isServed(claim: SandboxClaim, sandbox: Sandbox): boolean {
   if (!isDetached(claim)) return wasServed(claim, sandbox);
-  return [...shownSlots(claim).values()].includes(sandbox.metadata.name ?? '');
+  return [...mapShownSlots(claim).values()].includes(sandbox.metadata.name ?? '');
 }
 
 /** Deletes a Sandbox in a slot that the claim does not show and never will; keeps one that failed, when the claim asks for that. */
 export async function dropSandbox(deps: ApplyDeps, pass: Pass, sandbox: Sandbox): Promise<void> {
   const { claim, signal } = pass;
   if (claim.spec.reserveFailedSandbox === true && !isDelivered(claim, sandbox)) {
-    await giveUp(deps, pass, { sandbox, message: deliveryFailure(claim, sandbox) });
+    await giveUp(deps, pass, { sandbox, message: formatDeliveryFailure(claim, sandbox) });
     return;
   }
   await deleteSandbox(deps, sandbox, { signal });
-  deps.sandboxes.forget(keyOf(sandbox));
+  deps.sandboxes.forget(getKey(sandbox));
 }
 
 interface GivenUp extends FailedDelivery {
@@ -58,9 +58,9 @@ async function giveUp(deps: ApplyDeps, pass: Pass, given: GivenUp): Promise<void
   const isGivenUp = await (reserved
     ? reserve(deps, pass, given)
     : deleteSandbox(deps, sandbox, { resourceVersion, signal }));
-  if (!isGivenUp) throw new RetryableError(`Sandbox ${keyOf(sandbox)} is not given up: it has changed`);
+  if (!isGivenUp) throw new RetryableError(`Sandbox ${getKey(sandbox)} is not given up: it has changed`);
   deps.deliveries.discard(claim, sandbox, { atMs: deps.nowMs(), message });
-  deps.sandboxes.forget(keyOf(sandbox));
+  deps.sandboxes.forget(getKey(sandbox));
   const what = `${message}; it is ${reserved ? 'kept, with label sandlot.dev/reserved-failed' : 'deleted'}`;
   const event = { type: 'Warning', reason: eventReasons.sandboxInitFailed, message: what } as const;
   deps.recorder.event({ object: claim, ...event, related: sandbox });
@@ -72,7 +72,7 @@ async function reserve({ client }: ApplyDeps, { claim, signal }: Pass, given: Gi
   const { resourceVersion } = given;
   const guard = resourceVersion === undefined ? { uid } : { uid, resourceVersion };
   try {
-    await client.mergePatch(sandboxes, { namespace, name }, reservation(claim, guard), { signal });
+    await client.mergePatch(sandboxes, { namespace, name }, buildReservation(claim, guard), { signal });
   } catch (error) {
     if (isConflict(error)) return resourceVersion === undefined;
     if (!isNotFound(error)) throw error;
@@ -81,7 +81,7 @@ async function reserve({ client }: ApplyDeps, { claim, signal }: Pass, given: Gi
 }
 
 /** The claim's name stays on the Sandbox: it marks it as a claim's, so that its pod keeps its network policy. */
-function reservation(claim: SandboxClaim, guard: JsonObject): JsonObject {
+function buildReservation(claim: SandboxClaim, guard: JsonObject): JsonObject {
   const marks = {
     [labels.reservedFailed]: 'true',
     [labels.claimName]: claimNameLabel(claim.metadata.name ?? ''),

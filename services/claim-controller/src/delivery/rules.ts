@@ -24,7 +24,7 @@ export function needsInit({ spec }: SandboxClaim, sandbox: Sandbox): boolean {
 }
 
 /** How long a committed Sandbox may take to become Ready; undefined when the commit completes the delivery. */
-export function readyWithinMs(claim: SandboxClaim, sandbox: Sandbox): number | undefined {
+export function findReadyWithinMs(claim: SandboxClaim, sandbox: Sandbox): number | undefined {
   const { waitReadyTimeout, inplaceUpdate } = claim.spec;
   const asked = waitReadyTimeout === undefined ? undefined : parseDurationMs(waitReadyTimeout);
   const isDone = inplaceUpdate === undefined && !needsInit(claim, sandbox) && !hasOwnNetwork(claim);
@@ -43,7 +43,7 @@ export function isTimedByInit(claim: SandboxClaim, sandbox: Sandbox): boolean {
  * left its template's network rules, does not count: its generation is older than the commit's.
  */
 export function isDelivered(claim: SandboxClaim, sandbox: Sandbox): boolean {
-  if (readyWithinMs(claim, sandbox) === undefined) return true;
+  if (findReadyWithinMs(claim, sandbox) === undefined) return true;
   const ready = findCondition(sandbox.status?.conditions, sandboxConditions.ready);
   const isCurrent = ready?.observedGeneration === sandbox.metadata.generation;
   const waits = claim.spec.inplaceUpdate !== undefined || (hasOwnNetwork(claim) && !wasServed(claim, sandbox));
@@ -56,16 +56,16 @@ export function wasServed({ status }: SandboxClaim, { metadata }: Sandbox): bool
 }
 
 /** Milliseconds that a committed Sandbox still has to become ready; undefined without a limit, or when it is ready. */
-export function leftToDeliverMs(claim: SandboxClaim, sandbox: Sandbox, elapsedMs: number): number | undefined {
-  const limitMs = readyWithinMs(claim, sandbox);
+export function findLeftToDeliverMs(claim: SandboxClaim, sandbox: Sandbox, elapsedMs: number): number | undefined {
+  const limitMs = findReadyWithinMs(claim, sandbox);
   return limitMs === undefined || isDelivered(claim, sandbox) ? undefined : limitMs - elapsedMs;
 }
 
 /** Why a delivery failed, for the owner of the claim; `trouble` is the error of its last step. */
-export function deliveryFailure(claim: SandboxClaim, sandbox: Sandbox, trouble?: string): string {
+export function formatDeliveryFailure(claim: SandboxClaim, sandbox: Sandbox, trouble?: string): string {
   const { inplaceUpdate, waitReadyTimeout, claimTimeout } = claim.spec;
   const image = inplaceUpdate === undefined ? '' : ` with image "${inplaceUpdate.image}"`;
-  const limit = waitReadyTimeout ?? (readyWithinMs(claim, sandbox) === undefined ? claimTimeout : '30s');
+  const limit = waitReadyTimeout ?? (findReadyWithinMs(claim, sandbox) === undefined ? claimTimeout : '30s');
   const why = trouble === undefined ? '' : `: ${trouble}`;
   return `sandbox "${sandbox.metadata.name ?? ''}" was not ready${image} within ${limit ?? 'its time'}${why}`;
 }

@@ -27,16 +27,16 @@ export function hasAnnouncedExpiry({ status }: SandboxClaim): boolean {
 }
 
 /** Epoch milliseconds of the earliest of shutdownTime and Finished plus its time to live; undefined without either. */
-export function expiresAtMs(claim: SandboxClaim): number | undefined {
-  const times = [shutdownAtMs(claim), finishedTtlAtMs(claim)].filter((time) => time !== undefined);
+export function findExpiresAtMs(claim: SandboxClaim): number | undefined {
+  const times = [findShutdownAtMs(claim), findFinishedTtlAtMs(claim)].filter((time) => time !== undefined);
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-export function shutdownAtMs({ spec: { lifecycle } }: SandboxClaim): number | undefined {
+export function findShutdownAtMs({ spec: { lifecycle } }: SandboxClaim): number | undefined {
   return lifecycle?.shutdownTime === undefined ? undefined : Date.parse(lifecycle.shutdownTime);
 }
 
-export function finishedTtlAtMs({ spec: { lifecycle }, status }: SandboxClaim): number | undefined {
+export function findFinishedTtlAtMs({ spec: { lifecycle }, status }: SandboxClaim): number | undefined {
   const seconds = lifecycle?.ttlSecondsAfterFinished;
   if (seconds === undefined) return undefined;
   const finished = findCondition(status?.conditions, claimConditions.finished);
@@ -44,7 +44,7 @@ export function finishedTtlAtMs({ spec: { lifecycle }, status }: SandboxClaim): 
 }
 
 /** When a completed claim is deleted without its Sandboxes, epoch milliseconds. */
-export function completedTtlAtMs({ spec, status }: SandboxClaim): number | undefined {
+export function findCompletedTtlAtMs({ spec, status }: SandboxClaim): number | undefined {
   if (spec.ttlSecondsAfterCompleted === undefined || status?.completionTime === undefined) return undefined;
   return Date.parse(status.completionTime) + spec.ttlSecondsAfterCompleted * 1_000;
 }
@@ -57,14 +57,14 @@ export function boundClaimingEndsAtMs({ metadata, spec, status }: SandboxClaim):
 }
 
 /** When the claiming of a detached claim stops, epoch milliseconds. */
-export function detachedClaimingEndsAtMs({ spec }: SandboxClaim, startMs: number): number {
+export function getDetachedClaimingEndMs({ spec }: SandboxClaim, startMs: number): number {
   return startMs + (parseDurationMs(spec.claimTimeout ?? '') ?? DEFAULT_TIMEOUT_MS);
 }
 
 /** Until when a claim of either mode may look for Sandboxes; undefined once it failed, or before a detached one has begun. */
-export function claimingEndsAtMs(claim: SandboxClaim): number | undefined {
+export function findClaimingEndMs(claim: SandboxClaim): number | undefined {
   const { claimStartTime, completionTime, phase } = claim.status ?? {};
   if (completionTime !== undefined || phase === 'Failed') return undefined;
   if (!isDetached(claim)) return boundClaimingEndsAtMs(claim);
-  return claimStartTime === undefined ? undefined : detachedClaimingEndsAtMs(claim, Date.parse(claimStartTime));
+  return claimStartTime === undefined ? undefined : getDetachedClaimingEndMs(claim, Date.parse(claimStartTime));
 }

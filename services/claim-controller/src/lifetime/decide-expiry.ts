@@ -1,5 +1,5 @@
 import { claimMessages } from '@sandlot/api-types';
-import { expiresAtMs, hasAnnouncedExpiry } from './deadlines.ts';
+import { findExpiresAtMs, hasAnnouncedExpiry } from './deadlines.ts';
 import { wait } from '../plan/plan.ts';
 import type { Plan, Step } from '../plan/plan.ts';
 import type { ClaimSnapshot } from '../plan/snapshot.ts';
@@ -11,7 +11,7 @@ export type Expiry =
 /** Two passes: the first reports the expiry, the second follows the policy. Never early (docs/reference/sandbox-claim.md#expiry). */
 export function decideExpiry(snapshot: ClaimSnapshot): Expiry {
   const { claim, nowMs } = snapshot;
-  const atMs = expiresAtMs(claim);
+  const atMs = findExpiresAtMs(claim);
   if (atMs === undefined) return { kind: 'alive', inMs: undefined };
   if (nowMs < atMs) return { kind: 'alive', inMs: atMs - nowMs };
   if (!hasAnnouncedExpiry(claim))

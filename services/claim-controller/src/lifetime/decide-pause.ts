@@ -1,4 +1,4 @@
-import { annotations, effectiveMode, findCondition, sandboxConditions } from '@sandlot/api-types';
+import { annotations, resolveMode, findCondition, sandboxConditions } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { parseDurationMs } from '@sandlot/std';
 import { pauseAtMs } from './deadlines.ts';
@@ -19,11 +19,11 @@ export function decidePause(snapshot: ClaimSnapshot, sandbox: Sandbox): Plan {
   const atMs = pauseAtMs(claim);
   if (atMs === undefined || sandbox.metadata.deletionTimestamp !== undefined) return NOTHING;
   const leftMs = atMs - nowMs;
-  if (effectiveMode(sandbox.spec) === 'Suspended') return leftMs > 0 ? NOTHING : decideRetention(claim, atMs);
+  if (resolveMode(sandbox.spec) === 'Suspended') return leftMs > 0 ? NOTHING : decideRetention(claim, atMs);
   if (leftMs > 0) return [wait(leftMs, 'the Sandbox is to be paused')];
-  const wokenMs = wokenAtMs(snapshot, sandbox, atMs);
+  const wokenMs = findWokenAtMs(snapshot, sandbox, atMs);
   if (wokenMs === undefined) return [{ kind: 'pause', sandbox, endedAtMs: atMs }];
-  return [{ kind: 'prolong', endAtMs: wokenMs + renewalMs(claim) }];
+  return [{ kind: 'prolong', endAtMs: wokenMs + computeRenewalMs(claim) }];
 }
 
 /** Ends the claim when its paused Sandbox has been kept long enough. */
@@ -38,7 +38,7 @@ function decideRetention({ metadata, spec }: SandboxClaim, endedAtMs: number): P
  * wake yet counts as a wake now. A suspension that was withdrawn leaves no trace in the status, so this process remembers
  * for which end it paused the Sandbox.
  */
-function wokenAtMs({ nowMs, pausedForMs }: ClaimSnapshot, { status }: Sandbox, atMs: number): number | undefined {
+function findWokenAtMs({ nowMs, pausedForMs }: ClaimSnapshot, { status }: Sandbox, atMs: number): number | undefined {
   const resumedMs = Date.parse(status?.resumedAt ?? '');
   // The status cuts its times to the second.
   if (resumedMs + 999 >= atMs) return resumedMs;
@@ -46,7 +46,7 @@ function wokenAtMs({ nowMs, pausedForMs }: ClaimSnapshot, { status }: Sandbox, a
   return isSuspended || pausedForMs === atMs ? nowMs : undefined;
 }
 
-function renewalMs({ metadata }: SandboxClaim): number {
+function computeRenewalMs({ metadata }: SandboxClaim): number {
   const seconds = Number(metadata.annotations?.[annotations.timeoutSeconds] ?? 0);
   return Math.max(Number.isFinite(seconds) ? seconds * 1_000 : 0, SHORTEST_RENEWAL_MS);
 }

@@ -1,4 +1,11 @@
-import { annotations, modeSpellingOf, rfc3339, sandboxClaims, sandboxes, suspendPatch } from '@sandlot/api-types';
+import {
+  annotations,
+  getModeSpelling,
+  formatRfc3339,
+  sandboxClaims,
+  sandboxes,
+  suspendPatch,
+} from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { done, isConflict, isNotFound, requeueAfter } from '@sandlot/kube';
 import type { JsonObject, ReconcileResult } from '@sandlot/kube';
@@ -16,9 +23,9 @@ export async function pause(
   { sandbox, endedAtMs }: Step & { kind: 'pause' },
 ): Promise<ReconcileResult> {
   const { namespace, name = '' } = sandbox.metadata;
-  const patch = suspendPatch(sandbox, { by: 'API', spelling: modeSpellingOf(sandbox.spec) });
+  const patch = suspendPatch(sandbox, { by: 'API', spelling: getModeSpelling(sandbox.spec) });
   const write = (): Promise<unknown> => deps.client.mergePatch(sandboxes, { namespace, name }, patch, { signal });
-  if (!(await succeeds(write))) return CHANGED;
+  if (!(await isWritten(write))) return CHANGED;
   deps.memory.of(claim).pausedForMs = endedAtMs;
   return done;
 }
@@ -32,7 +39,7 @@ export function prolong(
   const { spec, metadata } = pass.claim;
   const isKept = metadata.annotations?.[annotations.pausedRetention] !== undefined;
   const lifecycle = isKept && spec.lifecycle?.shutdownTime !== undefined ? { shutdownTime: null } : undefined;
-  const notes = { [annotations.endAt]: rfc3339(endAtMs) };
+  const notes = { [annotations.endAt]: formatRfc3339(endAtMs) };
   return patchClaim(deps, pass, { notes, spec: lifecycle === undefined ? {} : { lifecycle } });
 }
 
@@ -42,7 +49,7 @@ export function retain(
   pass: Pass,
   { shutdownAtMs }: Step & { kind: 'retain' },
 ): Promise<ReconcileResult> {
-  const lifecycle = { shutdownTime: rfc3339(shutdownAtMs), shutdownPolicy: 'Delete' };
+  const lifecycle = { shutdownTime: formatRfc3339(shutdownAtMs), shutdownPolicy: 'Delete' };
   return patchClaim(deps, pass, { notes: {}, spec: { lifecycle } });
 }
 
@@ -60,11 +67,11 @@ async function patchClaim(
   const { namespace, name = '', uid = '', resourceVersion = '' }: SandboxClaim['metadata'] = claim.metadata;
   const patch = { metadata: { uid, resourceVersion, annotations: notes }, spec };
   const write = (): Promise<unknown> => deps.client.mergePatch(sandboxClaims, { namespace, name }, patch, { signal });
-  return (await succeeds(write)) ? done : CHANGED;
+  return (await isWritten(write)) ? done : CHANGED;
 }
 
 /** False when the object is gone or has changed. */
-async function succeeds(write: () => Promise<unknown>): Promise<boolean> {
+async function isWritten(write: () => Promise<unknown>): Promise<boolean> {
   try {
     await write();
     return true;

@@ -2,7 +2,7 @@ import type { Condition, SandboxClaim } from '@sandlot/api-types';
 import { claim as buildClaim } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { at, batchSnapshot, NOW } from '../../test/snapshot.ts';
-import { deadlinesOf } from './schedule.ts';
+import { listDeadlines } from './schedule.ts';
 import { decideBatch } from '../batch/decide-batch.ts';
 import { decide } from '../decide.ts';
 import type { Plan } from '../plan/plan.ts';
@@ -77,7 +77,7 @@ describe('a claim', () => {
   it.each(rows)('%s', (_, parts, due) => {
     const it = claim(parts);
     const named = { key: 'default/job', uid: it.metadata.uid, generation: 3 };
-    expect(deadlinesOf(it)).toEqual(
+    expect(listDeadlines(it)).toEqual(
       due.map(([purpose, offsetMs]) => ({
         ...named,
         key: expect.stringMatching(/\/job$/) as string,
@@ -89,7 +89,7 @@ describe('a claim', () => {
 
   it.each(rows.filter(([, , due]) => due.length > 0))('%s, and the decisions agree', (_, parts) => {
     const it = claim(parts);
-    const firstMs = Math.min(...deadlinesOf(it).map(({ dueAtMs }) => dueAtMs));
+    const firstMs = Math.min(...listDeadlines(it).map(({ dueAtMs }) => dueAtMs));
     const [before, then] = [planAt(it, firstMs - 1), planAt(it, firstMs)];
     expect(before).toContainEqual(expect.objectContaining({ kind: 'wait', ms: 1 }));
     expect(then.map(({ kind }) => kind)).not.toEqual(before.map(({ kind }) => kind));

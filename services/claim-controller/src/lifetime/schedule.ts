@@ -1,15 +1,15 @@
 import { annotations } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import { deadlinesAt } from '@sandlot/jobs/deadline';
+import { listDeadlinesAt } from '@sandlot/jobs/deadline';
 import type { Deadline } from '@sandlot/jobs/deadline';
 import {
-  claimingEndsAtMs,
-  completedTtlAtMs,
-  finishedTtlAtMs,
+  findClaimingEndMs,
+  findCompletedTtlAtMs,
+  findFinishedTtlAtMs,
   hasAnnouncedExpiry,
   isPaused,
   pauseAtMs,
-  shutdownAtMs,
+  findShutdownAtMs,
 } from './deadlines.ts';
 
 const NONE: readonly Deadline[] = [];
@@ -18,15 +18,15 @@ const NONE: readonly Deadline[] = [];
  * The moments at which a claim needs a pass although nothing changes, without those that have acted already. Decisions use
  * the same functions of `deadlines.ts`.
  */
-export function deadlinesOf(claim: SandboxClaim): readonly Deadline[] {
+export function listDeadlines(claim: SandboxClaim): readonly Deadline[] {
   const { metadata } = claim;
   if (metadata.deletionTimestamp !== undefined || !canBeDue(claim)) return NONE;
   const isExpired = hasAnnouncedExpiry(claim);
-  return deadlinesAt(claim, {
-    shutdown: isExpired ? undefined : shutdownAtMs(claim),
-    ttl: isExpired ? undefined : finishedTtlAtMs(claim),
-    'claim-timeout': isExpired ? undefined : claimingEndsAtMs(claim),
-    retention: completedTtlAtMs(claim),
+  return listDeadlinesAt(claim, {
+    shutdown: isExpired ? undefined : findShutdownAtMs(claim),
+    ttl: isExpired ? undefined : findFinishedTtlAtMs(claim),
+    'claim-timeout': isExpired ? undefined : findClaimingEndMs(claim),
+    retention: findCompletedTtlAtMs(claim),
     pause: isExpired || isPaused(claim) ? undefined : pauseAtMs(claim),
   });
 }

@@ -1,7 +1,7 @@
 import { labels, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
-import { metadataPatch } from '@sandlot/blueprint';
-import { done, isConflict, isNotFound, keyOf, RetryableError } from '@sandlot/kube';
+import { buildMetadataPatch } from '@sandlot/blueprint';
+import { done, isConflict, isNotFound, getKey, RetryableError } from '@sandlot/kube';
 import type { JsonObject, ReconcileResult } from '@sandlot/kube';
 import pMap from 'p-map';
 import type { Pass } from '../plan/pass.ts';
@@ -31,7 +31,7 @@ async function patchMetadata(
   claim: SandboxClaim,
   { sandbox, template, options }: Sync & { readonly options: Options },
 ): Promise<void> {
-  const patch = metadataPatch(sandbox, template, claim);
+  const patch = buildMetadataPatch(sandbox, template, claim);
   if (patch === undefined) return;
   const { namespace, name = '', uid = '' } = sandbox.metadata;
   try {
@@ -39,7 +39,7 @@ async function patchMetadata(
     await client.mergePatch(sandboxes, { namespace, name }, { ...patch, metadata }, options);
   } catch (error) {
     // Another Sandbox has the name, or the API server gave up on competing writes: the next pass sees which.
-    if (isConflict(error)) throw new RetryableError(`the metadata of Sandbox ${keyOf(sandbox)} met a conflict`);
+    if (isConflict(error)) throw new RetryableError(`the metadata of Sandbox ${getKey(sandbox)} met a conflict`);
     if (!isNotFound(error)) throw error;
   }
 }
@@ -56,7 +56,7 @@ export interface SlotSync {
 export async function syncSlots(deps: ApplyDeps, pass: Pass, { live, template }: SlotSync): Promise<ReconcileResult> {
   const { claim, signal } = pass;
   const record = deps.batches.of(claim, deps.nowMs());
-  const source = sourceOf(claim, template);
+  const source = getSource(claim, template);
   if (record.synced === source) return done;
   const pending = live.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const options = { ...PATIENTLY, signal };
@@ -66,7 +66,7 @@ export async function syncSlots(deps: ApplyDeps, pass: Pass, { live, template }:
 }
 
 /** Changes whenever the metadata from claim and template may have changed. */
-function sourceOf({ metadata }: SandboxClaim, template: SandboxTemplate): string {
+function getSource({ metadata }: SandboxClaim, template: SandboxTemplate): string {
   const { uid, generation } = template.metadata;
   return JSON.stringify([uid, generation, metadata.generation, metadata.labels?.[labels.createdBy]]);
 }

@@ -1,6 +1,6 @@
 import type { EgressWish } from '@sandlot/api-types';
 import type { NetworkPolicy } from '@sandlot/kube';
-import { cidrText, containsCidr, EVERY_IPV4, EVERY_IPV6, parseCidr } from '@sandlot/std';
+import { formatCidr, containsCidr, EVERY_IPV4, EVERY_IPV6, parseCidr } from '@sandlot/std';
 import type { Cidr } from '@sandlot/std';
 
 type EgressRule = NonNullable<NonNullable<NetworkPolicy['spec']>['egress']>[number];
@@ -19,41 +19,41 @@ const EVERYTHING = [EVERY_IPV4, EVERY_IPV6];
  * unknown here.
  */
 export function narrowEgress(egress: readonly EgressRule[], wish: EgressWish): EgressRule[] {
-  const denied = deniedBy(wish);
+  const denied = listDenied(wish);
   if (denied.length === 0) return [...egress];
-  const allowed = cidrsOf(wish.allowOut);
+  const allowed = listCidrs(wish.allowOut);
   return egress.flatMap(({ to, ports }) => {
-    const pieces = blocksOf(to).flatMap((block) => [...subtract(block, denied), ...intersect(block, allowed)]);
+    const pieces = listBlocks(to).flatMap((block) => [...subtract(block, denied), ...intersect(block, allowed)]);
     if (pieces.length === 0) return [];
-    const peers = [...new Map(pieces.map((piece) => [JSON.stringify(peerOf(piece)), peerOf(piece)])).values()];
+    const peers = [...new Map(pieces.map((piece) => [JSON.stringify(buildPeer(piece)), buildPeer(piece)])).values()];
     return [ports === undefined ? { to: peers } : { to: peers, ports }];
   });
 }
 
 /** Denying all IPv4 denies all IPv6 too: clients that ask for it do not know about IPv6. */
-function deniedBy({ allowInternetAccess, denyOut }: EgressWish): readonly Cidr[] {
-  const denied = cidrsOf(denyOut);
+function listDenied({ allowInternetAccess, denyOut }: EgressWish): readonly Cidr[] {
+  const denied = listCidrs(denyOut);
   const isAll = allowInternetAccess === false || denied.some((block) => containsCidr(block, EVERY_IPV4));
   return isAll ? EVERYTHING : denied;
 }
 
-function cidrsOf(texts: readonly string[]): Cidr[] {
+function listCidrs(texts: readonly string[]): Cidr[] {
   return texts.map(parseCidr).filter((block) => block !== undefined);
 }
 
 /** The peers of a rule that are address blocks; a rule without peers covers all addresses. */
-function blocksOf(to: unknown): Block[] {
+function listBlocks(to: unknown): Block[] {
   if (!Array.isArray(to) || to.length === 0) return EVERYTHING.map((cidr) => ({ cidr, except: [] }));
   return to.flatMap((peer: EgressRule) => {
     const block = peer['ipBlock'] as { cidr?: string; except?: string[] } | undefined;
     const cidr = block?.cidr === undefined ? undefined : parseCidr(block.cidr);
-    return cidr === undefined ? [] : [{ cidr, except: cidrsOf(block?.except ?? []) }];
+    return cidr === undefined ? [] : [{ cidr, except: listCidrs(block?.except ?? []) }];
   });
 }
 
 function subtract({ cidr, except }: Block, denied: readonly Cidr[]): Block[] {
   if (denied.some((block) => containsCidr(block, cidr))) return [];
-  return [{ cidr, except: outermostOf([...except, ...denied.filter((block) => containsCidr(cidr, block))]) }];
+  return [{ cidr, except: getOutermost([...except, ...denied.filter((block) => containsCidr(cidr, block))]) }];
 }
 
 function intersect({ cidr, except }: Block, allowed: readonly Cidr[]): Block[] {
@@ -65,12 +65,12 @@ function intersect({ cidr, except }: Block, allowed: readonly Cidr[]): Block[] {
 }
 
 /** Removes blocks that lie inside others. */
-function outermostOf(blocks: readonly Cidr[]): Cidr[] {
-  const [...unique] = new Map(blocks.map((block) => [cidrText(block), block])).values();
+function getOutermost(blocks: readonly Cidr[]): Cidr[] {
+  const [...unique] = new Map(blocks.map((block) => [formatCidr(block), block])).values();
   return unique.filter((block) => !unique.some((other) => other !== block && containsCidr(other, block)));
 }
 
-function peerOf({ cidr, except }: Block): EgressRule {
-  const holes = except.map(cidrText);
-  return { ipBlock: { cidr: cidrText(cidr), ...(holes.length === 0 ? {} : { except: holes }) } };
+function buildPeer({ cidr, except }: Block): EgressRule {
+  const holes = except.map(formatCidr);
+  return { ipBlock: { cidr: formatCidr(cidr), ...(holes.length === 0 ? {} : { except: holes }) } };
 }

@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
-  baselineNetworkPolicyName,
+  formatBaselineNetworkPolicyName,
   claimMessages,
   claimReasons,
-  egressWishOf,
+  findEgressWish,
   labels,
   nameHash,
-  networkPolicyName,
+  formatNetworkPolicyName,
   ownNetworkPolicyName,
 } from '@sandlot/api-types';
 import type { SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
 import { ownedBy } from '@sandlot/blueprint';
-import { controllerOf } from '@sandlot/kube';
+import { findController } from '@sandlot/kube';
 import type { NetworkPolicy, Store } from '@sandlot/kube';
 import { narrowEgress } from './egress-rules.ts';
 import type { Source } from '../plan/snapshot.ts';
@@ -25,27 +25,27 @@ export function observeNetwork(
   claim: SandboxClaim,
   source: Source,
 ): OwnNetwork | undefined {
-  const wish = egressWishOf(claim);
+  const wish = findEgressWish(claim);
   if (wish === undefined || source.kind !== 'found') return undefined;
   const { template } = source;
-  const base = baseOf(policies, template);
-  if (base === undefined) return blocked('the NetworkPolicy of its template is not there yet');
+  const base = findBase(policies, template);
+  if (base === undefined) return blockNetwork('the NetworkPolicy of its template is not there yet');
   const own = ownPolicy(claim, { ...base, egress: narrowEgress(base.egress ?? [], wish) });
-  const present = presentOf(policies, own);
-  if (present !== undefined && controllerOf(present)?.uid !== claim.metadata.uid) {
-    return blocked(`a NetworkPolicy ${own.metadata.name} exists that is not the claim's: delete it`);
+  const present = findPresent(policies, own);
+  if (present !== undefined && findController(present)?.uid !== claim.metadata.uid) {
+    return blockNetwork(`a NetworkPolicy ${own.metadata.name} exists that is not the claim's: delete it`);
   }
-  const wanted = [baselineOf(template), own];
-  const due = wanted.filter((policy) => !isAsWanted(presentOf(policies, policy), policy));
+  const wanted = [buildBaseline(template), own];
+  const due = wanted.filter((policy) => !isAsWanted(findPresent(policies, policy), policy));
   return due.length === 0 ? { kind: 'inForce' } : { kind: 'due', policies: due };
 }
 
 type Rules = Pick<Spec, 'policyTypes' | 'ingress' | 'egress'>;
 
 /** The template's rules as the warmpool-controller has written them; undefined: not written yet. */
-function baseOf(policies: Store<NetworkPolicy>, { metadata, spec }: SandboxTemplate): Rules | undefined {
+function findBase(policies: Store<NetworkPolicy>, { metadata, spec }: SandboxTemplate): Rules | undefined {
   if (spec.networkPolicyManagement === 'Unmanaged') return { policyTypes: ['Egress'], egress: [{}] };
-  const found = policies.get(`${metadata.namespace ?? ''}/${networkPolicyName(metadata.name ?? '')}`)?.spec;
+  const found = policies.get(`${metadata.namespace ?? ''}/${formatNetworkPolicyName(metadata.name ?? '')}`)?.spec;
   return found === undefined ? undefined : { policyTypes: BOTH, ingress: found.ingress ?? [], egress: found.egress };
 }
 
@@ -57,11 +57,11 @@ function ownPolicy(claim: SandboxClaim, rules: Rules): WantedPolicy {
   };
 }
 
-function presentOf(policies: Store<NetworkPolicy>, { metadata }: WantedPolicy): NetworkPolicy | undefined {
+function findPresent(policies: Store<NetworkPolicy>, { metadata }: WantedPolicy): NetworkPolicy | undefined {
   return policies.get(`${metadata.namespace}/${metadata.name}`);
 }
 
-function blocked(detail: string): OwnNetwork {
+function blockNetwork(detail: string): OwnNetwork {
   const message = claimMessages.error(detail);
   return { kind: 'blocked', report: { reason: claimReasons.reconcilerError, message } };
 }
@@ -70,12 +70,12 @@ function blocked(detail: string): OwnNetwork {
  * Denies everything to pods with rules of their own. Policies add up, so it takes nothing away while the own policy exists;
  * should that be deleted before its pod, the pod has no network instead of an open one.
  */
-function baselineOf({ apiVersion = '', kind = '', metadata }: SandboxTemplate): WantedPolicy {
+function buildBaseline({ apiVersion = '', kind = '', metadata }: SandboxTemplate): WantedPolicy {
   const { namespace = '', name = '', uid = '' } = metadata;
   return {
     metadata: {
       namespace,
-      name: baselineNetworkPolicyName(name),
+      name: formatBaselineNetworkPolicyName(name),
       ownerReferences: [{ apiVersion, kind, name, uid }],
     },
     spec: {

@@ -19,7 +19,7 @@ afterAll(() => platform[Symbol.asyncDispose]());
 
 const isReady = ({ status }: SandboxClaim): boolean => findCondition(status?.conditions, 'Ready')?.status === 'True';
 const claim = (): Promise<SandboxClaim> => platform.client.get(sandboxClaims, key);
-const specOf = async (name: string) =>
+const findSpec = async (name: string) =>
   (await platform.client.get(networkPolicies, { namespace: NAMESPACE, name })).spec;
 
 const podLabels = async (): Promise<Readonly<Record<string, string>>> => {
@@ -34,8 +34,8 @@ describe('a claim with egress rules of its own', () => {
     await platform.client.create(sandboxClaims, { metadata, spec: { warmPoolRef: { name: 'pool' } } });
     await platform.until(async () => isReady(await claim()));
     expect((await podLabels())[labels.network]).toBe('own');
-    const template = await specOf('template-network-policy');
-    expect(await specOf('job-network')).toEqual({
+    const template = await findSpec('template-network-policy');
+    expect(await findSpec('job-network')).toEqual({
       podSelector: { matchLabels: { [labels.claimUid]: (await claim()).metadata.uid } },
       policyTypes: ['Ingress', 'Egress'],
       ingress: template?.ingress,
@@ -50,7 +50,7 @@ describe('a claim with egress rules of its own', () => {
     const patch = { metadata: { annotations: { [annotations.network]: OPEN } } };
     await platform.client.mergePatch(sandboxClaims, key, patch);
     await platform.until(async () => (await claim()).metadata.annotations?.[annotations.networkApplied] === OPEN);
-    expect((await specOf('job-network'))?.egress).toEqual((await specOf('template-network-policy'))?.egress);
+    expect((await findSpec('job-network'))?.egress).toEqual((await findSpec('template-network-policy'))?.egress);
     expect(isReady(await claim())).toBe(true);
     const writes = await platform.writesOf('claim-controller', NAMESPACE);
     expect(writes.filter((write) => write === 'patch networkpolicies')).toHaveLength(1);

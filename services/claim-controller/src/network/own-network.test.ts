@@ -43,15 +43,15 @@ const ask = (harness: ClaimHarness, text: string): void =>
     metadata.annotations = { ...metadata.annotations, [NETWORK]: text };
   });
 
-const policyOf = (harness: ClaimHarness, name = 'job-network'): NetworkPolicy | undefined =>
+const findPolicy = (harness: ClaimHarness, name = 'job-network'): NetworkPolicy | undefined =>
   harness.api.object(networkPolicies, at(name));
 
-const rulesOf = (policy: NetworkPolicy | undefined): unknown => [
+const getRules = (policy: NetworkPolicy | undefined): unknown => [
   policy?.spec?.ingress ?? [],
   policy?.spec?.egress ?? [],
 ];
 
-const labelsOf = (harness: ClaimHarness): unknown => {
+const getLabels = (harness: ClaimHarness): unknown => {
   const sandbox = harness.sandbox('pool-m001');
   return [sandbox?.metadata.labels?.[NETWORK], sandbox?.spec.podTemplate.metadata?.labels?.[NETWORK]];
 };
@@ -61,7 +61,7 @@ describe('a claim with egress rules of its own', () => {
     await using harness = await started();
     harness.claim('job', {}, { [NETWORK]: CLOSED, [APPLIED]: CLOSED });
     await harness.eventually(() => expect(harness.owned().get('job')).toEqual(['pool-m001']));
-    expect(labelsOf(harness)).toEqual(['own', 'own']);
+    expect(getLabels(harness)).toEqual(['own', 'own']);
     expect(harness.writes().slice(0, 3)).toEqual([
       'create networkpolicies',
       'create networkpolicies',
@@ -72,7 +72,7 @@ describe('a claim with egress rules of its own', () => {
     followed(harness, 'pool-m001');
     await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
     const { uid } = harness.api.object(sandboxClaims, at('job'))?.metadata ?? {};
-    expect(policyOf(harness)).toMatchObject({
+    expect(findPolicy(harness)).toMatchObject({
       metadata: { ownerReferences: [{ kind: 'SandboxClaim', name: 'job', uid, controller: true }] },
       spec: {
         podSelector: { matchLabels: { 'agents.x-k8s.io/claim-uid': uid } },
@@ -80,12 +80,12 @@ describe('a claim with egress rules of its own', () => {
         ingress: INGRESS,
       },
     });
-    expect(rulesOf(policyOf(harness))).toEqual([INGRESS, []]);
-    expect(policyOf(harness, 'template-network-baseline')?.spec).toMatchObject({
+    expect(getRules(findPolicy(harness))).toEqual([INGRESS, []]);
+    expect(findPolicy(harness, 'template-network-baseline')?.spec).toMatchObject({
       podSelector: { matchLabels: { [NETWORK]: 'own' } },
       policyTypes: ['Ingress', 'Egress'],
     });
-    expect(rulesOf(policyOf(harness, 'template-network-baseline'))).toEqual([[], []]);
+    expect(getRules(findPolicy(harness, 'template-network-baseline'))).toEqual([[], []]);
     const before = harness.writes().length;
     await harness.elapse(60_000);
     expect(harness.writes().slice(before)).toEqual(['patch sandboxclaims']);
@@ -103,7 +103,7 @@ describe('a claim with egress rules of its own', () => {
   it('follows its template, and never allows more', async () => {
     await using harness = await started();
     harness.claim('job', {}, { [NETWORK]: '{"denyOut":["8.8.8.8"]}' });
-    const blocks = (): unknown => policyOf(harness)?.spec?.egress;
+    const blocks = (): unknown => findPolicy(harness)?.spec?.egress;
     const except = ['10.0.0.0/8', '8.8.8.8/32'];
     await harness.eventually(() => expect(blocks()).toEqual([{ to: [{ ipBlock: { cidr: '0.0.0.0/0', except } }] }]));
     harness.api.change(networkPolicies, at('template-network-policy'), ({ spec }) => {
@@ -115,8 +115,8 @@ describe('a claim with egress rules of its own', () => {
   it('reaches nothing when its wish cannot be parsed', async () => {
     await using harness = await started();
     harness.claim('job', {}, { [NETWORK]: '{"denyOut":["all of it"]}' });
-    await harness.eventually(() => expect(policyOf(harness)?.spec?.policyTypes).toEqual(['Ingress', 'Egress']));
-    expect(policyOf(harness)?.spec?.egress ?? []).toEqual([]);
+    await harness.eventually(() => expect(findPolicy(harness)?.spec?.policyTypes).toEqual(['Ingress', 'Egress']));
+    expect(findPolicy(harness)?.spec?.egress ?? []).toEqual([]);
   });
 
   it('leaves a foreign policy of its name alone', async () => {
@@ -125,20 +125,20 @@ describe('a claim with egress rules of its own', () => {
     await harness.elapse(20);
     harness.claim('job', {}, { [NETWORK]: CLOSED });
     await harness.eventually(() => expect(harness.reasonOf('job')).toBe('ReconcilerError'));
-    expect(policyOf(harness)?.spec?.egress).toEqual([{}]);
+    expect(findPolicy(harness)?.spec?.egress).toEqual([{}]);
     expect(harness.owned().get('job')).toBeUndefined();
   });
 
   it('restores policies that another client changes or deletes', async () => {
     await using harness = await started();
     harness.claim('job', {}, { [NETWORK]: CLOSED });
-    await harness.eventually(() => expect(policyOf(harness)).toBeDefined());
+    await harness.eventually(() => expect(findPolicy(harness)).toBeDefined());
     harness.api.change(networkPolicies, at('job-network'), ({ spec }) => {
       if (spec !== undefined) spec.egress = [{}];
     });
-    await harness.eventually(() => expect(policyOf(harness)?.spec?.egress ?? []).toEqual([]));
+    await harness.eventually(() => expect(findPolicy(harness)?.spec?.egress ?? []).toEqual([]));
     harness.api.remove(networkPolicies, at('job-network'));
-    await harness.eventually(() => expect(policyOf(harness)).toBeDefined());
+    await harness.eventually(() => expect(findPolicy(harness)).toBeDefined());
   });
 });
 
@@ -155,8 +155,8 @@ describe('a change of the rules of a served claim', () => {
     await using harness = await served();
     expect(harness.writes().filter((write) => write.includes('networkpolicies'))).toEqual([]);
     ask(harness, CLOSED);
-    await harness.eventually(() => expect(labelsOf(harness)).toEqual(['own', 'own']));
-    expect(policyOf(harness)?.spec?.egress ?? []).toEqual([]);
+    await harness.eventually(() => expect(getLabels(harness)).toEqual(['own', 'own']));
+    expect(findPolicy(harness)?.spec?.egress ?? []).toEqual([]);
     await harness.elapse(1_000);
     expect(harness.annotationsOf('job')[APPLIED]).toBeUndefined();
     expect(harness.isReady('job')).toBe(true);
@@ -164,15 +164,15 @@ describe('a change of the rules of a served claim', () => {
     await harness.eventually(() => expect(harness.annotationsOf('job')[APPLIED]).toBe(CLOSED));
     ask(harness, OPEN);
     await harness.eventually(() => expect(harness.annotationsOf('job')[APPLIED]).toBe(OPEN));
-    expect(policyOf(harness)?.spec?.egress).toEqual(EGRESS);
-    expect(labelsOf(harness)).toEqual(['own', 'own']);
+    expect(findPolicy(harness)?.spec?.egress).toEqual(EGRESS);
+    expect(getLabels(harness)).toEqual(['own', 'own']);
     expect(harness.isReady('job')).toBe(true);
   });
 
   it('is annotated although that write meets a conflict', async () => {
     await using harness = await served();
     ask(harness, CLOSED);
-    await harness.eventually(() => expect(labelsOf(harness)).toEqual(['own', 'own']));
+    await harness.eventually(() => expect(getLabels(harness)).toEqual(['own', 'own']));
     const match = { verb: 'patch', resource: 'sandboxclaims', subresource: '' } as const;
     harness.api.faults.failNext({ match, answer: { status: 409 } });
     followed(harness, 'pool-m001');

@@ -1,6 +1,6 @@
 import { annotations, sandboxClaims } from '@sandlot/api-types';
 import {
-  controllerOf,
+  findController,
   done,
   isAlreadyExists,
   isConflict,
@@ -41,16 +41,16 @@ async function write({ client }: Writer, { policy, claimUid, signal }: Write): P
     if (!isAlreadyExists(error)) throw error;
   }
   const present = await client.get(networkPolicies, { namespace, name }, { signal, priority: 'claim' });
-  const owner = controllerOf(present)?.uid;
+  const owner = findController(present)?.uid;
   const isOurs = ownerReferences[0]?.controller === true ? owner === claimUid : owner === undefined;
   if (!isOurs) throw new RetryableError(`NetworkPolicy ${namespace}/${name} is not ours: delete it`);
   const { uid, resourceVersion } = present.metadata;
-  const patch = { metadata: { uid, resourceVersion }, spec: specPatch(present, policy) };
+  const patch = { metadata: { uid, resourceVersion }, spec: buildSpecPatch(present, policy) };
   await client.mergePatch(networkPolicies, { namespace, name }, patch, { signal, priority: 'claim' });
 }
 
 /** A merge patch replaces lists whole, an empty one as null. Foreign keys of the selector go. */
-function specPatch({ spec }: NetworkPolicy, { spec: wanted }: WantedPolicy): JsonObject {
+function buildSpecPatch({ spec }: NetworkPolicy, { spec: wanted }: WantedPolicy): JsonObject {
   const present = spec?.podSelector?.matchLabels ?? {};
   const cleared = Object.fromEntries(Object.keys(present).map((key) => [key, null]));
   return {

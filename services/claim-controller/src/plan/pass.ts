@@ -1,5 +1,5 @@
 import type { SandboxClaim } from '@sandlot/api-types';
-import { takesSecrets } from '../runtime/claim-env.ts';
+import { canTakeSecrets } from '../runtime/claim-env.ts';
 import type { ReadSecrets } from '../runtime/secret-values.ts';
 
 /** The claim that a pass works on, and the life of the pass. */
@@ -11,5 +11,5 @@ export interface Pass {
 }
 
 export function passOf(claim: SandboxClaim, signal: AbortSignal): Pass {
-  return takesSecrets(claim) ? { claim, signal, secrets: new Map() } : { claim, signal };
+  return canTakeSecrets(claim) ? { claim, signal, secrets: new Map() } : { claim, signal };
 }

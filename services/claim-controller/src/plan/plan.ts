@@ -99,6 +99,6 @@ export function wait(ms: number, reason: string): Step {
 }
 
 /** Whether the claim keeps its place among those that wait for stock. */
-export function waitsForStock(plan: Plan): boolean {
+export function needsStock(plan: Plan): boolean {
   return plan.some(({ kind }) => kind === 'adopt' || kind === 'queueForStock' || kind === 'fillSlots');
 }

@@ -1,13 +1,13 @@
 import { annotations, claimConditions, findCondition } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { carrier } from '@sandlot/telemetry';
-import { isComplete, shownSlots, wantedSlots } from '../batch/slots.ts';
+import { isComplete, mapShownSlots, countWantedSlots } from '../batch/slots.ts';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
 import type { Pass } from '../plan/pass.ts';
 import { measureFirstReady } from '../telemetry/measure.ts';
-import { refKey } from '../wiring/cache.ts';
-import { recordedReadyAt } from './first-ready.ts';
-import { publishedName } from './status.ts';
+import { formatRefKey } from '../wiring/cache.ts';
+import { findRecordedReadyAt } from './first-ready.ts';
+import { getPublishedName } from './status.ts';
 
 /** Schedules the bookkeeping annotations of a bound claim (docs/reference/labels-and-annotations.md#annotations). */
 export function annotate(deps: ApplyDeps, { claim }: Pick<Pass, 'claim'>, sandbox: Sandbox): void {
@@ -20,11 +20,11 @@ export function annotate(deps: ApplyDeps, { claim }: Pick<Pass, 'claim'>, sandbo
  * `before` is the claim as it was before this pass wrote its status.
  */
 export function annotateBatch(deps: ApplyDeps, before: SandboxClaim, after: SandboxClaim): void {
-  const sandboxName = publishedName(after);
+  const sandboxName = getPublishedName(after);
   const isReadyNow = isAllReady(after);
   if (sandboxName === '' || (!isReadyNow && !isPartial(after))) return;
-  const sandbox = deps.sandboxes.get(refKey(after, sandboxName));
-  if (isReadyNow) deps.memory.markReady(after, recordedReadyAt(before));
+  const sandbox = deps.sandboxes.get(formatRefKey(after, sandboxName));
+  if (isReadyNow) deps.memory.markReady(after, findRecordedReadyAt(before));
   if (isReadyNow && sandbox !== undefined) measureFirstReady(deps, after, sandbox);
   scheduleNotes(deps, after, { sandboxName, sandbox });
 }
@@ -35,7 +35,7 @@ function isAllReady({ status }: SandboxClaim): boolean {
 
 /** Claiming is over, and some of what the claim asked for is missing. */
 function isPartial(claim: SandboxClaim): boolean {
-  return isComplete(claim) && shownSlots(claim).size < wantedSlots(claim);
+  return isComplete(claim) && mapShownSlots(claim).size < countWantedSlots(claim);
 }
 
 interface Noted {
@@ -51,7 +51,7 @@ function scheduleNotes(deps: ApplyDeps, claim: SandboxClaim, { sandboxName, sand
   const wanted: Record<string, string | undefined> = {
     [annotations.sandboxName]: sandboxName,
     [annotations.controllerFirstObservedAt]:
-      present[annotations.controllerFirstObservedAt] ?? earlierOf(observedAt, firstReadyAt),
+      present[annotations.controllerFirstObservedAt] ?? pickEarlier(observedAt, firstReadyAt),
     [annotations.claimFirstReadyAt]: firstReadyAt,
     [annotations.traceContext]: traceOf(deps, claim, sandbox),
   };
@@ -60,7 +60,7 @@ function scheduleNotes(deps: ApplyDeps, claim: SandboxClaim, { sandboxName, sand
 }
 
 /** After a restart, a claim may have become Ready before this process first saw it. Stamps of one form compare as text. */
-function earlierOf(observedAt: string, readyAt: string | undefined): string {
+function pickEarlier(observedAt: string, readyAt: string | undefined): string {
   return readyAt !== undefined && /^\d/.test(readyAt) && readyAt < observedAt ? readyAt : observedAt;
 }
 

@@ -2,8 +2,8 @@ import { annotations, eventReasons, labels, launchTypes, nameHash } from '@sandl
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
 import { measureBinding, measureDelivery } from '../telemetry/measure.ts';
-import { BY_TEMPLATE, refKey } from '../wiring/cache.ts';
-import { publishedName } from './status.ts';
+import { BY_TEMPLATE, formatRefKey } from '../wiring/cache.ts';
+import { getPublishedName } from './status.ts';
 
 /**
  * Measures and announces a new binding, once as far as this process knows. The process that publishes announces, even when
@@ -12,7 +12,7 @@ import { publishedName } from './status.ts';
 export function announceBinding(deps: ApplyDeps, claim: SandboxClaim, sandbox: Sandbox): void {
   const { name = '' } = sandbox.metadata;
   const warm = isWarm(sandbox);
-  const isFirst = publishedName(claim) === '' && claim.metadata.annotations?.[annotations.sandboxName] === undefined;
+  const isFirst = getPublishedName(claim) === '' && claim.metadata.annotations?.[annotations.sandboxName] === undefined;
   const bindMs = isFirst ? deps.memory.elapsedMs(claim) : undefined;
   if (bindMs !== undefined) measureBinding(deps, claim, { path: warm ? 'warm' : 'cold', ms: bindMs });
   deps.recorder.event({
@@ -22,21 +22,21 @@ export function announceBinding(deps: ApplyDeps, claim: SandboxClaim, sandbox: S
     message: warm ? `Adopted warm pool Sandbox "${name}"` : `Created Sandbox "${name}"`,
     related: sandbox,
   });
-  const pool = poolNameOf(deps, claim, sandbox);
+  const pool = findPoolName(deps, claim, sandbox);
   measureDelivery(deps, claim, { sandbox, pool });
   deps.events.tellBound({ claim, sandbox, pool, bindMs });
 }
 
 /** Measures and announces one delivered Sandbox of a detached claim. */
 export function announceDelivery(deps: ApplyDeps, claim: SandboxClaim, sandbox: Sandbox): void {
-  const pool = poolNameOf(deps, claim, sandbox);
+  const pool = findPoolName(deps, claim, sandbox);
   measureDelivery(deps, claim, { sandbox, pool });
-  deps.metrics.observeBinding(isWarm(sandbox) ? 'warm' : 'cold', sinceStartMs(deps, claim));
+  deps.metrics.observeBinding(isWarm(sandbox) ? 'warm' : 'cold', computeSinceStartMs(deps, claim));
   deps.events.tellBound({ claim, sandbox, pool, bindMs: undefined });
 }
 
 /** Since the first sight of the claim by this process or, to the second, by an earlier one. */
-function sinceStartMs({ memory, batches, nowMs }: ApplyDeps, claim: SandboxClaim): number {
+function computeSinceStartMs({ memory, batches, nowMs }: ApplyDeps, claim: SandboxClaim): number {
   return Math.max(memory.elapsedMs(claim), nowMs() - batches.of(claim, nowMs()).startMs);
 }
 
@@ -45,10 +45,10 @@ function isWarm({ metadata }: Sandbox): boolean {
 }
 
 /** The pool that the claim names, else the one that its Sandbox came from. */
-function poolNameOf({ cache }: ApplyDeps, { spec }: SandboxClaim, sandbox: Sandbox): string | undefined {
+function findPoolName({ cache }: ApplyDeps, { spec }: SandboxClaim, sandbox: Sandbox): string | undefined {
   if (spec.warmPoolRef !== undefined) return spec.warmPoolRef.name;
   const hash = sandbox.metadata.labels?.[labels.warmPool];
-  const pools = cache.pools.store.byIndex(BY_TEMPLATE, refKey(sandbox, spec.sandboxTemplateRef?.name ?? ''));
+  const pools = cache.pools.store.byIndex(BY_TEMPLATE, formatRefKey(sandbox, spec.sandboxTemplateRef?.name ?? ''));
   for (const { metadata } of hash === undefined ? [] : pools) {
     if (nameHash(metadata.name ?? '') === hash) return metadata.name;
   }

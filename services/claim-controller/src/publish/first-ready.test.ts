@@ -1,7 +1,7 @@
 import type { SandboxClaimStatus } from '@sandlot/api-types';
 import { claim } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
-import { recordedReadyAt } from './first-ready.ts';
+import { findRecordedReadyAt } from './first-ready.ts';
 import { ClaimHarness } from '../../test/harness.ts';
 
 const FIRST_READY = 'agents.x-k8s.io/claim-first-ready-at';
@@ -27,7 +27,7 @@ describe('the first Ready that a claim records', () => {
     ],
   ];
   it.each(rows)('%s', (_, status, expected) => {
-    expect(recordedReadyAt(claim({ status }))).toBe(expected);
+    expect(findRecordedReadyAt(claim({ status }))).toBe(expected);
   });
 });
 

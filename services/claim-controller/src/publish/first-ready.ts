@@ -7,7 +7,7 @@ import { isDetached } from '../batch/mode.ts';
  * status has no such time. Needed when a process died before it annotated the claim. The status is cut to the second, which
  * the fraction shows (docs/reference/labels-and-annotations.md#annotations).
  */
-export function recordedReadyAt(claim: SandboxClaim): string | undefined {
+export function findRecordedReadyAt(claim: SandboxClaim): string | undefined {
   const ready = findCondition(claim.status?.conditions, claimConditions.ready);
   const sinceReady = ready?.status === 'True' ? ready.lastTransitionTime : undefined;
   // The completion of a batch is the end of claiming; its sandboxes may become Ready later.

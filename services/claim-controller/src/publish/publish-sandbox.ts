@@ -4,18 +4,19 @@ import { isDelivered } from '../delivery/rules.ts';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
 import type { Pass } from '../plan/pass.ts';
 import { announceBinding } from './announce.ts';
-import { recordedReadyAt } from './first-ready.ts';
+import { findRecordedReadyAt } from './first-ready.ts';
 import { publish } from './publish.ts';
-import { boundStatus, publishedName } from './status.ts';
+import { boundStatus, getPublishedName } from './status.ts';
 
 /** Shows the Sandbox in the claim's status; false when the claim is gone or shows another one. */
 export async function publishSandbox(deps: ApplyDeps, { claim, signal }: Pass, committed: Sandbox): Promise<boolean> {
   const sandbox = deps.runtime.viewOf(claim, committed);
   // Before the write: if its answer gets lost, the next pass finds the claim Ready and must not take it for earlier work.
-  if (isReady(sandbox) && isDelivered(claim, sandbox)) deps.memory.markReady(claim, recordedReadyAt(claim));
+  if (isReady(sandbox) && isDelivered(claim, sandbox)) deps.memory.markReady(claim, findRecordedReadyAt(claim));
   const nowMs = deps.nowMs();
-  const statusOf = (current: SandboxClaim): ReturnType<typeof boundStatus> => boundStatus(current, sandbox, nowMs);
-  const published = await publish(deps, { claim, sandbox, statusOf, signal });
-  if (published === 'written' && publishedName(claim) !== sandbox.metadata.name) announceBinding(deps, claim, sandbox);
+  const getStatus = (current: SandboxClaim): ReturnType<typeof boundStatus> => boundStatus(current, sandbox, nowMs);
+  const published = await publish(deps, { claim, sandbox, statusOf: getStatus, signal });
+  if (published === 'written' && getPublishedName(claim) !== sandbox.metadata.name)
+    announceBinding(deps, claim, sandbox);
   return published !== 'lost';
 }

@@ -1,9 +1,9 @@
 import { mergePatchOf, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
-import { isConflict, isNotFound, isUnknownOutcome, keyOf, RetryableError } from '@sandlot/kube';
+import { isConflict, isNotFound, isUnknownOutcome, getKey, RetryableError } from '@sandlot/kube';
 import type { JsonObject, KubeClient, OwnWrites } from '@sandlot/kube';
 import { spanNames, withChildSpan } from '@sandlot/telemetry';
-import { publishedName } from './status.ts';
+import { getPublishedName } from './status.ts';
 
 /** Retries of a status patch after conflicts with harmless changes of the claim, such as an annotation. */
 const MAX_RETRIES = 3;
@@ -32,18 +32,18 @@ export type Published = 'written' | 'unchanged' | 'lost';
  */
 export async function publish(deps: PublishDeps, input: PublishInput): Promise<Published> {
   const { sandbox, signal } = input;
-  const acceptable = new Set(['', publishedName(input.claim), sandbox.metadata.name]);
+  const acceptable = new Set(['', getPublishedName(input.claim), sandbox.metadata.name]);
   let { claim } = input;
   for (let retry = 0; retry <= MAX_RETRIES; retry += 1) {
     const status = input.statusOf(claim);
     if (mergePatchOf(claim.status, status) === undefined) return 'unchanged';
-    const guard = publishedName(claim) === sandbox.metadata.name ? 'uid' : 'version';
+    const guard = getPublishedName(claim) === sandbox.metadata.name ? 'uid' : 'version';
     if (typeof (await tryPatch(deps, { claim, status, guard, signal })) === 'object') return 'written';
     const live = await readClaim(deps, claim, signal);
-    if (live === undefined || !acceptable.has(publishedName(live))) return dropUnpublished(deps, input);
+    if (live === undefined || !acceptable.has(getPublishedName(live))) return dropUnpublished(deps, input);
     claim = live;
   }
-  throw new RetryableError(`the status of claim ${keyOf(claim)} changes faster than it can be written`);
+  throw new RetryableError(`the status of claim ${getKey(claim)} changes faster than it can be written`);
 }
 
 /** The claim as written; `refused` when it has changed or is gone; `unknown` when only a read can tell whether it was written. */
@@ -81,7 +81,7 @@ async function patchStatus(deps: PublishDeps, { claim, status, guard, signal }: 
   const patch = { metadata, status: mergePatchOf(claim.status, status) ?? {} };
   const options = { subresource: 'status', priority: 'claim', signal } as const;
   const write = (): Promise<SandboxClaim> => deps.client.mergePatch(sandboxClaims, { namespace, name }, patch, options);
-  return withChildSpan({ name: spanNames.claimStatus }, () => deps.claims.write(keyOf(claim), write));
+  return withChildSpan({ name: spanNames.claimStatus }, () => deps.claims.write(getKey(claim), write));
 }
 
 /** The claim as the API server has it; undefined when it is gone. */
@@ -96,7 +96,7 @@ export async function readClaim(
 }
 
 async function dropUnpublished(deps: PublishDeps, { sandbox, signal }: PublishInput): Promise<Published> {
-  deps.sandboxes.forget(keyOf(sandbox));
+  deps.sandboxes.forget(getKey(sandbox));
   await deleteSandbox(deps, sandbox, { signal });
   return 'lost';
 }

@@ -2,7 +2,7 @@ import { mergePatchOf } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { claim, sandbox } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
-import { boundStatus, expiredStatus, reportStatus } from './status.ts';
+import { boundStatus, buildExpiredStatus, reportStatus } from './status.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
 const EARLIER = '2026-01-01T08:00:00Z';
@@ -113,13 +113,13 @@ describe('an expired claim', () => {
   it('keeps Finished, and names its Sandbox until that is gone', () => {
     const finished = sandbox({ name: 's', status: { conditions: [condition('Finished', 'True', 'PodFailed')] } });
     const bound = after(boundStatus(theClaim, finished, NOW));
-    const first = expiredStatus(bound, { message: 'm', sandboxGone: false }, NOW);
+    const first = buildExpiredStatus(bound, { message: 'm', sandboxGone: false }, NOW);
     expect(first).toMatchObject({ phase: 'Expired', sandbox: { name: 's' } });
     expect(first.conditions?.map(({ type, reason }) => `${type} ${reason}`)).toEqual([
       'Finished PodFailed',
       'Ready ClaimExpired',
     ]);
-    expect(expiredStatus(after(first), { message: 'm', sandboxGone: true }, NOW).sandbox).toBeUndefined();
+    expect(buildExpiredStatus(after(first), { message: 'm', sandboxGone: true }, NOW).sandbox).toBeUndefined();
   });
 });
 

@@ -2,21 +2,21 @@ import {
   claimConditions,
   claimMessages,
   claimReasons,
-  effectiveClaimMode,
+  resolveClaimMode,
   findCondition,
   removeCondition,
-  rfc3339,
+  formatRfc3339,
   sandboxConditions,
   setCondition,
 } from '@sandlot/api-types';
 import type { Condition, Sandbox, SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
 import { isDetached } from '../batch/mode.ts';
-import { isDelivered, readyWithinMs } from '../delivery/rules.ts';
+import { isDelivered, findReadyWithinMs } from '../delivery/rules.ts';
 import type { Report } from '../plan/report.ts';
 
 type Phase = NonNullable<SandboxClaimStatus['phase']>;
 
-function generationOf(claim: SandboxClaim): number {
+function getGeneration(claim: SandboxClaim): number {
   return claim.metadata.generation ?? 0;
 }
 
@@ -25,16 +25,16 @@ export function withReady(claim: SandboxClaim, ready: Condition): Condition[] {
   const others = removeCondition(claim.status?.conditions, claimConditions.ready);
   const before = findCondition(claim.status?.conditions, claimConditions.ready);
   const lastTransitionTime = before?.status === ready.status ? before.lastTransitionTime : ready.lastTransitionTime;
-  const next = { ...ready, observedGeneration: generationOf(claim), lastTransitionTime };
+  const next = { ...ready, observedGeneration: getGeneration(claim), lastTransitionTime };
   return [...others, next].sort((a, b) => (a.type < b.type ? -1 : 1));
 }
 
 /** The Sandbox's Ready as the claim shows it (docs/reference/sandbox-claim.md#conditions). */
-function readyOf(claim: SandboxClaim, sandbox: Sandbox, nowMs: number): Condition {
+function buildReady(claim: SandboxClaim, sandbox: Sandbox, nowMs: number): Condition {
   const ready = findCondition(sandbox.status?.conditions, sandboxConditions.ready);
-  const base = { type: claimConditions.ready, lastTransitionTime: rfc3339(nowMs) };
+  const base = { type: claimConditions.ready, lastTransitionTime: formatRfc3339(nowMs) };
   const isEarly =
-    ready?.status === 'True' && firstServedAt(claim, sandbox) === undefined && !isDelivered(claim, sandbox);
+    ready?.status === 'True' && findFirstServedAt(claim, sandbox) === undefined && !isDelivered(claim, sandbox);
   if (ready === undefined || isEarly) {
     return { ...base, status: 'False', reason: claimReasons.sandboxNotReady, message: claimMessages.sandboxNotReady };
   }
@@ -48,19 +48,19 @@ function readyOf(claim: SandboxClaim, sandbox: Sandbox, nowMs: number): Conditio
 function withFinished(conditions: Condition[], claim: SandboxClaim, sandbox: Sandbox): Condition[] {
   const finished = findCondition(sandbox.status?.conditions, sandboxConditions.finished);
   if (finished === undefined) return removeCondition(conditions, claimConditions.finished);
-  const copied = { ...finished, observedGeneration: generationOf(claim) };
+  const copied = { ...finished, observedGeneration: getGeneration(claim) };
   return setCondition(conditions, copied, finished.lastTransitionTime);
 }
 
 /** Status of a claim that has `sandbox`: its condition, name and addresses. */
 export function boundStatus(claim: SandboxClaim, sandbox: Sandbox, nowMs: number): SandboxClaimStatus {
-  const conditions = withFinished(withReady(claim, readyOf(claim, sandbox, nowMs)), claim, sandbox);
+  const conditions = withFinished(withReady(claim, buildReady(claim, sandbox, nowMs)), claim, sandbox);
   const ready = findCondition(conditions, claimConditions.ready)?.status === 'True';
-  const completionTime = firstServedAt(claim, sandbox) ?? (ready ? rfc3339(nowMs) : undefined);
+  const completionTime = findFirstServedAt(claim, sandbox) ?? (ready ? formatRfc3339(nowMs) : undefined);
   return {
-    ...identityOf(claim),
+    ...buildIdentity(claim),
     conditions,
-    sandbox: shownSandbox(sandbox),
+    sandbox: getShownSandbox(sandbox),
     ...(completionTime === undefined
       ? { phase: 'Claiming' as const }
       : { phase: 'Completed' as const, completionTime }),
@@ -70,21 +70,21 @@ export function boundStatus(claim: SandboxClaim, sandbox: Sandbox, nowMs: number
 }
 
 /** When the claim was first served; a claim with delivery steps is served anew with each Sandbox. */
-function firstServedAt(claim: SandboxClaim, sandbox: Sandbox): string | undefined {
-  const isNew = readyWithinMs(claim, sandbox) !== undefined && publishedName(claim) !== sandbox.metadata.name;
+function findFirstServedAt(claim: SandboxClaim, sandbox: Sandbox): string | undefined {
+  const isNew = findReadyWithinMs(claim, sandbox) !== undefined && getPublishedName(claim) !== sandbox.metadata.name;
   return isNew ? undefined : claim.status?.completionTime;
 }
 
-function shownSandbox({ metadata, status }: Sandbox): NonNullable<SandboxClaimStatus['sandbox']> {
+function getShownSandbox({ metadata, status }: Sandbox): NonNullable<SandboxClaimStatus['sandbox']> {
   const podIPs = status?.podIPs ?? [];
   return { name: metadata.name, ...(podIPs.length === 0 ? {} : { podIPs }) };
 }
 
 /** The fields that every status of a claim has. */
-export function identityOf(claim: SandboxClaim): Pick<SandboxClaimStatus, 'observedGeneration' | 'mode'> {
+export function buildIdentity(claim: SandboxClaim): Pick<SandboxClaimStatus, 'observedGeneration' | 'mode'> {
   return {
-    observedGeneration: generationOf(claim),
-    mode: claim.status?.mode ?? effectiveClaimMode(claim.spec),
+    observedGeneration: getGeneration(claim),
+    mode: claim.status?.mode ?? resolveClaimMode(claim.spec),
   };
 }
 
@@ -94,7 +94,7 @@ interface Unready extends Report {
   readonly nowMs: number;
 }
 
-function unreadyStatus(
+function buildUnreadyStatus(
   claim: SandboxClaim,
   { reason, message, phase, keepSandbox, nowMs }: Unready,
 ): SandboxClaimStatus {
@@ -106,10 +106,10 @@ function unreadyStatus(
       status: 'False',
       reason,
       message,
-      lastTransitionTime: rfc3339(nowMs),
+      lastTransitionTime: formatRfc3339(nowMs),
     }),
     ...(kept === undefined ? {} : { sandbox: kept }),
-    ...identityOf(claim),
+    ...buildIdentity(claim),
     phase,
     message,
     ...(completionTime === undefined ? {} : { completionTime }),
@@ -128,27 +128,27 @@ const WITHOUT_SANDBOX: ReadonlySet<string> = new Set([
 export function reportStatus(claim: SandboxClaim, report: Report, nowMs: number): SandboxClaimStatus {
   const phase = report.final === true ? 'Failed' : 'Pending';
   const keepSandbox = !WITHOUT_SANDBOX.has(report.reason);
-  return unreadyStatus(claim, { ...report, phase, keepSandbox, nowMs });
+  return buildUnreadyStatus(claim, { ...report, phase, keepSandbox, nowMs });
 }
 
 /** Status of a claim whose time is over. Finished stays if it is set. */
-export function expiredStatus(
+export function buildExpiredStatus(
   claim: SandboxClaim,
   { message, sandboxGone }: { readonly message: string; readonly sandboxGone: boolean },
   nowMs: number,
 ): SandboxClaimStatus {
   const reason = claimReasons.claimExpired;
-  if (isDetached(claim)) return expiredBatch(claim, { reason, message }, nowMs);
-  return unreadyStatus(claim, { reason, message, phase: 'Expired', keepSandbox: !sandboxGone, nowMs });
+  if (isDetached(claim)) return buildExpiredBatch(claim, { reason, message }, nowMs);
+  return buildUnreadyStatus(claim, { reason, message, phase: 'Expired', keepSandbox: !sandboxGone, nowMs });
 }
 
 /** Delivered Sandboxes stay in the status, and end by their own lifetime. */
-function expiredBatch(claim: SandboxClaim, { reason, message }: Report, nowMs: number): SandboxClaimStatus {
-  const lastTransitionTime = rfc3339(nowMs);
+function buildExpiredBatch(claim: SandboxClaim, { reason, message }: Report, nowMs: number): SandboxClaimStatus {
+  const lastTransitionTime = formatRfc3339(nowMs);
   const ready: Condition = { type: claimConditions.ready, status: 'False', reason, message, lastTransitionTime };
   return {
     ...claim.status,
-    ...identityOf(claim),
+    ...buildIdentity(claim),
     conditions: withReady(claim, ready),
     phase: 'Expired',
     message,
@@ -157,6 +157,6 @@ function expiredBatch(claim: SandboxClaim, { reason, message }: Report, nowMs: n
 }
 
 /** Name of the Sandbox that the claim's status shows; empty when it shows none. */
-export function publishedName({ status }: SandboxClaim): string {
+export function getPublishedName({ status }: SandboxClaim): string {
   return status?.sandbox?.name ?? '';
 }

@@ -1,8 +1,8 @@
 import type { SandboxClaim } from '@sandlot/api-types';
 import { annotations, sandboxClaims } from '@sandlot/api-types';
-import { isNotFound, keyOf } from '@sandlot/kube';
+import { isNotFound, getKey } from '@sandlot/kube';
 import type { KubeClient, OwnWrites } from '@sandlot/kube';
-import { fairDelayMs, pacing } from '@sandlot/pacing';
+import { computeFairDelayMs, pacing } from '@sandlot/pacing';
 import type { Clock, Logger, Timer } from '@sandlot/std';
 
 /** Annotations give way to every other request of a burst. */
@@ -67,7 +67,7 @@ export class WriteBehind {
   }
 
   #newestOf(claim: SandboxClaim): SandboxClaim {
-    const newest = this.#deps.claims.get(keyOf(claim));
+    const newest = this.#deps.claims.get(getKey(claim));
     return newest !== undefined && newest.metadata.uid === claim.metadata.uid ? newest : claim;
   }
 
@@ -85,7 +85,7 @@ export class WriteBehind {
 
   #windowMs(): number {
     const { perClaimMs: perItemMs, longestMs } = pacing.claimAnnotations;
-    return Math.max(this.#deps.windowMs, fairDelayMs(this.#pending.size + 1, { perItemMs, longestMs }));
+    return Math.max(this.#deps.windowMs, computeFairDelayMs(this.#pending.size + 1, { perItemMs, longestMs }));
   }
 
   #start(uid: string): void {
@@ -104,15 +104,15 @@ export class WriteBehind {
     const sent = { ...this.#sent.get(uid), ...notes };
     this.#sent.set(uid, sent);
     try {
-      await claims.write(keyOf(claim), () => client.mergePatch(sandboxClaims, { namespace, name }, patch, PATIENTLY));
+      await claims.write(getKey(claim), () => client.mergePatch(sandboxClaims, { namespace, name }, patch, PATIENTLY));
     } catch (error) {
       if (isNotFound(error)) return;
       // After a conflict another claim has the name, or the API server gave up on competing writes: the next pass sees which.
       this.#deps.log.warn(
-        { err: error, claim: keyOf(claim) },
+        { err: error, claim: getKey(claim) },
         'cannot write the annotations of a claim yet; its next pass tries again',
       );
-      this.#deps.onFailure(keyOf(claim));
+      this.#deps.onFailure(getKey(claim));
     } finally {
       if (this.#sent.get(uid) === sent) this.#sent.delete(uid);
     }

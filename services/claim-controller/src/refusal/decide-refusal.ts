@@ -1,13 +1,13 @@
-import { claimMessages, claimReasons, metadataRefusal, runtimeEnvRefusal } from '@sandlot/api-types';
+import { claimMessages, claimReasons, findMetadataRefusal, findRuntimeEnvRefusal } from '@sandlot/api-types';
 import type { SandboxTemplate } from '@sandlot/api-types';
-import { blueprintOf } from '@sandlot/blueprint';
+import { buildBlueprint } from '@sandlot/blueprint';
 import type { Report } from '../plan/report.ts';
 import type { ClaimSnapshot } from '../plan/snapshot.ts';
-import { hasRuntime, takesSecrets } from '../runtime/claim-env.ts';
-import { persistentVolumeProblem } from '../volumes/persistent-volume-problem.ts';
-import { dynamicVolumesRefusal } from '../volumes/dynamic-volumes-refusal.ts';
+import { hasRuntime, canTakeSecrets } from '../runtime/claim-env.ts';
+import { findPersistentVolumeProblem } from '../volumes/persistent-volume-problem.ts';
+import { findDynamicVolumesRefusal } from '../volumes/dynamic-volumes-refusal.ts';
 import { hasDynamicVolumes } from '../volumes/volume-sources.ts';
-import { injectClaimEnv, mergeClaimVolumes, volumeBaseOf } from './claimed-parts.ts';
+import { injectClaimEnv, mergeClaimVolumes, buildVolumeBase } from './claimed-parts.ts';
 
 type Check = (snapshot: ClaimSnapshot, template: SandboxTemplate) => Omit<Report, 'final'> | undefined;
 
@@ -37,7 +37,7 @@ export function decideRefusal(snapshot: ClaimSnapshot, template: SandboxTemplate
 
 /** Why the claim's pod metadata can never be accepted. It may change after binding, so a bound claim can be refused too. */
 export function decideMetadataRefusal({ claim, source, allowedLabelDomains }: ClaimSnapshot): Report | undefined {
-  const detail = metadataRefusal({
+  const detail = findMetadataRefusal({
     additional: claim.spec.additionalPodMetadata,
     template: source.kind === 'found' ? source.template.spec.podTemplate.metadata : undefined,
     allowedLabelDomains,
@@ -49,34 +49,34 @@ export function decideMetadataRefusal({ claim, source, allowedLabelDomains }: Cl
 /** Why the claim cannot have a PersistentVolume that it names. Not final: its owner may create or label it later. */
 export function decideVolumeReport({ claim, persistentVolumes }: ClaimSnapshot): Report | undefined {
   if (persistentVolumes === 'off') return undefined;
-  const message = persistentVolumeProblem(claim, persistentVolumes);
+  const message = findPersistentVolumeProblem(claim, persistentVolumes);
   return message === undefined ? undefined : { reason: claimReasons.dynamicVolumesRejected, message };
 }
 
 /** Users who may create claims could read Secrets through their sandboxes, so the installation has to allow it. */
 function checkSecrets({ claim, envsFromSecrets }: ClaimSnapshot): ReturnType<Check> {
-  if (envsFromSecrets || !takesSecrets(claim)) return undefined;
-  return envRejection(
+  if (envsFromSecrets || !canTakeSecrets(claim)) return undefined;
+  return findEnvRejection(
     'envs with valueFrom are switched off in this installation; set the chart value claimController.envsFromSecrets=true, or give plain values',
   );
 }
 
 function checkEnvironment({ claim, podDefaults }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
   const outcome = injectClaimEnv(claim, template, podDefaults);
-  return outcome.kind === 'injected' ? undefined : envRejection(outcome.detail);
+  return outcome.kind === 'injected' ? undefined : findEnvRejection(outcome.detail);
 }
 
 /** The same policy rules over the daemon's variables and the container's. */
 function checkRuntimeEnvs({ claim, podDefaults }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
   const { envs = [] } = claim.spec;
   if (envs.length === 0 || !hasRuntime(template)) return undefined;
-  const podSpec = blueprintOf(template, podDefaults).podTemplate.spec;
+  const podSpec = buildBlueprint(template, podDefaults).podTemplate.spec;
   const names = envs.map(({ name }) => name);
-  const detail = runtimeEnvRefusal({ names, podSpec, policy: template.spec.envVarsInjectionPolicy });
-  return detail === undefined ? undefined : envRejection(detail);
+  const detail = findRuntimeEnvRefusal({ names, podSpec, policy: template.spec.envVarsInjectionPolicy });
+  return detail === undefined ? undefined : findEnvRejection(detail);
 }
 
-function envRejection(detail: string): ReturnType<Check> {
+function findEnvRejection(detail: string): ReturnType<Check> {
   return {
     reason: claimReasons.envVarsInjectionRejected,
     message: claimMessages.envVarsInjectionRejected(detail),
@@ -106,8 +106,8 @@ function checkDynamicVolumes(
   template: SandboxTemplate,
 ): ReturnType<Check> {
   if (!hasDynamicVolumes(claim)) return undefined;
-  const base = volumeBaseOf(claim, template, podDefaults);
+  const base = buildVolumeBase(claim, template, podDefaults);
   const allowsPersistentVolumes = persistentVolumes !== 'off';
-  const message = dynamicVolumesRefusal({ claim, template, base, allowsPersistentVolumes });
+  const message = findDynamicVolumesRefusal({ claim, template, base, allowsPersistentVolumes });
   return message === undefined ? undefined : { reason: claimReasons.dynamicVolumesRejected, message };
 }

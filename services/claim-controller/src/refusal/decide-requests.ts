@@ -13,14 +13,14 @@ const API_SECRET_MS = 5_000;
 const API_SECRET_RETRY_MS = 5;
 
 /** Whether the plan sends a request that depends on the claim's Secrets and that the API server may refuse. */
-export function makesRequest(plan: Plan): boolean {
+export function isRequest(plan: Plan): boolean {
   return plan.some(({ kind }) => REQUESTS.has(kind));
 }
 
 /** Lets the plan's requests through, unless a Secret cannot be used or the API server refused this very request before. */
 export function decideRequests(snapshot: ClaimSnapshot, plan: Plan): Plan {
   const { secretFinding, refusedRequest } = snapshot;
-  if (secretFinding !== undefined && makesRequest(plan)) return decideSecretReport(snapshot, secretFinding);
+  if (secretFinding !== undefined && isRequest(plan)) return decideSecretReport(snapshot, secretFinding);
   if (refusedRequest === undefined || refusedRequest !== requestOf(snapshot)) return plan;
   return plan.filter(({ kind }) => !REQUESTS.has(kind));
 }

@@ -1,5 +1,5 @@
 import { claimMessages, claimReasons } from '@sandlot/api-types';
-import { isForbidden, isInvalid, requeueAfter, TerminalError, keyOf } from '@sandlot/kube';
+import { isForbidden, isInvalid, requeueAfter, TerminalError, getKey } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
 import { apply } from '../apply.ts';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
@@ -26,7 +26,7 @@ export async function reportRefused(
 ): Promise<ReconcileResult> {
   if (!isInvalid(error) && !isForbidden(error)) throw error;
   const final = isInvalid(error);
-  deps.waiters.remove(keyOf(pass.claim));
+  deps.waiters.remove(getKey(pass.claim));
   if (final) deps.memory.of(pass.claim).refusedRequest = requestOf(snapshot);
   const message = claimMessages.error(error.message);
   await apply(deps, pass, [{ kind: 'report', report: { reason: claimReasons.reconcilerError, message, final } }]);

@@ -14,14 +14,14 @@ async function started(options: { readonly envsFromSecrets?: boolean } = {}): Pr
 }
 
 const TOKEN = { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'keys', key: 'token' } } };
-const variablesOf = (harness: ClaimHarness): unknown =>
+const getVariables = (harness: ClaimHarness): unknown =>
   harness.sandbox('job')?.spec.podTemplate.spec.containers[0]?.env;
 
 describe('envs of a claim whose template has no runtime', () => {
   it('become variables of a cold start, although there is stock', async () => {
     await using harness = await started();
     harness.claim('job', { envs: [{ name: 'RUN_ID', value: '42' }] });
-    await harness.eventually(() => expect(variablesOf(harness)).toEqual([{ name: 'RUN_ID', value: '42' }]));
+    await harness.eventually(() => expect(getVariables(harness)).toEqual([{ name: 'RUN_ID', value: '42' }]));
   });
 
   it('obey the policy of the template', async () => {
@@ -60,7 +60,7 @@ describe('envs of a claim whose template has no runtime', () => {
     harness.api.change(secrets, { namespace: 'default', name: 'keys' }, ({ metadata }) => {
       metadata.labels = { 'sandlot.dev/claim-env': 'true' };
     });
-    await harness.eventually(() => expect(variablesOf(harness)).toEqual([TOKEN]));
+    await harness.eventually(() => expect(getVariables(harness)).toEqual([TOKEN]));
     expect(JSON.stringify(harness.sandbox('job'))).not.toContain(data.token);
   });
 
@@ -68,6 +68,6 @@ describe('envs of a claim whose template has no runtime', () => {
     await using harness = await started({ envsFromSecrets: true });
     const optional = { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'keys', key: 'token', optional: true } } };
     harness.claim('job', { envs: [optional] });
-    await harness.eventually(() => expect(variablesOf(harness)).toEqual([optional]));
+    await harness.eventually(() => expect(getVariables(harness)).toEqual([optional]));
   });
 });

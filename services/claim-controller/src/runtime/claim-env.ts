@@ -11,11 +11,11 @@ export function hasRuntime({ spec }: RuntimeHolder): boolean {
 }
 
 /** The claim's variables that the container spec has to carry. Without a daemon, `envs` are among them. */
-export function containerVariables({ spec }: SandboxClaim, holder: RuntimeHolder): readonly ClaimVariable[] {
+export function listContainerVariables({ spec }: SandboxClaim, holder: RuntimeHolder): readonly ClaimVariable[] {
   return hasRuntime(holder) ? (spec.env ?? []) : [...(spec.env ?? []), ...(spec.envs ?? [])];
 }
 
 /** Whether the claim takes variables from Secrets. */
-export function takesSecrets({ spec }: SandboxClaim): boolean {
+export function canTakeSecrets({ spec }: SandboxClaim): boolean {
   return (spec.envs ?? []).some(({ valueFrom }) => valueFrom !== undefined);
 }

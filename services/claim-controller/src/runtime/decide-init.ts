@@ -9,14 +9,14 @@ const NOTHING: Plan = [];
 /** Initialises the daemons in these Sandboxes, or requeues the claim for the next try (docs/reference/sandbox-claim.md#delivery). */
 export function decideInits(snapshot: ClaimSnapshot, sandboxes: readonly Sandbox[]): Plan {
   if (snapshot.uninitialised.length === 0) return NOTHING;
-  const concerned = sandboxes.flatMap((sandbox) => uninitialisedOf(snapshot, sandbox) ?? []);
+  const concerned = sandboxes.flatMap((sandbox) => findUninitialised(snapshot, sandbox) ?? []);
   const due = concerned.filter(({ inMs }) => inMs === 0);
   if (due.length > 0) return [{ kind: 'initRuntimes', due }];
   const inMs = Math.min(...concerned.map((later) => later.inMs));
   return Number.isFinite(inMs) ? [wait(inMs, 'the runtime of a Sandbox is not initialised')] : NOTHING;
 }
 
-export function uninitialisedOf(
+export function findUninitialised(
   { uninitialised }: ClaimSnapshot,
   { metadata: { uid } }: Sandbox,
 ): Uninitialised | undefined {
@@ -24,11 +24,11 @@ export function uninitialisedOf(
 }
 
 /** The Sandbox as the API server has it. Publishing it views it again, after the pass has spoken to its daemon. */
-export function committedForm(snapshot: ClaimSnapshot, sandbox: Sandbox): Sandbox {
-  return uninitialisedOf(snapshot, sandbox)?.sandbox ?? sandbox;
+export function buildCommittedForm(snapshot: ClaimSnapshot, sandbox: Sandbox): Sandbox {
+  return findUninitialised(snapshot, sandbox)?.sandbox ?? sandbox;
 }
 
 /** Error of the last try to initialise the Sandbox's daemon; undefined when none failed. */
-export function troubleOf(snapshot: ClaimSnapshot, sandbox: Sandbox): string | undefined {
-  return uninitialisedOf(snapshot, sandbox)?.tries?.message;
+export function findTrouble(snapshot: ClaimSnapshot, sandbox: Sandbox): string | undefined {
+  return findUninitialised(snapshot, sandbox)?.tries?.message;
 }

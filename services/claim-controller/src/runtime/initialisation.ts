@@ -11,18 +11,18 @@ const BACKOFF_MS = { base: 50, max: 2_000 } as const;
  */
 export function startOf(sandbox: Sandbox): string {
   const { metadata, status } = sandbox;
-  return `${metadata.uid ?? ''} ${readySince(sandbox) ?? ''} ${status?.podIPs?.[0] ?? ''}`;
+  return `${metadata.uid ?? ''} ${findReadySince(sandbox) ?? ''} ${status?.podIPs?.[0] ?? ''}`;
 }
 
 /**
  * Whether the claim's status shows that this start is initialised: the controller shows a claim Ready only then. So a new
  * leader does not repeat the work of the one before.
  */
-export function showsInitialised(claim: SandboxClaim, sandbox: Sandbox): boolean {
-  return isDetached(claim) ? batchShows(claim, sandbox) : boundShows(claim, sandbox);
+export function hasInitialised(claim: SandboxClaim, sandbox: Sandbox): boolean {
+  return isDetached(claim) ? hasBatchInitialised(claim, sandbox) : boundShows(claim, sandbox);
 }
 
-function batchShows({ status }: SandboxClaim, sandbox: Sandbox): boolean {
+function hasBatchInitialised({ status }: SandboxClaim, sandbox: Sandbox): boolean {
   const shown = status?.sandboxes?.find(({ name }) => name === sandbox.metadata.name);
   return shown?.ready === true && shown.podIPs?.[0] === sandbox.status?.podIPs?.[0];
 }
@@ -30,15 +30,15 @@ function batchShows({ status }: SandboxClaim, sandbox: Sandbox): boolean {
 function boundShows({ status }: SandboxClaim, sandbox: Sandbox): boolean {
   if (status?.sandbox?.name !== sandbox.metadata.name) return false;
   const ready = findCondition(status?.conditions, claimConditions.ready);
-  return ready?.status === 'True' && ready.lastTransitionTime === readySince(sandbox);
+  return ready?.status === 'True' && ready.lastTransitionTime === findReadySince(sandbox);
 }
 
-function readySince({ status }: Sandbox): string | undefined {
+function findReadySince({ status }: Sandbox): string | undefined {
   return findCondition(status?.conditions, sandboxConditions.ready)?.lastTransitionTime;
 }
 
 /** A Ready Sandbox as its claim shows it until its daemon is initialised; `trouble` is the error of the last try. */
-export function uninitialisedView(sandbox: Sandbox, trouble: string | undefined): Sandbox {
+export function getUninitialisedView(sandbox: Sandbox, trouble: string | undefined): Sandbox {
   const message = claimMessages.sandboxNotReady + (trouble === undefined ? '' : `: ${trouble}`);
   const conditions = (sandbox.status?.conditions ?? []).map((condition): Condition => {
     if (condition.type !== sandboxConditions.ready) return condition;

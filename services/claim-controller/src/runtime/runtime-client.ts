@@ -89,7 +89,7 @@ export class RuntimeClient {
     );
     outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${TIMEOUT_MS / 1_000} s`)));
     outgoing.on('error', (error) => {
-      reject(new RuntimeError(`its runtime does not answer on port ${port}: ${reasonOf(error)}`, { cause: error }));
+      reject(new RuntimeError(`its runtime does not answer on port ${port}: ${getReason(error)}`, { cause: error }));
     });
     outgoing.end(body);
     return promise;
@@ -97,6 +97,6 @@ export class RuntimeClient {
 }
 
 /** The error without the address: otherwise every new pod would change the claim's status. */
-function reasonOf(error: Error & { readonly code?: string }): string {
+function getReason(error: Error & { readonly code?: string }): string {
   return error.code ?? error.message;
 }

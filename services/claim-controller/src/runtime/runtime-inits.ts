@@ -5,14 +5,14 @@ import { done, requeueAfter } from '@sandlot/kube';
 import type { KubeClient, ReconcileResult } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
-import { envdAccessToken, tokenSubject } from '@sandlot/tenancy';
+import { deriveEnvdAccessToken, formatTokenSubject } from '@sandlot/tenancy';
 import { isDelivered, needsInit } from '../delivery/rules.ts';
 import type { ClaimMetrics } from '../telemetry/metrics.ts';
 import type { Pass } from '../plan/pass.ts';
 import { RuntimeError } from './runtime-client.ts';
 import type { RuntimeClient } from './runtime-client.ts';
 import { readEnvVars, SecretProblem } from './secret-values.ts';
-import { retryDelayMs, showsInitialised, startOf, uninitialised, uninitialisedView } from './initialisation.ts';
+import { retryDelayMs, hasInitialised, startOf, uninitialised, getUninitialisedView } from './initialisation.ts';
 import type { InitTries, Uninitialised } from './initialisation.ts';
 
 /** How the installation speaks to daemons in sandboxes. */
@@ -58,15 +58,15 @@ export class RuntimeInits {
    */
   recordShown(claim: SandboxClaim, sandboxes: readonly Sandbox[]): void {
     for (const sandbox of sandboxes) {
-      if (!needsInit(claim, sandbox) || !isReady(sandbox) || this.#records.has(uidOf(sandbox))) continue;
-      if (showsInitialised(claim, sandbox)) this.#records.set(uidOf(sandbox), { done: startOf(sandbox) });
+      if (!needsInit(claim, sandbox) || !isReady(sandbox) || this.#records.has(getUid(sandbox))) continue;
+      if (hasInitialised(claim, sandbox)) this.#records.set(getUid(sandbox), { done: startOf(sandbox) });
     }
   }
 
   /** The Sandbox as its claim may show it: not Ready until its daemon is initialised. */
   viewOf(claim: SandboxClaim, sandbox: Sandbox): Sandbox {
     if (!needsInit(claim, sandbox) || !isReady(sandbox) || this.#isDone(claim, sandbox)) return sandbox;
-    return uninitialisedView(sandbox, this.#triesOf(sandbox)?.message);
+    return getUninitialisedView(sandbox, this.#triesOf(sandbox)?.message);
   }
 
   /** Those of the claim's Sandboxes whose daemon has to be initialised. */
@@ -101,7 +101,7 @@ export class RuntimeInits {
       return requeueAfter(this.#recordFailure(sandbox, error.message), 'the runtime of a Sandbox is not initialised');
     }
     metrics.observeInit('ok', clock.monotonic() - startMs);
-    this.#records.set(uidOf(sandbox), { done: startOf(sandbox) });
+    this.#records.set(getUid(sandbox), { done: startOf(sandbox) });
     return done;
   }
 
@@ -111,9 +111,9 @@ export class RuntimeInits {
     const { claim, signal } = pass;
     await access.client.init({
       address: sandbox.status?.podIPs?.[0] ?? '',
-      sandboxUid: uidOf(sandbox),
+      sandboxUid: getUid(sandbox),
       claimUid: claim.metadata.uid ?? '',
-      accessToken: envdAccessToken(access.tokenKey, tokenSubject(claim)),
+      accessToken: deriveEnvdAccessToken(access.tokenKey, formatTokenSubject(claim)),
       envVars: await readEnvVars({ client }, pass),
       // The API's sandbox ids are no secret: users share host names that contain them.
       exec: !isMadeByApi(claim),
@@ -123,18 +123,18 @@ export class RuntimeInits {
 
   /** The Sandbox is gone. */
   forget(sandbox: Sandbox): void {
-    this.#records.delete(uidOf(sandbox));
+    this.#records.delete(getUid(sandbox));
   }
 
   /** This process's own record counts first; what an earlier process did, only the claim's status shows. */
   #isDone(claim: SandboxClaim, sandbox: Sandbox): boolean {
-    const known = this.#records.get(uidOf(sandbox));
+    const known = this.#records.get(getUid(sandbox));
     if (known?.done !== undefined) return known.done === startOf(sandbox);
-    return known === undefined && showsInitialised(claim, sandbox);
+    return known === undefined && hasInitialised(claim, sandbox);
   }
 
   #triesOf(sandbox: Sandbox): InitTries | undefined {
-    const tries = this.#records.get(uidOf(sandbox))?.tries;
+    const tries = this.#records.get(getUid(sandbox))?.tries;
     return tries?.start === startOf(sandbox) ? tries : undefined;
   }
 
@@ -144,7 +144,7 @@ export class RuntimeInits {
     const before = this.#triesOf(sandbox);
     const count = (before?.count ?? 0) + 1;
     const tries = { start, count, firstMs: before?.firstMs ?? nowMs, lastMs: nowMs, message };
-    this.#records.set(uidOf(sandbox), { ...this.#records.get(uidOf(sandbox)), tries });
+    this.#records.set(getUid(sandbox), { ...this.#records.get(getUid(sandbox)), tries });
     return retryDelayMs(count);
   }
 }
@@ -155,6 +155,6 @@ function isReachable(claim: SandboxClaim, sandbox: Sandbox): boolean {
   return isDelivered(claim, sandbox) && (sandbox.status?.podIPs ?? []).length > 0;
 }
 
-function uidOf({ metadata: { uid = '' } }: Sandbox): string {
+function getUid({ metadata: { uid = '' } }: Sandbox): string {
   return uid;
 }

@@ -1,5 +1,5 @@
 import { sandboxClaims, sandboxes, sandboxTemplates } from '@sandlot/api-types';
-import { envdAccessToken } from '@sandlot/tenancy';
+import { deriveEnvdAccessToken } from '@sandlot/tenancy';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { happening, Run, troubles } from '../../test/happenings.ts';
@@ -30,7 +30,7 @@ class Witness {
     const { uid = '' } = claim.metadata;
     const accepted = this.#daemons.accepted.filter(({ sandboxUid }) => sandboxUid === shown);
     if (accepted.length === 0) this.fouls.push(`${name} is Ready, and its daemon knows nothing`);
-    const token = envdAccessToken(this.#daemons.tokenKey, uid);
+    const token = deriveEnvdAccessToken(this.#daemons.tokenKey, uid);
     if (accepted.some((one) => one.claim !== uid || one.accessToken !== token || one.envVars['OF'] !== name)) {
       this.fouls.push(`the daemon of ${name} knows another claim`);
     }

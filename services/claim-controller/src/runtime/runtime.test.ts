@@ -1,6 +1,6 @@
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import { secrets } from '@sandlot/kube';
-import { envdAccessToken } from '@sandlot/tenancy';
+import { deriveEnvdAccessToken } from '@sandlot/tenancy';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ClaimHarness } from '../../test/harness.ts';
 import { Daemons } from '../../test/daemons.ts';
@@ -38,7 +38,7 @@ function own(harness: ClaimHarness, name: string, address: string): void {
   daemons.owners.set(address, harness.sandbox(name)?.metadata.uid ?? '');
 }
 
-const uidOf = (harness: ClaimHarness, name: string): string =>
+const getUid = (harness: ClaimHarness, name: string): string =>
   harness.api.object(sandboxes, { namespace: 'default', name })?.metadata.uid ?? '';
 
 describe('a claim on a template with the daemon', () => {
@@ -51,11 +51,11 @@ describe('a claim on a template with the daemon', () => {
     const { claim = '' } = accepted ?? {};
     expect(accepted).toEqual({
       address: '127.0.1.1',
-      sandboxUid: uidOf(harness, 'pool-m001'),
+      sandboxUid: getUid(harness, 'pool-m001'),
       claim,
       envVars: { RUN_ID: '42' },
       exec: true,
-      accessToken: envdAccessToken(daemons.tokenKey, claim),
+      accessToken: deriveEnvdAccessToken(daemons.tokenKey, claim),
     });
     expect(more).toEqual([]);
     await harness.elapse(60_000);
@@ -73,7 +73,7 @@ describe('a claim on a template with the daemon', () => {
     }
     await harness.eventually(() => expect([harness.isReady('id1'), harness.isReady('namesake')]).toEqual([true, true]));
     const accepted = new Map(daemons.accepted.map(({ sandboxUid, exec }) => [sandboxUid, exec]));
-    const execOf = (claim: string) => accepted.get(uidOf(harness, harness.owned().get(claim)?.[0] ?? ''));
+    const execOf = (claim: string) => accepted.get(getUid(harness, harness.owned().get(claim)?.[0] ?? ''));
     expect({ id1: execOf('id1'), namesake: execOf('namesake') }).toEqual({ id1: false, namesake: true });
   });
 

@@ -1,7 +1,7 @@
 import { isStock } from '@sandlot/api-types';
 import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
-import { keyOf } from '@sandlot/kube';
+import { getKey } from '@sandlot/kube';
 import type { Candidate } from './stock.ts';
 
 export interface CandidateInput {
@@ -12,11 +12,11 @@ export interface CandidateInput {
 }
 
 /** The member as a candidate; undefined when it may not be adopted (docs/reference/sandbox-claim.md#adoption). */
-export function candidateOf({ sandbox, pool, current }: CandidateInput): Candidate | undefined {
+export function findCandidate({ sandbox, pool, current }: CandidateInput): Candidate | undefined {
   if (!isStock(sandbox, pool)) return undefined;
-  if (!current && !servesStale(pool)) return undefined;
+  if (!current && !canServeStale(pool)) return undefined;
   return {
-    key: keyOf(sandbox),
+    key: getKey(sandbox),
     poolUid: pool.metadata.uid ?? '',
     node: sandbox.status?.nodeName ?? '',
     ready: isReady(sandbox),
@@ -25,6 +25,6 @@ export function candidateOf({ sandbox, pool, current }: CandidateInput): Candida
   };
 }
 
-function servesStale({ spec }: SandboxWarmPool): boolean {
+function canServeStale({ spec }: SandboxWarmPool): boolean {
   return (spec.updateStrategy?.type ?? 'OnReplenish') === 'OnReplenish';
 }

@@ -1,11 +1,11 @@
 import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
 import { createCurrencyTest } from '@sandlot/blueprint';
 import type { PodDefaults } from '@sandlot/blueprint';
-import { controllerOf, keyOf } from '@sandlot/kube';
+import { findController, getKey } from '@sandlot/kube';
 import type { Change, KubeObject } from '@sandlot/kube';
-import { BY_CONTROLLER, BY_TEMPLATE, refKey } from '../wiring/cache.ts';
+import { BY_CONTROLLER, BY_TEMPLATE, formatRefKey } from '../wiring/cache.ts';
 import type { Cache } from '../wiring/cache.ts';
-import { candidateOf } from './candidates.ts';
+import { findCandidate } from './candidates.ts';
 import type { Stock } from './stock.ts';
 
 export interface StockKeeperDeps {
@@ -23,18 +23,18 @@ export function keepStock({ cache, stock, podDefaults }: StockKeeperDeps): void 
   const poolsByUid = new Map<string, SandboxWarmPool>();
 
   const observe = (key: string, sandbox: Sandbox | undefined): void => {
-    const pool = poolsByUid.get(sandbox === undefined ? '' : (controllerOf(sandbox)?.uid ?? ''));
+    const pool = poolsByUid.get(sandbox === undefined ? '' : (findController(sandbox)?.uid ?? ''));
     if (sandbox === undefined || pool === undefined) {
       stock.observe(key, undefined);
       return;
     }
-    const template = cache.templates.store.get(refKey(pool, pool.spec.sandboxTemplateRef.name));
+    const template = cache.templates.store.get(formatRefKey(pool, pool.spec.sandboxTemplateRef.name));
     const current = template !== undefined && isCurrent(sandbox, template);
-    stock.observe(key, candidateOf({ sandbox, pool, current }));
+    stock.observe(key, findCandidate({ sandbox, pool, current }));
   };
 
   const observeMembers = ({ metadata: { uid = '' } }: SandboxWarmPool): void => {
-    for (const sandbox of cache.sandboxes.store.byIndex(BY_CONTROLLER, uid)) observe(keyOf(sandbox), sandbox);
+    for (const sandbox of cache.sandboxes.store.byIndex(BY_CONTROLLER, uid)) observe(getKey(sandbox), sandbox);
   };
 
   cache.sandboxes.onChange(({ key, next }) => observe(key, next));

@@ -13,7 +13,7 @@ const member = (key: string, over: Partial<Candidate> = {}): Candidate => ({
   ...over,
 });
 
-function stockOf(...candidates: readonly Candidate[]): Stock {
+function getStock(...candidates: readonly Candidate[]): Stock {
   const stock = new Stock();
   for (const candidate of candidates) stock.observe(candidate.key, candidate);
   return stock;
@@ -27,7 +27,7 @@ const drain = (stock: Stock, pools: readonly string[] = ['pool-a']): string[] =>
 
 describe('picking', () => {
   it('prefers Ready to not Ready, and current to stale within each', () => {
-    const stock = stockOf(
+    const stock = getStock(
       member('pending-stale', { ready: false, current: false }),
       member('pending', { ready: false }),
       member('ready-stale', { current: false }),
@@ -37,7 +37,7 @@ describe('picking', () => {
   });
 
   it('picks from the node with the most candidates, oldest first', () => {
-    const stock = stockOf(
+    const stock = getStock(
       member('a1'),
       member('b1', { node: 'n2' }),
       member('b2', { node: 'n2' }),
@@ -47,12 +47,12 @@ describe('picking', () => {
   });
 
   it('picks from several pools in tier order', () => {
-    const stock = stockOf(member('stale', { current: false }), member('fresh', { poolUid: 'pool-b' }));
+    const stock = getStock(member('stale', { current: false }), member('fresh', { poolUid: 'pool-b' }));
     expect(drain(stock, ['pool-a', 'pool-b'])).toEqual(['fresh', 'stale']);
   });
 
   it('never offers a reserved candidate again, even when the watch repeats it', () => {
-    const stock = stockOf(member('a'));
+    const stock = getStock(member('a'));
     expect(stock.pick(['pool-a'])?.key).toBe('a');
     stock.observe('a', member('a'));
     expect(stock.pick(['pool-a'])).toBeUndefined();
@@ -60,7 +60,7 @@ describe('picking', () => {
   });
 
   it('offers a released candidate again, as the watch last showed it', () => {
-    const stock = stockOf(member('a'), member('b'));
+    const stock = getStock(member('a'), member('b'));
     stock.pick(['pool-a']);
     stock.observe('a', member('a', { ready: false }));
     stock.release('a');
@@ -68,7 +68,7 @@ describe('picking', () => {
   });
 
   it('does not restore a reserved candidate that the watch has removed', () => {
-    const stock = stockOf(member('a'));
+    const stock = getStock(member('a'));
     stock.pick(['pool-a']);
     stock.observe('a', undefined);
     stock.release('a');
@@ -78,7 +78,7 @@ describe('picking', () => {
 
 describe('members without an address', () => {
   it('are counted per pool and never offered', () => {
-    const stock = stockOf(member('a', { addressed: false }), member('b', { addressed: false, poolUid: 'pool-b' }));
+    const stock = getStock(member('a', { addressed: false }), member('b', { addressed: false, poolUid: 'pool-b' }));
     expect([stock.warming('pool-a'), stock.warming('pool-b'), stock.pick(['pool-a', 'pool-b'])]).toEqual([
       1,
       1,
@@ -90,7 +90,7 @@ describe('members without an address', () => {
   });
 
   it('are removed when they lose their address again', () => {
-    const stock = stockOf(member('a'));
+    const stock = getStock(member('a'));
     stock.observe('a', member('a', { addressed: false }));
     expect(stock.pick(['pool-a'])).toBeUndefined();
   });

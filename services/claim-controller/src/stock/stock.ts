@@ -20,13 +20,13 @@ export interface Candidate {
 /** Best first: Ready before not Ready, then current before stale (docs/reference/sandbox-claim.md#adoption). */
 const TIERS = 4;
 
-function tierOf(candidate: Candidate): number {
+function getTier(candidate: Candidate): number {
   return (candidate.ready ? 0 : 2) + (candidate.current ? 0 : 1);
 }
 
 /** Whether a change leaves the candidate in its place, so that the oldest stays first. */
 function isSamePlace(a: Candidate, b: Candidate): boolean {
-  return a.poolUid === b.poolUid && a.node === b.node && tierOf(a) === tierOf(b);
+  return a.poolUid === b.poolUid && a.node === b.node && getTier(a) === getTier(b);
 }
 
 /** Candidates of one tier, bucketed by node, and nodes bucketed by how many candidates they hold. */
@@ -181,7 +181,7 @@ export class Stock {
     let pool = this.#pools.get(candidate.poolUid);
     if (pool === undefined) this.#pools.set(candidate.poolUid, (pool = new PoolStock()));
     this.#candidates.set(candidate.key, candidate);
-    pool.tiers[tierOf(candidate)]?.add(candidate);
+    pool.tiers[getTier(candidate)]?.add(candidate);
     pool.size += 1;
     this.#onAvailable(candidate.poolUid);
   }
@@ -191,7 +191,7 @@ export class Stock {
     if (candidate === undefined) return;
     this.#candidates.delete(key);
     const pool = this.#pools.get(candidate.poolUid);
-    pool?.tiers[tierOf(candidate)]?.remove(candidate);
+    pool?.tiers[getTier(candidate)]?.remove(candidate);
     if (pool !== undefined && (pool.size -= 1) === 0) this.#pools.delete(candidate.poolUid);
   }
 }

@@ -24,7 +24,7 @@ const own = sandbox({
 });
 const foreign = sandbox({ name: 'theirs' });
 
-function namesOf(status: Status | undefined, spec: Partial<SandboxClaim['spec']> = {}): readonly string[] {
+function listNames(status: Status | undefined, spec: Partial<SandboxClaim['spec']> = {}): readonly string[] {
   const known = new Map<string, Sandbox>([own, foreign].map((one) => [`default/${one.metadata.name ?? ''}`, one]));
   const object = claim(status === undefined ? { spec } : { spec, status });
   return describeClaims((key) => known.get(key))
@@ -93,6 +93,6 @@ describe('the state of a claim', () => {
       [SUBMITTED, 'claim.expired/2026-01-01T11:00:00.000Z'],
     ],
   ])('%s gives the facts of its life so far', (...[, status, spec, names]) => {
-    expect(namesOf(status, spec)).toEqual(names);
+    expect(listNames(status, spec)).toEqual(names);
   });
 });

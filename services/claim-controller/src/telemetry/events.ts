@@ -1,10 +1,10 @@
 // Lifecycle events of claims, derived from their status (docs/events.md).
 import { claimConditions, claimReasons, findCondition, labels, launchTypes, sandboxReasons } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { slotOf } from '@sandlot/blueprint';
+import { findSlot } from '@sandlot/blueprint';
 import type { AnyFact, Fact, Outbox, Telling } from '@sandlot/outbox';
 import { isOwnedBy } from '../adopt/owner.ts';
-import { expiresAtMs } from '../lifetime/deadlines.ts';
+import { findExpiresAtMs } from '../lifetime/deadlines.ts';
 
 export interface Binding {
   readonly claim: SandboxClaim;
@@ -24,10 +24,10 @@ export function createClaimEvents(outbox: Outbox<SandboxClaim>, nowMs: () => num
   return {
     tellBound({ claim, sandbox, pool, bindMs }) {
       const { name = '', uid = '', labels: marks } = sandbox.metadata;
-      const slot = slotOf(sandbox);
+      const slot = findSlot(sandbox);
       const launchType = marks?.[labels.launchType] === launchTypes.warm ? 'warm' : 'cold';
-      const data = () => ({ ...identityOf(claim), pool, bindMs, sandbox: { name, uid }, launchType }) as const;
-      const marker = slot === undefined ? uid : slotMarker(slot);
+      const data = () => ({ ...buildIdentity(claim), pool, bindMs, sandbox: { name, uid }, launchType }) as const;
+      const marker = slot === undefined ? uid : formatSlotMarker(slot);
       outbox.tell(claim, { type: 'claim.bound', marker, timeMs: nowMs(), urgent: true, data });
     },
   };
@@ -36,115 +36,115 @@ export function createClaimEvents(outbox: Outbox<SandboxClaim>, nowMs: () => num
 /** Derives the events of a claim from its state; `sandboxOf` finds a Sandbox by `namespace/name`. */
 export function describeClaims(sandboxOf: (key: string) => Sandbox | undefined): Telling<SandboxClaim> {
   return {
-    factsOf: (claim) => [submissionOf(claim), ...bindingsOf(claim, sandboxOf), ...endingsOf(claim)],
+    factsOf: (claim) => [buildSubmission(claim), ...listBindings(claim, sandboxOf), ...listEndings(claim)],
   };
 }
 
-function identityOf({ metadata, spec }: SandboxClaim) {
+function buildIdentity({ metadata, spec }: SandboxClaim) {
   const { namespace = '', name = '', uid = '' } = metadata;
   return { namespace, name, uid, pool: spec.warmPoolRef?.name, template: spec.sandboxTemplateRef?.name };
 }
 
-function submissionOf(claim: SandboxClaim): Fact<'claim.submitted'> {
+function buildSubmission(claim: SandboxClaim): Fact<'claim.submitted'> {
   const { creationTimestamp = '' } = claim.metadata;
   return {
     type: 'claim.submitted',
     marker: 'created',
     timeMs: Date.parse(creationTimestamp),
-    data: () => identityOf(claim),
+    data: () => buildIdentity(claim),
   };
 }
 
-function slotMarker(slot: number): string {
+function formatSlotMarker(slot: number): string {
   return `slot-${slot}`;
 }
 
 type SandboxOf = (key: string) => Sandbox | undefined;
 
-function bindingsOf(claim: SandboxClaim, sandboxOf: SandboxOf): readonly Fact<'claim.bound'>[] {
+function listBindings(claim: SandboxClaim, sandboxOf: SandboxOf): readonly Fact<'claim.bound'>[] {
   const { sandboxes, sandbox } = claim.status ?? {};
   const find = (name: string): Sandbox | undefined => sandboxOf(`${claim.metadata.namespace ?? ''}/${name}`);
-  if (sandboxes !== undefined) return sandboxes.map((entry) => deliveryOf(claim, entry, find));
+  if (sandboxes !== undefined) return sandboxes.map((entry) => buildDelivery(claim, entry, find));
   const own = sandbox?.name === undefined ? undefined : find(sandbox.name);
   // Without the UID this process cannot tell the binding from one of a later Sandbox of that name.
-  return own === undefined || !isOwnedBy(own, claim) ? [] : [bindingOf(claim, own)];
+  return own === undefined || !isOwnedBy(own, claim) ? [] : [buildBinding(claim, own)];
 }
 
-function bindingOf(claim: SandboxClaim, { metadata }: Sandbox): Fact<'claim.bound'> {
+function buildBinding(claim: SandboxClaim, { metadata }: Sandbox): Fact<'claim.bound'> {
   const { name = '', uid = '', labels: marks } = metadata;
   const launchType = marks?.[labels.launchType] === launchTypes.warm ? 'warm' : 'cold';
   return {
     type: 'claim.bound',
     marker: uid,
-    timeMs: servedAtMs(claim),
-    data: () => ({ ...identityOf(claim), sandbox: { name, uid }, launchType }),
+    timeMs: findServedAtMs(claim),
+    data: () => ({ ...buildIdentity(claim), sandbox: { name, uid }, launchType }),
   };
 }
 
 type Entry = NonNullable<NonNullable<SandboxClaim['status']>['sandboxes']>[number];
 
 /** A slot keeps its name, whatever happens to the Sandbox. */
-function deliveryOf(claim: SandboxClaim, entry: Entry, find: SandboxOf): Fact<'claim.bound'> {
+function buildDelivery(claim: SandboxClaim, entry: Entry, find: SandboxOf): Fact<'claim.bound'> {
   return {
     type: 'claim.bound',
-    marker: slotMarker(entry.slot ?? 0),
-    timeMs: servedAtMs(claim),
+    marker: formatSlotMarker(entry.slot ?? 0),
+    timeMs: findServedAtMs(claim),
     data: () => ({
-      ...identityOf(claim),
+      ...buildIdentity(claim),
       sandbox: { name: entry.name, uid: find(entry.name)?.metadata.uid ?? '' },
       launchType: entry.origin === 'Warm' ? 'warm' : 'cold',
     }),
   };
 }
 
-function servedAtMs({ status }: SandboxClaim): number | undefined {
+function findServedAtMs({ status }: SandboxClaim): number | undefined {
   return status?.completionTime === undefined ? undefined : Date.parse(status.completionTime);
 }
 
-function endingsOf(claim: SandboxClaim): readonly AnyFact[] {
+function listEndings(claim: SandboxClaim): readonly AnyFact[] {
   const { conditions, phase } = claim.status ?? {};
   const ready = findCondition(conditions, claimConditions.ready);
   const finished = findCondition(conditions, claimConditions.finished);
   const completed = findCondition(conditions, claimConditions.completed);
   const facts: AnyFact[] = [];
-  if (phase === 'Failed' && ready !== undefined) facts.push(failureOf(claim, ready));
-  else if (completed?.status === 'True') facts.push(completionOf(claim, completed.lastTransitionTime));
+  if (phase === 'Failed' && ready !== undefined) facts.push(buildFailure(claim, ready));
+  else if (completed?.status === 'True') facts.push(buildCompletion(claim, completed.lastTransitionTime));
   if (finished?.status === 'True') facts.push(finishOf(claim, finished));
-  if (ready?.reason === claimReasons.claimExpired) facts.push(expiryOf(claim, ready));
+  if (ready?.reason === claimReasons.claimExpired) facts.push(buildExpiry(claim, ready));
   return facts;
 }
 
 /** Ready stays False when its reason changes: the generation distinguishes a second failure after an edit. */
-function failureOf(claim: SandboxClaim, { reason, message, lastTransitionTime }: Condition): Fact<'claim.failed'> {
+function buildFailure(claim: SandboxClaim, { reason, message, lastTransitionTime }: Condition): Fact<'claim.failed'> {
   const marker = [reason, claim.metadata.generation ?? 0, lastTransitionTime].join('.');
   const timeMs = Date.parse(claim.status?.completionTime ?? lastTransitionTime);
-  return { type: 'claim.failed', marker, timeMs, data: () => ({ ...identityOf(claim), reason, message }) };
+  return { type: 'claim.failed', marker, timeMs, data: () => ({ ...buildIdentity(claim), reason, message }) };
 }
 
-function completionOf(claim: SandboxClaim, at: string): Fact<'claim.completed'> {
-  return { type: 'claim.completed', marker: at, timeMs: Date.parse(at), data: () => identityOf(claim) };
+function buildCompletion(claim: SandboxClaim, at: string): Fact<'claim.completed'> {
+  return { type: 'claim.completed', marker: at, timeMs: Date.parse(at), data: () => buildIdentity(claim) };
 }
 
 type Condition = NonNullable<NonNullable<SandboxClaim['status']>['conditions']>[number];
 
 /** The pod of the claim's Sandbox has ended. */
 function finishOf(claim: SandboxClaim, { reason, message, lastTransitionTime }: Condition): AnyFact {
-  if (reason !== sandboxReasons.podFailed) return completionOf(claim, lastTransitionTime);
+  if (reason !== sandboxReasons.podFailed) return buildCompletion(claim, lastTransitionTime);
   return {
     type: 'claim.failed',
     marker: `${reason}.${lastTransitionTime}`,
     timeMs: Date.parse(lastTransitionTime),
-    data: () => ({ ...identityOf(claim), reason, message }),
+    data: () => ({ ...buildIdentity(claim), reason, message }),
   };
 }
 
 /** The deadline distinguishes expiries: a claim that gets more time expires again. */
-function expiryOf(claim: SandboxClaim, { reason, message, lastTransitionTime }: Condition): Fact<'claim.expired'> {
-  const timeMs = expiresAtMs(claim) ?? Date.parse(lastTransitionTime);
+function buildExpiry(claim: SandboxClaim, { reason, message, lastTransitionTime }: Condition): Fact<'claim.expired'> {
+  const timeMs = findExpiresAtMs(claim) ?? Date.parse(lastTransitionTime);
   return {
     type: 'claim.expired',
     marker: new Date(timeMs).toISOString(),
     timeMs,
-    data: () => ({ ...identityOf(claim), reason, message }),
+    data: () => ({ ...buildIdentity(claim), reason, message }),
   };
 }

@@ -1,13 +1,13 @@
-import { annotations, labels, launchTypes, normalisedCreator } from '@sandlot/api-types';
+import { annotations, labels, launchTypes, normaliseCreator } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
 import { isSlow } from '@sandlot/telemetry';
-import { containerVariables } from '../runtime/claim-env.ts';
+import { listContainerVariables } from '../runtime/claim-env.ts';
 import type { Launch } from './compat-metrics.ts';
 import { isDelivered } from '../delivery/rules.ts';
 import type { ClaimMemory } from '../memory/claim-memory.ts';
 import type { ClaimMetrics, LaunchPath } from './metrics.ts';
-import { phasesOfBinding } from './phases.ts';
+import { listPhasesOfBinding } from './phases.ts';
 import type { ClaimTraces } from './trace.ts';
 
 export interface MeasureDeps {
@@ -22,16 +22,16 @@ export function measureDelivery(
   claim: SandboxClaim,
   { sandbox, pool }: { readonly sandbox: Sandbox; readonly pool: string | undefined },
 ): void {
-  const launch = launchOf(claim, sandbox);
+  const launch = buildLaunch(claim, sandbox);
   metrics.countCreation({
     ...launch,
     namespace: claim.metadata.namespace ?? '',
     warmpool_name: pool ?? 'none',
     pod_condition: isReady(sandbox) ? 'ready' : 'not_ready',
-    created_by: normalisedCreator(claim.metadata.labels?.[labels.createdBy]),
+    created_by: normaliseCreator(claim.metadata.labels?.[labels.createdBy]),
   });
   if (launch.launch_type === 'warm') metrics.countPoolClaim(memory.of(claim).waited === true ? 'wait' : 'hit');
-  else if (!requiresCold(claim, sandbox)) metrics.countPoolClaim('miss');
+  else if (!needsColdStart(claim, sandbox)) metrics.countPoolClaim('miss');
 }
 
 /** Measures how long a claim waited for its first Sandbox, by phase. */
@@ -43,7 +43,8 @@ export function measureBinding(
   metrics.observeBinding(path, ms);
   memory.reached(claim, 'bound');
   const { observedMs, milestones } = memory.of(claim);
-  for (const [phase, phaseMs] of phasesOfBinding(observedMs, milestones)) metrics.observePhase(phase, path, phaseMs);
+  for (const [phase, phaseMs] of listPhasesOfBinding(observedMs, milestones))
+    metrics.observePhase(phase, path, phaseMs);
 }
 
 /** Measures the first Ready of a claim, once: an annotation of the claim shows that an earlier process did. */
@@ -59,8 +60,8 @@ export function measureFirstReady(
     [annotations.claimFirstReadyAt, annotations.creationLatencyRecorded].some((key) => key in notes);
   if (isCounted || !isReady(sandbox) || !isDelivered(claim, sandbox)) return;
   known.counted = true;
-  const since = (key: string): number | undefined => sinceMs(notes[key], nowMs());
-  const launch = launchOf(claim, sandbox);
+  const since = (key: string): number | undefined => findSinceMs(notes[key], nowMs());
+  const launch = buildLaunch(claim, sandbox);
   const sinceObservedMs = since(annotations.controllerFirstObservedAt) ?? memory.elapsedMs(claim);
   const slow = isSlow(launch.launch_type === 'warm' ? 'warmMs' : 'coldMs', sinceObservedMs);
   const trace = { span: traces.spanOf(claim), isSlow: slow };
@@ -76,22 +77,22 @@ export function measureFirstReady(
   if (startMs >= 0) metrics.observePhase('start', launch.launch_type, startMs);
 }
 
-function launchOf(claim: SandboxClaim, { metadata }: Sandbox): Launch {
+function buildLaunch(claim: SandboxClaim, { metadata }: Sandbox): Launch {
   const template = metadata.annotations?.[annotations.templateRef] ?? claim.spec.sandboxTemplateRef?.name;
-  return { launch_type: launchTypeOf(metadata.labels?.[labels.launchType]), sandbox_template: template ?? '' };
+  return { launch_type: getLaunchType(metadata.labels?.[labels.launchType]), sandbox_template: template ?? '' };
 }
 
-function launchTypeOf(mark: string | undefined): Launch['launch_type'] {
+function getLaunchType(mark: string | undefined): Launch['launch_type'] {
   return mark === launchTypes.warm || mark === launchTypes.cold ? mark : 'unknown';
 }
 
-function requiresCold(claim: SandboxClaim, sandbox: Sandbox): boolean {
+function needsColdStart(claim: SandboxClaim, sandbox: Sandbox): boolean {
   const { volumeClaimTemplates = [], warmpool } = claim.spec;
-  return containerVariables(claim, sandbox).length > 0 || volumeClaimTemplates.length > 0 || warmpool === 'none';
+  return listContainerVariables(claim, sandbox).length > 0 || volumeClaimTemplates.length > 0 || warmpool === 'none';
 }
 
 /** Milliseconds since a stamp with nanoseconds, which `Date` would cut; undefined for text that is no stamp. */
-function sinceMs(stamp: string | undefined, nowMs: number): number | undefined {
+function findSinceMs(stamp: string | undefined, nowMs: number): number | undefined {
   const wholeMs = Date.parse(stamp ?? '');
   if (stamp === undefined || Number.isNaN(wholeMs)) return undefined;
   const [, below = ''] = /\.\d{3}(\d{1,6})/.exec(stamp) ?? [];

@@ -27,11 +27,11 @@ describe('the latency of claims', () => {
       const count = `sandlot_claim_ready_seconds_count{launch_type="${launch}",template="template"} 1`;
       expect(lines(text, 'sandlot_claim_ready_seconds_count')).toContain(count);
       const sums = lines(text, 'sandlot_claim_phase_seconds_sum').filter((line) => line.includes(`"${launch}"`));
-      const total = lines(text, `sandlot_claim_ready_seconds_sum{launch_type="${launch}"`).map(valueOf);
+      const total = lines(text, `sandlot_claim_ready_seconds_sum{launch_type="${launch}"`).map(getValue);
       expect(sums).toHaveLength(5);
-      expect(sums.map(valueOf).reduce((a, b) => a + b)).toBeCloseTo(total[0] ?? Number.NaN, 2);
+      expect(sums.map(getValue).reduce((a, b) => a + b)).toBeCloseTo(total[0] ?? Number.NaN, 2);
     }
-    const start = lines(text, 'sandlot_claim_phase_seconds_sum{phase="start",launch_type="cold"}').map(valueOf);
+    const start = lines(text, 'sandlot_claim_phase_seconds_sum{phase="start",launch_type="cold"}').map(getValue);
     expect(start[0]).toBeGreaterThan(1.5);
   });
 });
@@ -114,18 +114,18 @@ describe('the number of series', () => {
       metrics.countFailure(`Reason${n}`);
     };
     for (let n = 0; n < 1_000; n += 1) serve(n);
-    const seriesOf = (text: string): string[] => text.split('\n').filter((line) => /^[a-z]/.test(line));
-    const first = seriesOf(await registry.metrics());
+    const listSeries = (text: string): string[] => text.split('\n').filter((line) => /^[a-z]/.test(line));
+    const first = listSeries(await registry.metrics());
     const templates = new Set([...first.join('\n').matchAll(/[{,](?:sandbox_)?template="([^"]*)"/g)].map(([, t]) => t));
     for (const template of ['other', ...reserved]) expect(templates).toContain(template);
     const ofLatency = first.filter((line) => line.startsWith('sandlot_claim_ready_seconds_count'));
     expect(ofLatency.length).toBeLessThanOrEqual(2 * (MAX_TEMPLATES + 1));
     for (let n = 1_000; n < 2_000; n += 1) serve(n);
-    expect(seriesOf(await registry.metrics())).toHaveLength(first.length);
+    expect(listSeries(await registry.metrics())).toHaveLength(first.length);
     expect(first.join('\n')).not.toMatch(/(?:claim|sandbox|user|uid)="/);
   });
 });
 
-function valueOf(line: string): number {
+function getValue(line: string): number {
   return Number(line.slice(line.lastIndexOf(' ') + 1));
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { phasesOfBinding } from './phases.ts';
+import { listPhasesOfBinding } from './phases.ts';
 
 describe('the phases of a binding', () => {
   it('add up to the time from first sight to the binding', () => {
@@ -11,7 +11,7 @@ describe('the phases of a binding', () => {
         const tried = picked + stock;
         const committed = tried + commit;
         const bound = committed + publish;
-        const phases = phasesOfBinding(5, { picked, tried, committed, bound });
+        const phases = listPhasesOfBinding(5, { picked, tried, committed, bound });
         const total = phases.reduce((sum, [, ms]) => sum + ms, 0);
         expect(total).toBeCloseTo(bound - 5, 6);
         expect(phases.every(([, ms]) => ms >= 0)).toBe(true);
@@ -24,6 +24,6 @@ describe('the phases of a binding', () => {
     ['an earlier process committed', { picked: 1, tried: 2, bound: 4 }],
     ['it is not bound', { picked: 1, tried: 2, committed: 3 }],
   ])('are not measured when %s', (_, milestones) => {
-    expect(phasesOfBinding(0, milestones)).toEqual([]);
+    expect(listPhasesOfBinding(0, milestones)).toEqual([]);
   });
 });

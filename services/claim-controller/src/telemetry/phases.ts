@@ -19,7 +19,7 @@ export const CLAIM_PHASES = ['queue', 'stock', 'commit', 'publish', 'start'] as 
 export type ClaimPhase = (typeof CLAIM_PHASES)[number];
 
 /** Milliseconds of each phase up to the binding. They add up to the time from `observedMs` to the binding. */
-export function phasesOfBinding(
+export function listPhasesOfBinding(
   observedMs: number,
   { picked, tried, committed, bound }: Milestones,
 ): readonly (readonly [ClaimPhase, number])[] {

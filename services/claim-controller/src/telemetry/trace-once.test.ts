@@ -19,14 +19,14 @@ async function roots(): Promise<{ spanId: string; code: number }[]> {
   return found.map((span) => ({ spanId: span.spanContext().spanId, code: span.status.code }));
 }
 
-const notesOf = (harness: ClaimHarness): number => Object.keys(harness.annotationsOf('job')).length;
+const getNotes = (harness: ClaimHarness): number => Object.keys(harness.annotationsOf('job')).length;
 
 describe('the span of a claim', () => {
   it('is recorded once, even when another process takes over afterwards', async () => {
     await using harness = await ClaimHarness.start({ members: 1 });
     const first = harness.startController();
     harness.claim('job');
-    await harness.eventually(() => expect(notesOf(harness)).toBeGreaterThan(3));
+    await harness.eventually(() => expect(getNotes(harness)).toBeGreaterThan(3));
     await harness.kill(first);
     harness.startController();
     await harness.watching();
@@ -43,7 +43,7 @@ describe('the span of a claim', () => {
     await harness.kill(first);
     noted.end();
     harness.startController();
-    await harness.eventually(() => expect(notesOf(harness)).toBeGreaterThan(3));
+    await harness.eventually(() => expect(getNotes(harness)).toBeGreaterThan(3));
     await harness.elapse(500);
     const ids = (await roots()).map(({ spanId }) => spanId);
     expect(ids.length).toBeGreaterThan(0);

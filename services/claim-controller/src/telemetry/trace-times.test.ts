@@ -2,7 +2,7 @@ import type { SandboxClaim } from '@sandlot/api-types';
 import { claim } from '@sandlot/api-types/testing';
 import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
-import { endingOf, isServed, startMsOf, wallMsOf } from './trace-times.ts';
+import { findEnding, isServed, startMsOf, getWallMs } from './trace-times.ts';
 
 const CREATED = '2026-01-01T12:00:00Z';
 const CREATED_MS = Date.parse(CREATED);
@@ -32,7 +32,7 @@ const notReady = {
 } as const;
 
 describe('the creation of a claim’s first Sandbox', () => {
-  it.each<[string, SandboxClaim['status'], ReturnType<typeof endingOf>]>([
+  it.each<[string, SandboxClaim['status'], ReturnType<typeof findEnding>]>([
     ['goes on without a status', undefined, undefined],
     ['goes on while it waits', { phase: 'Pending', conditions: [notReady] }, undefined],
     ['goes on while its Sandbox starts', { phase: 'Claiming' }, undefined],
@@ -57,7 +57,7 @@ describe('the creation of a claim’s first Sandbox', () => {
       { error: 'over', outcome: 'ClaimExpired', recordedMs: CREATED_MS },
     ],
   ])('%s', (_, status, expected) => {
-    expect(endingOf(created(status === undefined ? {} : { status }))).toEqual(expected);
+    expect(findEnding(created(status === undefined ? {} : { status }))).toEqual(expected);
   });
 
   it.each([
@@ -69,11 +69,11 @@ describe('the creation of a claim’s first Sandbox', () => {
   });
 });
 
-describe('wallMsOf', () => {
+describe('getWallMs', () => {
   it('converts a monotonic time to wall time', async () => {
     const clock = new FakeClock(CREATED_MS);
     const then = clock.monotonic();
     await clock.advance(250);
-    expect(wallMsOf(clock, then)).toBe(CREATED_MS);
+    expect(getWallMs(clock, then)).toBe(CREATED_MS);
   });
 });

@@ -32,30 +32,30 @@ export function startMsOf({ metadata }: SandboxClaim, observedAt: string): numbe
 }
 
 /** How the creation of the claim's first Sandbox ended; undefined while it goes on. */
-export function endingOf(claim: SandboxClaim): ClaimEnding | undefined {
+export function findEnding(claim: SandboxClaim): ClaimEnding | undefined {
   const { completionTime } = claim.status ?? {};
-  if (hasFailed(claim)) return failureOf(claim);
+  if (hasFailed(claim)) return buildFailure(claim);
   return completionTime === undefined
     ? undefined
-    : { error: undefined, outcome: undefined, recordedMs: msOf(completionTime) };
+    : { error: undefined, outcome: undefined, recordedMs: findMs(completionTime) };
 }
 
 function hasFailed({ status }: SandboxClaim): boolean {
   return status?.phase === 'Failed' || (status?.phase === 'Expired' && status.completionTime === undefined);
 }
 
-function failureOf({ status }: SandboxClaim): ClaimEnding {
+function buildFailure({ status }: SandboxClaim): ClaimEnding {
   const ready = findCondition(status?.conditions, claimConditions.ready);
   const { message = 'the claim failed', reason = 'Failed', lastTransitionTime } = ready ?? {};
-  return { error: message, outcome: reason, recordedMs: msOf(lastTransitionTime) };
+  return { error: message, outcome: reason, recordedMs: findMs(lastTransitionTime) };
 }
 
-function msOf(time: string | undefined): number | undefined {
+function findMs(time: string | undefined): number | undefined {
   const ms = Date.parse(time ?? '');
   return Number.isNaN(ms) ? undefined : ms;
 }
 
 /** The wall time of a monotonic time, both in milliseconds. */
-export function wallMsOf(clock: Clock, monotonicMs: number): number {
+export function getWallMs(clock: Clock, monotonicMs: number): number {
   return clock.now() - (clock.monotonic() - monotonicMs);
 }

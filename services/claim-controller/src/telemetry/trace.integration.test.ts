@@ -91,7 +91,7 @@ function only(spans: readonly ReceivedSpan[], name: string): ReceivedSpan {
 }
 
 /** Names of the parents of all spans of this name. */
-function parentsOf(spans: readonly ReceivedSpan[], name: string): string[] {
+function listParents(spans: readonly ReceivedSpan[], name: string): string[] {
   const names = new Map(spans.map((span) => [span.spanId, span.name]));
   const parents = spans.filter((span) => span.name === name).map(({ parentSpanId }) => names.get(parentSpanId) ?? '');
   return [...new Set(parents)];
@@ -121,9 +121,9 @@ describe('the trace of a warm claim', () => {
       service: 'claim-controller',
       attributes: { 'sandlot.launch_type': 'warm', 'sandlot.claim.name': 'warm', 'sandlot.pool': 'pool' },
     });
-    for (const name of ['claim.queue', 'claim.bind']) expect(parentsOf(spans, name)).toEqual(['claim.create']);
-    for (const name of ['claim.adopt', 'claim.status']) expect(parentsOf(spans, name)).toEqual(['claim.bind']);
-    expect(parentsOf(spans, 'claim.commit')).toEqual(['claim.adopt']);
+    for (const name of ['claim.queue', 'claim.bind']) expect(listParents(spans, name)).toEqual(['claim.create']);
+    for (const name of ['claim.adopt', 'claim.status']) expect(listParents(spans, name)).toEqual(['claim.bind']);
+    expect(listParents(spans, 'claim.commit')).toEqual(['claim.adopt']);
     expect(only(spans, 'claim.adopt').links).toMatchObject([{ traceId: uidTrace(member?.metadata.uid) }]);
     expect(only(spans, 'claim.commit').attributes).toMatchObject({ 'sandlot.commit.result': 'committed' });
     expectInside(spans, WARM.slice(1));
@@ -144,10 +144,10 @@ describe('the trace of a cold claim with a disk', () => {
     ];
     const spans = await arrived(traceIdOf('b'), names);
     expect(only(spans, 'claim.create')).toMatchObject({ parentSpanId: CLIENT_SPAN });
-    expect(parentsOf(spans, 'sandbox.create')).toEqual(['claim.create']);
+    expect(listParents(spans, 'sandbox.create')).toEqual(['claim.create']);
     expect(only(spans, 'sandbox.create').service).toBe('sandbox-controller');
     for (const name of ['pvc.provision', 'sandbox.reconcile', ...CHAIN]) {
-      expect(parentsOf(spans, name)).toEqual(['sandbox.create']);
+      expect(listParents(spans, name)).toEqual(['sandbox.create']);
     }
     expect(only(spans, 'pvc.provision').attributes).toMatchObject({ 'k8s.persistentvolumeclaim.name': 'work-cold' });
     expectInside(spans, ['claim.queue', 'claim.bind', 'claim.cold_start', 'claim.status', 'pvc.provision', ...CHAIN]);
@@ -201,11 +201,11 @@ describe('a suspension and a resume', () => {
       parentSpanId: CLIENT_SPAN,
       attributes: { 'sandlot.cause': 'User' },
     });
-    expect(parentsOf(suspension, 'sandbox.reconcile')).toEqual(['sandbox.suspend']);
+    expect(listParents(suspension, 'sandbox.reconcile')).toEqual(['sandbox.suspend']);
     await turn('Running', 'd');
     const resume = await arrived(traceIdOf('d'), ['sandbox.resume', ...CHAIN]);
     expect(only(resume, 'sandbox.resume').links).toHaveLength(1);
-    for (const name of CHAIN) expect(parentsOf(resume, name)).toEqual(['sandbox.resume']);
+    for (const name of CHAIN) expect(listParents(resume, name)).toEqual(['sandbox.resume']);
     // The disk existed already.
     expect(resume.filter(({ name }) => name === 'pvc.provision')).toEqual([]);
   });

@@ -24,7 +24,7 @@ afterAll(() => {
 });
 
 /** The parsed `traceparent` of an annotation. */
-function partsOf(text: string | undefined): { traceId: string; spanId: string } {
+function buildParts(text: string | undefined): { traceId: string; spanId: string } {
   const { traceparent: value = '' } = JSON.parse(text ?? '{}') as { traceparent?: string };
   const [, traceId = '', spanId = ''] = value.split('-');
   return { traceId, spanId };
@@ -49,8 +49,8 @@ describe.each([
   it('continues from the claim through the bind to its Sandbox', async () => {
     const { claim, sandbox } = await bind(JSON.stringify({ traceparent }));
     expect(claim).toBe(JSON.stringify({ traceparent }));
-    expect(partsOf(sandbox).traceId).toBe(TRACE_ID);
-    expect(partsOf(sandbox).spanId).not.toBe(partsOf(claim).spanId);
+    expect(buildParts(sandbox).traceId).toBe(TRACE_ID);
+    expect(buildParts(sandbox).spanId).not.toBe(buildParts(claim).spanId);
   });
 
   it.each([
@@ -58,7 +58,7 @@ describe.each([
     ['is malformed', 'not a trace'],
   ])('starts when the claim’s annotation %s, and both objects carry it', async (__, annotation) => {
     const { claim, sandbox } = await bind(annotation);
-    expect(partsOf(sandbox).traceId).toMatch(/^[0-9a-f]{32}$/);
+    expect(buildParts(sandbox).traceId).toMatch(/^[0-9a-f]{32}$/);
     expect(claim).toBe(sandbox);
   });
 });
@@ -80,17 +80,17 @@ describe('a trace that is not sampled', () => {
 
   it('stays on the claim, since no other process takes part in the adoption', async () => {
     const { claim, sandbox } = await served(1);
-    expect(partsOf(claim).traceId).toMatch(/^[0-9a-f]{32}$/);
+    expect(buildParts(claim).traceId).toMatch(/^[0-9a-f]{32}$/);
     expect(sandbox).toBeUndefined();
   });
 
   it('reaches a Sandbox that starts for the claim, since others record its start', async () => {
     const { claim, sandbox } = await served(0);
-    expect(partsOf(sandbox).traceId).toBe(partsOf(claim).traceId);
+    expect(buildParts(sandbox).traceId).toBe(buildParts(claim).traceId);
   });
 
   it('reaches a warm Sandbox when a client began it', async () => {
     const { sandbox } = await served(1, JSON.stringify({ traceparent: traceparent.replace(/01$/, '00') }));
-    expect(partsOf(sandbox).traceId).toBe(TRACE_ID);
+    expect(buildParts(sandbox).traceId).toBe(TRACE_ID);
   });
 });

@@ -5,18 +5,18 @@ import type { Clock } from '@sandlot/std';
 import {
   carrier,
   endOperation,
-  inContext,
+  runInContext,
   isSampled,
   isSlow,
   linkActiveSpan,
-  operationOf,
+  findOperation,
   recordSpan,
   spanAttributes,
   spanNames,
 } from '@sandlot/telemetry';
 import type { Operation } from '@sandlot/telemetry';
 import type { ClaimMemory } from '../memory/claim-memory.ts';
-import { endingOf, isServed, startMsOf, wallMsOf } from './trace-times.ts';
+import { findEnding, isServed, startMsOf, getWallMs } from './trace-times.ts';
 import type { ClaimEnding } from './trace-times.ts';
 
 export interface ClaimTraceDeps {
@@ -47,12 +47,12 @@ export class ClaimTraces {
     const claim = this.#deps.claims.get(key);
     const operation = claim === undefined ? undefined : this.#openOperation(claim);
     if (claim === undefined || operation === undefined) return run();
-    await inContext(operation.context, run);
+    await runInContext(operation.context, run);
     const latest = this.#deps.claims.get(key);
     if (latest === undefined || latest.metadata.uid !== claim.metadata.uid) return;
-    const ending = endingOf(latest);
+    const ending = findEnding(latest);
     if (ending === undefined) return;
-    const isNews = endingOf(claim) === undefined;
+    const isNews = findEnding(claim) === undefined;
     // A failure from before this pass is recorded already; a success may be recorded again until the claim is annotated.
     if (isNews || ending.error === undefined) this.#end(latest, { operation, ending, isNews });
     else this.#close(latest);
@@ -110,7 +110,7 @@ export class ClaimTraces {
     const { uid = '', annotations: notes = {} } = claim.metadata;
     const { observedAt } = this.#deps.memory.of(claim);
     const carried = notes[annotations.traceContext];
-    return operationOf({ name: spanNames.claimCreate, uid, carried, startMs: startMsOf(claim, observedAt) });
+    return findOperation({ name: spanNames.claimCreate, uid, carried, startMs: startMsOf(claim, observedAt) });
   }
 
   #close({ metadata: { uid = '' } }: SandboxClaim): void {
@@ -131,7 +131,7 @@ export class ClaimTraces {
     const { tried } = known.milestones;
     if (tried !== undefined) {
       const attributes = { ...common, [spanAttributes.waited]: known.waited === true };
-      const triedMs = Math.min(wallMsOf(clock, tried), endMs);
+      const triedMs = Math.min(getWallMs(clock, tried), endMs);
       const { context: parent } = operation;
       recordSpan({ name: spanNames.claimQueue, parent, startMs, endMs: triedMs, attributes });
     }
@@ -143,12 +143,12 @@ export class ClaimTraces {
       error: ending.error,
       isSlow: isWarmBound(launchType, claim)
         ? isSlow('warmMs', endMs - startMs)
-        : isSlow('coldMs', readySecondMs(claim, endMs) - startMs),
+        : isSlow('coldMs', getReadySecondMs(claim, endMs) - startMs),
       attributes: {
         ...common,
         ...describe(claim, sandbox),
         [spanAttributes.launchType]: launchType,
-        ...outcomeOf(ending),
+        ...getOutcome(ending),
       },
     });
   }
@@ -170,7 +170,7 @@ const isWarmBound = (launchType: string, { status }: SandboxClaim): boolean =>
   launchType === 'warm' && status?.mode !== 'Detached';
 
 /** The time of Ready in the status. The sandbox-controller uses the same one for the phases of the start. */
-function readySecondMs({ status }: SandboxClaim, endMs: number): number {
+function getReadySecondMs({ status }: SandboxClaim, endMs: number): number {
   const ready = findCondition(status?.conditions, claimConditions.ready);
   const ms = Date.parse(ready?.status === 'True' ? ready.lastTransitionTime : '');
   return Number.isNaN(ms) ? endMs : ms;
@@ -186,11 +186,11 @@ function describe({ metadata, spec }: SandboxClaim, sandbox: Sandbox | undefined
   };
 }
 
-function outcomeOf({ outcome }: ClaimEnding): Record<string, string> {
+function getOutcome({ outcome }: ClaimEnding): Record<string, string> {
   return outcome === undefined ? {} : { [spanAttributes.outcome]: outcome };
 }
 
 /** Links the adoption to the trace in which the pool warmed this member. It is another operation, so no parent. */
 export function linkToWarming({ metadata: { uid = '' } }: Sandbox): void {
-  linkActiveSpan(() => operationOf({ name: spanNames.sandboxCreate, uid }));
+  linkActiveSpan(() => findOperation({ name: spanNames.sandboxCreate, uid }));
 }

@@ -45,7 +45,7 @@ export class WaitingClaims {
     }
     this.#note(next);
     const isNew = isFailed(next) && !initial && (old === undefined || !isFailed(old));
-    if (isNew && this.#deps.isCounting()) this.#deps.metrics.countFailure(readyOf(next)?.reason);
+    if (isNew && this.#deps.isCounting()) this.#deps.metrics.countFailure(findReady(next)?.reason);
   }
 
   #note(claim: SandboxClaim): void {
@@ -71,9 +71,9 @@ function isFailed({ status }: SandboxClaim): boolean {
 /** Whether the claim still waits for a Sandbox: not Ready, not Failed, not expired and not being deleted. */
 export function isWaiting(claim: SandboxClaim): boolean {
   if (claim.metadata.deletionTimestamp !== undefined || !WAITING.has(claim.status?.phase)) return false;
-  return readyOf(claim)?.status !== 'True';
+  return findReady(claim)?.status !== 'True';
 }
 
-function readyOf({ status }: SandboxClaim) {
+function findReady({ status }: SandboxClaim) {
   return findCondition(status?.conditions, claimConditions.ready);
 }

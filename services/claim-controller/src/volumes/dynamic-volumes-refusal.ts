@@ -1,9 +1,9 @@
 import type { SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
-import { wantedSlots } from '../batch/slots.ts';
+import { countWantedSlots } from '../batch/slots.ts';
 import { hasRuntime } from '../runtime/claim-env.ts';
 import type { VolumeBase } from './mount-volumes.ts';
-import { stepsUp, tidyPath } from './paths.ts';
-import { hasDynamicVolumes, persistentVolumeNames, volumesOf, volumeSourcesOf } from './volume-sources.ts';
+import { hasStepUp, tidyPath } from './paths.ts';
+import { hasDynamicVolumes, listPersistentVolumeNames, listVolumes, listVolumeSources } from './volume-sources.ts';
 import type { DynamicVolume } from './volume-sources.ts';
 
 export interface VolumeRequest {
@@ -22,13 +22,13 @@ const DAEMON_FOLDER = '/.sandlot';
  * Why the claim's dynamicVolumes can never be served as claim and template are written, and what to change; undefined when
  * they can. The runtime mounts nothing into a running sandbox, so they need a cold start (docs/reference/sandbox-claim.md#volumes).
  */
-export function dynamicVolumesRefusal(request: VolumeRequest): string | undefined {
+export function findDynamicVolumesRefusal(request: VolumeRequest): string | undefined {
   const { claim } = request;
   if (!hasDynamicVolumes(claim)) return undefined;
-  return policyRefusal(request) ?? persistentRefusal(request) ?? mountRefusal(request) ?? nameRefusal(request);
+  return findPolicyRefusal(request) ?? findPersistentRefusal(request) ?? mountRefusal(request) ?? nameRefusal(request);
 }
 
-function policyRefusal({ claim, template }: VolumeRequest): string | undefined {
+function findPolicyRefusal({ claim, template }: VolumeRequest): string | undefined {
   if (template.spec.dynamicVolumesPolicy !== 'Allowed') {
     const name = template.metadata.name ?? '';
     return `SandboxTemplate "${name}" does not allow dynamicVolumes; set its dynamicVolumesPolicy to Allowed, or remove dynamicVolumes from the claim`;
@@ -37,21 +37,21 @@ function policyRefusal({ claim, template }: VolumeRequest): string | undefined {
   return 'dynamicVolumes cannot be mounted into a sandbox that runs already, they need a cold start, which createOnNoStock: false rules out; remove one of the two from the claim';
 }
 
-function persistentRefusal({ claim, allowsPersistentVolumes }: VolumeRequest): string | undefined {
-  const [name] = persistentVolumeNames(claim);
+function findPersistentRefusal({ claim, allowsPersistentVolumes }: VolumeRequest): string | undefined {
+  const [name] = listPersistentVolumeNames(claim);
   if (name === undefined) return undefined;
   if (!allowsPersistentVolumes) {
     return 'dynamicVolumes with persistentVolumeName are switched off in this installation; set the chart value claimController.persistentVolumes=true, or name a PersistentVolumeClaim of the namespace in persistentVolumeClaimName';
   }
-  if (wantedSlots(claim) === 1) return undefined;
-  return `PersistentVolume "${name}" can be bound by one sandbox, and the claim asks for ${wantedSlots(claim)}; name a PersistentVolumeClaim in persistentVolumeClaimName, which they can share, or set replicas to 1 in another claim`;
+  if (countWantedSlots(claim) === 1) return undefined;
+  return `PersistentVolume "${name}" can be bound by one sandbox, and the claim asks for ${countWantedSlots(claim)}; name a PersistentVolumeClaim in persistentVolumeClaimName, which they can share, or set replicas to 1 in another claim`;
 }
 
 function mountRefusal({ claim, template, base }: VolumeRequest): string | undefined {
   const [container] = base.podSpec.containers;
   const taken = new Map((container?.volumeMounts ?? []).map(({ mountPath, name }) => [tidyPath(mountPath), name]));
-  for (const volume of volumesOf(claim)) {
-    const detail = pathRefusal(volume, template);
+  for (const volume of listVolumes(claim)) {
+    const detail = findPathRefusal(volume, template);
     if (detail !== undefined) return detail;
     const path = tidyPath(volume.mountPath);
     const other = taken.get(path);
@@ -64,15 +64,15 @@ function mountRefusal({ claim, template, base }: VolumeRequest): string | undefi
 }
 
 /** Paths with which no Pod would start: the claim reports them before it creates a Sandbox. */
-function pathRefusal({ mountPath, subPath = '' }: DynamicVolume, template: SandboxTemplate): string | undefined {
+function findPathRefusal({ mountPath, subPath = '' }: DynamicVolume, template: SandboxTemplate): string | undefined {
   const at = `dynamicVolumes: mountPath "${mountPath}"`;
   const path = tidyPath(mountPath);
-  if (mountPath.includes(':') || stepsUp(mountPath)) return `${at} must contain neither ":" nor ".."`;
+  if (mountPath.includes(':') || hasStepUp(mountPath)) return `${at} must contain neither ":" nor ".."`;
   if (path === '/') return `${at} would hide the whole image; choose a folder in it`;
   if (hasRuntime(template) && (path === DAEMON_FOLDER || path.startsWith(`${DAEMON_FOLDER}/`))) {
     return `${at} belongs to the daemon of the sandbox; choose another one`;
   }
-  if (!subPath.startsWith('/') && !stepsUp(subPath)) return undefined;
+  if (!subPath.startsWith('/') && !hasStepUp(subPath)) return undefined;
   return `${at}: subPath "${subPath}" must be a relative path without ".."`;
 }
 
@@ -81,7 +81,7 @@ function nameRefusal({ claim, base }: VolumeRequest): string | undefined {
     ...(base.podSpec.volumes ?? []).map(({ name }) => name),
     ...base.volumeClaimTemplates.map(({ metadata }) => metadata?.name ?? ''),
   ]);
-  const clash = volumeSourcesOf(claim, base.podSpec).find(({ name, isNew }) => isNew && taken.has(name));
+  const clash = listVolumeSources(claim, base.podSpec).find(({ name, isNew }) => isNew && taken.has(name));
   if (clash === undefined) return undefined;
   return `volume name "${clash.name}" is taken in the template or the claim's volumeClaimTemplates; names dynamic-<n> belong to dynamicVolumes, so rename that volume`;
 }

@@ -26,7 +26,7 @@ async function claim(name: string, spec: Partial<SandboxClaimSpec>): Promise<voi
   await platform.client.create(sandboxClaims, { metadata: { namespace: NAMESPACE, name }, spec: wanted });
 }
 
-async function readyOf(name: string): Promise<{ status?: string; reason?: string }> {
+async function readReady(name: string): Promise<{ status?: string; reason?: string }> {
   const { status } = await platform.client.get(sandboxClaims, { namespace: NAMESPACE, name });
   return findCondition(status?.conditions, 'Ready') ?? {};
 }
@@ -46,7 +46,7 @@ describe('dynamicVolumes on a real API server', () => {
     await claim('reader', {
       dynamicVolumes: [{ mountPath: '/data', persistentVolumeClaimName: 'dataset', readOnly: true }],
     });
-    await platform.until(async () => (await readyOf('reader')).status === 'True');
+    await platform.until(async () => (await readReady('reader')).status === 'True');
     const { spec } = await platform.client.get(pods, { namespace: NAMESPACE, name: 'reader' });
     const mount = { name: 'dynamic-0', mountPath: '/data', readOnly: true };
     expect(spec.volumes).toContainEqual({ name: 'dynamic-0', persistentVolumeClaim: { claimName: 'dataset' } });
@@ -57,14 +57,14 @@ describe('dynamicVolumes on a real API server', () => {
     await seedVolume('shelf', { 'sandlot.dev/claimable-by': 'another' });
     const dynamicVolumes = [{ mountPath: '/data', persistentVolumeName: 'shelf' }];
     await claim('owner', { dynamicVolumes });
-    await platform.until(async () => (await readyOf('owner')).reason === 'DynamicVolumesRejected');
+    await platform.until(async () => (await readReady('owner')).reason === 'DynamicVolumesRejected');
     const labels = { 'sandlot.dev/claimable-by': NAMESPACE };
     await platform.client.mergePatch(persistentVolumes, { name: 'shelf' }, { metadata: { labels } });
-    await platform.until(async () => (await readyOf('owner')).status === 'True');
+    await platform.until(async () => (await readReady('owner')).status === 'True');
     const { spec } = await platform.client.get(persistentVolumes, { name: 'shelf' });
     expect(spec?.claimRef).toMatchObject({ namespace: NAMESPACE, name: 'dynamic-0-owner' });
     await claim('second', { dynamicVolumes });
-    await platform.until(async () => (await readyOf('second')).reason === 'DynamicVolumesRejected');
+    await platform.until(async () => (await readReady('second')).reason === 'DynamicVolumesRejected');
     const { status } = await platform.client.get(sandboxClaims, { namespace: NAMESPACE, name: 'second' });
     expect(status?.message).toContain('is bound by another PersistentVolumeClaim');
   });

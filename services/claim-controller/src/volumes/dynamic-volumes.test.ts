@@ -3,10 +3,10 @@ import { claim, template } from '@sandlot/api-types/testing';
 import type { PersistentVolume } from '@sandlot/kube';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dynamicVolumesRefusal } from './dynamic-volumes-refusal.ts';
+import { findDynamicVolumesRefusal } from './dynamic-volumes-refusal.ts';
 import { mountDynamicVolumes } from './mount-volumes.ts';
 import type { VolumeBase } from './mount-volumes.ts';
-import { persistentVolumeProblem } from './persistent-volume-problem.ts';
+import { findPersistentVolumeProblem } from './persistent-volume-problem.ts';
 import type { ReadVolumes } from './snapshot-volumes.ts';
 
 type Volumes = NonNullable<SandboxClaimSpec['dynamicVolumes']>;
@@ -38,7 +38,7 @@ interface Case {
 }
 
 function refusal({ volumes = [DISK], claimSpec, templateSpec = {}, podSpec, off = false }: Case): string | undefined {
-  return dynamicVolumesRefusal({
+  return findDynamicVolumesRefusal({
     claim: wanting(volumes, claimSpec),
     template: template({ spec: { dynamicVolumesPolicy: 'Allowed', ...templateSpec } }),
     base: base(podSpec),
@@ -134,7 +134,7 @@ describe('a PersistentVolume that a claim names', () => {
   const problem = (
     seen: PersistentVolume | 'absent' | 'forbidden',
     spec?: Partial<SandboxClaimSpec>,
-  ): string | undefined => persistentVolumeProblem(wanting([FOREIGN], spec), new Map([['pv', seen]]));
+  ): string | undefined => findPersistentVolumeProblem(wanting([FOREIGN], spec), new Map([['pv', seen]]));
 
   it.each<readonly [string, PersistentVolume, Partial<SandboxClaimSpec>]>([
     ['may be bound when it is open to the namespace', persistent(), {}],
@@ -179,7 +179,7 @@ describe('a PersistentVolume that a claim names', () => {
   });
 
   it('does not concern claims that name PersistentVolumeClaims', () => {
-    expect(persistentVolumeProblem(wanting([DISK]), NONE)).toBeUndefined();
+    expect(findPersistentVolumeProblem(wanting([DISK]), NONE)).toBeUndefined();
   });
 });
 

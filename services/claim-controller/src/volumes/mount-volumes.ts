@@ -1,6 +1,6 @@
 import type { PodSpec, SandboxClaim, VolumeClaimTemplate } from '@sandlot/api-types';
 import type { ReadVolumes } from './snapshot-volumes.ts';
-import { sourceKeyOf, volumesOf, volumeSourcesOf } from './volume-sources.ts';
+import { getSourceKey, listVolumes, listVolumeSources } from './volume-sources.ts';
 import type { DynamicVolume, VolumeSource } from './volume-sources.ts';
 
 /** The parts of a cold start that volumes change. */
@@ -15,9 +15,9 @@ export interface VolumeBase {
  */
 export function mountDynamicVolumes(claim: SandboxClaim, base: VolumeBase, read: ReadVolumes): VolumeBase {
   const { podSpec } = base;
-  const sources = volumeSourcesOf(claim, podSpec);
+  const sources = listVolumeSources(claim, podSpec);
   const names = new Map(sources.map(({ key, name }) => [key, name]));
-  const mounts = volumesOf(claim).map((volume) => mountOf(volume, names.get(sourceKeyOf(volume)) ?? ''));
+  const mounts = listVolumes(claim).map((volume) => mountOf(volume, names.get(getSourceKey(volume)) ?? ''));
   const volumes = sources.flatMap(({ name, volume: { persistentVolumeClaimName: claimName }, isNew }) =>
     claimName === undefined || !isNew ? [] : [{ name, persistentVolumeClaim: { claimName } }],
   );
@@ -27,7 +27,7 @@ export function mountDynamicVolumes(claim: SandboxClaim, base: VolumeBase, read:
   const disks = volumes.length === 0 ? {} : { volumes: [...(podSpec.volumes ?? []), ...volumes] };
   return {
     podSpec: { ...podSpec, ...disks, containers: [container, ...others] },
-    volumeClaimTemplates: [...base.volumeClaimTemplates, ...sources.flatMap((source) => bindingOf(source, read))],
+    volumeClaimTemplates: [...base.volumeClaimTemplates, ...sources.flatMap((source) => getBinding(source, read))],
   };
 }
 
@@ -44,7 +44,7 @@ function mountOf(
 }
 
 /** Has the sandbox-controller bind exactly that volume. Class "" keeps the cluster's default class out of it. */
-function bindingOf({ name, volume }: VolumeSource, read: ReadVolumes): VolumeClaimTemplate[] {
+function getBinding({ name, volume }: VolumeSource, read: ReadVolumes): VolumeClaimTemplate[] {
   const { persistentVolumeName: volumeName } = volume;
   const found = volumeName === undefined ? undefined : read.get(volumeName);
   if (found === undefined || typeof found === 'string') return [];

@@ -13,6 +13,6 @@ export function tidyPath(path: string): string {
 }
 
 /** Whether the path has a step to a parent folder. */
-export function stepsUp(path: string): boolean {
+export function hasStepUp(path: string): boolean {
   return path.split('/').includes('..');
 }

@@ -1,26 +1,26 @@
-import { labels, pvcName } from '@sandlot/api-types';
+import { labels, formatDiskName } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import { coldName } from '@sandlot/blueprint';
+import { formatColdName } from '@sandlot/blueprint';
 import type { PersistentVolume } from '@sandlot/kube';
 import { isDetached } from '../batch/mode.ts';
 import type { ReadVolumes } from './snapshot-volumes.ts';
-import { volumeSourcesOf } from './volume-sources.ts';
+import { listVolumeSources } from './volume-sources.ts';
 import type { VolumeSource } from './volume-sources.ts';
 
 /**
  * Why the claim may not bind a PersistentVolume that it names now; undefined when it may bind all. The message is the same
  * whether the volume is absent or not open to the namespace: users who create claims must not learn what the cluster has.
  */
-export function persistentVolumeProblem(claim: SandboxClaim, read: ReadVolumes): string | undefined {
-  for (const source of volumeSourcesOf(claim, undefined)) {
+export function findPersistentVolumeProblem(claim: SandboxClaim, read: ReadVolumes): string | undefined {
+  for (const source of listVolumeSources(claim, undefined)) {
     if (source.volume.persistentVolumeName === undefined) continue;
-    const detail = problemOf(claim, source, read);
+    const detail = findProblem(claim, source, read);
     if (detail !== undefined) return detail;
   }
   return undefined;
 }
 
-function problemOf(claim: SandboxClaim, { name, volume }: VolumeSource, read: ReadVolumes): string | undefined {
+function findProblem(claim: SandboxClaim, { name, volume }: VolumeSource, read: ReadVolumes): string | undefined {
   const { namespace = '' } = claim.metadata;
   const volumeName = volume.persistentVolumeName ?? '';
   const what = `PersistentVolume "${volumeName}"`;
@@ -31,7 +31,7 @@ function problemOf(claim: SandboxClaim, { name, volume }: VolumeSource, read: Re
   if (found === 'absent' || found.metadata.labels?.[labels.claimableBy] !== namespace) {
     return `${what} does not exist or is not open to namespace "${namespace}"; its owner has to label it ${labels.claimableBy}=${namespace}`;
   }
-  return unbindable(found, { what, namespace, name: pvcName(name, sandboxNameOf(claim)) });
+  return findUnbindableReason(found, { what, namespace, name: formatDiskName(name, getSandboxName(claim)) });
 }
 
 interface Disk {
@@ -43,7 +43,7 @@ interface Disk {
 }
 
 /** A bound volume stays with its disk: another disk would be pending for ever. */
-function unbindable({ spec, status }: PersistentVolume, disk: Disk): string | undefined {
+function findUnbindableReason({ spec, status }: PersistentVolume, disk: Disk): string | undefined {
   const { what } = disk;
   if (spec?.volumeMode === 'Block') {
     return `${what} is a block device, which cannot be mounted; name one whose volumeMode is Filesystem`;
@@ -63,6 +63,6 @@ function isClaimedFor(
 }
 
 /** Name of the only Sandbox of the claim. */
-function sandboxNameOf(claim: SandboxClaim): string {
-  return coldName(claim, isDetached(claim) ? 0 : undefined);
+function getSandboxName(claim: SandboxClaim): string {
+  return formatColdName(claim, isDetached(claim) ? 0 : undefined);
 }

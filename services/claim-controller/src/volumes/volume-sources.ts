@@ -14,21 +14,24 @@ export interface VolumeSource {
 }
 
 export function hasDynamicVolumes(claim: SandboxClaim): boolean {
-  return volumesOf(claim).length > 0;
+  return listVolumes(claim).length > 0;
 }
 
 /** PersistentVolumes that the claim names, each once. */
-export function persistentVolumeNames(claim: SandboxClaim): readonly string[] {
-  return [...new Set(volumesOf(claim).flatMap(({ persistentVolumeName: name }) => (name === undefined ? [] : [name])))];
+export function listPersistentVolumeNames(claim: SandboxClaim): readonly string[] {
+  return [
+    ...new Set(listVolumes(claim).flatMap(({ persistentVolumeName: name }) => (name === undefined ? [] : [name]))),
+  ];
 }
 
 /** The Pod volumes that the claim's dynamicVolumes need, in order of their first mount. */
-export function volumeSourcesOf(claim: SandboxClaim, podSpec: PodSpec | undefined): readonly VolumeSource[] {
+export function listVolumeSources(claim: SandboxClaim, podSpec: PodSpec | undefined): readonly VolumeSource[] {
   const present = new Map(
     (podSpec?.volumes ?? []).map(({ name, persistentVolumeClaim: disk }) => [disk?.claimName ?? '', name]),
   );
   const firsts = new Map<string, DynamicVolume>();
-  for (const volume of volumesOf(claim)) if (!firsts.has(sourceKeyOf(volume))) firsts.set(sourceKeyOf(volume), volume);
+  for (const volume of listVolumes(claim))
+    if (!firsts.has(getSourceKey(volume))) firsts.set(getSourceKey(volume), volume);
   return [...firsts].map(([key, volume], index) => {
     const { persistentVolumeClaimName: claimName = '' } = volume;
     const name = claimName === '' ? undefined : present.get(claimName);
@@ -37,12 +40,12 @@ export function volumeSourcesOf(claim: SandboxClaim, podSpec: PodSpec | undefine
 }
 
 /** Mounts with the same key share a volume of the Pod. */
-export function sourceKeyOf({ persistentVolumeClaimName, persistentVolumeName }: DynamicVolume): string {
+export function getSourceKey({ persistentVolumeClaimName, persistentVolumeName }: DynamicVolume): string {
   return persistentVolumeName === undefined
     ? `claim/${persistentVolumeClaimName ?? ''}`
     : `volume/${persistentVolumeName}`;
 }
 
-export function volumesOf({ spec }: SandboxClaim): readonly DynamicVolume[] {
+export function listVolumes({ spec }: SandboxClaim): readonly DynamicVolume[] {
   return spec.dynamicVolumes ?? [];
 }

@@ -1,7 +1,7 @@
 import { labels, sandboxClaims, sandboxTemplates, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { slotOf } from '@sandlot/blueprint';
-import { controllerOf, createInformer, networkPolicies } from '@sandlot/kube';
+import { findSlot } from '@sandlot/blueprint';
+import { findController, createInformer, networkPolicies } from '@sandlot/kube';
 import type { Informer, InformerOptions, KubeObject, NetworkPolicy, Resource } from '@sandlot/kube';
 
 /** Index of objects by the UID of the owner that controls them. */
@@ -26,7 +26,7 @@ export interface Cache {
 type Shared = Omit<InformerOptions<KubeObject>, 'resource' | 'indexers' | 'transform'>;
 
 /** `namespace/name` of an object that `object` names in its own namespace. */
-export function refKey(object: KubeObject, name: string): string {
+export function formatRefKey(object: KubeObject, name: string): string {
   return `${object.metadata.namespace ?? ''}/${name}`;
 }
 
@@ -35,7 +35,7 @@ function indexByReference<T extends KubeObject>(
 ): (object: T) => readonly string[] {
   return (object) => {
     const value = name(object);
-    return value === undefined ? [] : [refKey(object, value)];
+    return value === undefined ? [] : [formatRefKey(object, value)];
   };
 }
 
@@ -52,11 +52,11 @@ export function createCache(shared: Shared): Cache {
     }),
     sandboxes: informer(sandboxes, {
       [BY_CONTROLLER]: (sandbox) => {
-        const owner = controllerOf(sandbox)?.uid;
+        const owner = findController(sandbox)?.uid;
         return owner === undefined ? [] : [owner];
       },
       [BY_CLAIM]: (sandbox) => {
-        const claimUid = slotOf(sandbox) === undefined ? undefined : sandbox.metadata.labels?.[labels.claimUid];
+        const claimUid = findSlot(sandbox) === undefined ? undefined : sandbox.metadata.labels?.[labels.claimUid];
         return claimUid === undefined ? [] : [claimUid];
       },
     }),

@@ -24,7 +24,7 @@ export const claimSettings = controllerSettings.extend({
   /** Whether claims may name PersistentVolumes that are open to their namespace; needs permission to read them. */
   PERSISTENT_VOLUMES: flag().default(false),
   /** Ed25519 private key in PEM. Its signature proves to the daemons in sandboxes that the installation calls. */
-  RUNTIME_SIGNING_KEY: signingKey().optional(),
+  RUNTIME_SIGNING_KEY: parseSigningKey().optional(),
   /** Base64 of 32 random bytes that derive the access tokens of sandboxes. */
   ENVD_TOKEN_KEY: tokenKey().optional(),
   /** Whether to write no Kubernetes Events on claims. */
@@ -37,14 +37,14 @@ export const claimSettings = controllerSettings.extend({
 type RuntimeKeys = Pick<z.output<typeof claimSettings>, 'RUNTIME_SIGNING_KEY' | 'ENVD_TOKEN_KEY'>;
 
 /** Access to the daemons in sandboxes; undefined when the installation has no keys. */
-export function runtimeAccessOf({ RUNTIME_SIGNING_KEY, ENVD_TOKEN_KEY }: RuntimeKeys): RuntimeAccess | undefined {
+export function findRuntimeAccess({ RUNTIME_SIGNING_KEY, ENVD_TOKEN_KEY }: RuntimeKeys): RuntimeAccess | undefined {
   if (RUNTIME_SIGNING_KEY === undefined || ENVD_TOKEN_KEY === undefined) return undefined;
   const client = new RuntimeClient({ signingKey: RUNTIME_SIGNING_KEY, clock: systemClock });
   return { client, tokenKey: ENVD_TOKEN_KEY };
 }
 
 /** Parses a secret: no error message contains the value. */
-function secretValue<T>(expected: string, read: (text: string) => T) {
+function buildSecretValue<T>(expected: string, read: (text: string) => T) {
   return z.string({ error: expected }).transform((text, context): T => {
     try {
       return read(text);
@@ -55,8 +55,8 @@ function secretValue<T>(expected: string, read: (text: string) => T) {
   });
 }
 
-function signingKey() {
-  return secretValue('an Ed25519 private key in PEM', (pem): KeyObject => {
+function parseSigningKey() {
+  return buildSecretValue('an Ed25519 private key in PEM', (pem): KeyObject => {
     const key = createPrivateKey(pem);
     if (key.asymmetricKeyType !== 'ed25519') throw new Error('a key of another kind');
     return key;
@@ -64,5 +64,5 @@ function signingKey() {
 }
 
 function tokenKey() {
-  return secretValue('base64 of at least 32 bytes', parseTokenKey);
+  return buildSecretValue('base64 of at least 32 bytes', parseTokenKey);
 }

@@ -1,13 +1,13 @@
 import { labels } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { claimNameOf, slotOf } from '@sandlot/blueprint';
-import { controllerOf, createOwnWrites } from '@sandlot/kube';
+import { claimNameOf, findSlot } from '@sandlot/blueprint';
+import { findController, createOwnWrites } from '@sandlot/kube';
 import type { OwnWrites } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { isCommitted } from '../adopt/owner.ts';
 import type { BatchMemory } from '../batch/batch-memory.ts';
 import type { ClaimMemory } from '../memory/claim-memory.ts';
-import { refKey } from './cache.ts';
+import { formatRefKey } from './cache.ts';
 import type { Cache } from './cache.ts';
 
 /** A watch that has not shown a write for this long may never show it: the next pass reads the Sandbox. */
@@ -53,7 +53,7 @@ function requireConfirmation({ cache, memory, batches, enqueue }: OwnWritesDeps,
   const { claim, name, slot } = target;
   const { uid } = claim.metadata;
   const isKnown = slot === undefined ? memory.markUnconfirmed(uid, key) : batches.markUnconfirmed(uid, slot, key);
-  if (isKnown) enqueue(refKey(sandbox, name));
+  if (isKnown) enqueue(formatRefKey(sandbox, name));
 }
 
 interface Target {
@@ -65,11 +65,11 @@ interface Target {
 
 /** The claim or slot that the Sandbox is committed to; undefined for a member of a pool. */
 function targetOf(sandbox: Sandbox): Target | undefined {
-  const owner = controllerOf(sandbox);
+  const owner = findController(sandbox);
   if (owner?.kind === 'SandboxClaim') {
     return { claim: { metadata: { uid: owner.uid } }, name: owner.name, slot: undefined };
   }
-  const slot = slotOf(sandbox);
+  const slot = findSlot(sandbox);
   const uid = sandbox.metadata.labels?.[labels.claimUid];
   const name = claimNameOf(sandbox);
   return slot === undefined || uid === undefined || name === undefined

@@ -14,7 +14,7 @@ import { ensureBinaries, issueCertificates } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask, echo, read, startSandboxServer } from '../../test/client.ts';
 import type { Echo } from '../../test/client.ts';
-import { DOMAIN, GatewayHarness, eventually, freePort, nextAddress } from '../../test/harness.ts';
+import { DOMAIN, GatewayHarness, eventually, findFreePort, nextAddress } from '../../test/harness.ts';
 
 const TOKEN = 'a traffic token';
 const guarded = { [annotations.trafficTokenHash]: createHash('sha256').update(TOKEN).digest('hex') };
@@ -29,7 +29,7 @@ beforeAll(async () => {
   const bin = await ensureBinaries(['pki']);
   const certificates = [{ name: 'tls', commonName: 'gateway', dnsNames: [`*.${DOMAIN}`] }];
   await issueCertificates(bin('pki'), { dir: folder, certificates });
-  [tlsPort, routerPort, apiPort] = [await freePort(), await freePort(), await freePort()];
+  [tlsPort, routerPort, apiPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
   harness = await GatewayHarness.start({
     TLS_PORT: String(tlsPort),
     TLS_CERT_FILE: join(folder, 'tls.crt'),
@@ -176,13 +176,13 @@ describe('agent-sandbox headers', () => {
       const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
       return ask(harness.port, { path: '/execute', headers: { ...headers, ...authorization } });
     };
-    const tokenOf = (name: string) => kubectl('-n', 'team-a', 'create', 'token', name);
-    const friend = await as(await tokenOf('friend'));
+    const readToken = (name: string) => kubectl('-n', 'team-a', 'create', 'token', name);
+    const friend = await as(await readToken('friend'));
     expect(friend).toMatchObject({ status: 200, json: { url: '/execute' } });
     const seen = (friend.json as Echo).headers;
     expect(Object.keys(seen).filter((name) => /authorization|x-sandbox/.test(name))).toEqual([]);
     expect(seen['host']).toBe(`${sandbox.address}:8888`);
-    expect(await as(await tokenOf('stranger'))).toMatchObject({
+    expect(await as(await readToken('stranger'))).toMatchObject({
       status: 403,
       json: { detail: expect.any(String) as string },
     });

@@ -38,7 +38,7 @@ function isIn(networks: Networks, address: Address): boolean {
 }
 
 /** The plain form of an IPv4 address that a dual-stack socket shows as mapped (`::ffff:10.0.0.1`). */
-export function plainAddress(address: string): string {
+export function formatPlainAddress(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }
 
@@ -46,7 +46,7 @@ export function plainAddress(address: string): string {
 export function isWithin(networks: Networks, peer: string): boolean {
   if (networks.length === 0) return false;
   const [unzoned = ''] = peer.split('%', 1);
-  const address = parseAddress(plainAddress(unzoned));
+  const address = parseAddress(formatPlainAddress(unzoned));
   return address !== undefined && isIn(networks, address);
 }
 

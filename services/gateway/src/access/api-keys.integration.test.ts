@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ask, echo, startSandboxServer } from '../../test/client.ts';
 import type { Echo, Reply } from '../../test/client.ts';
-import { GatewayHarness, freePort } from '../../test/harness.ts';
+import { GatewayHarness, findFreePort } from '../../test/harness.ts';
 import type { TestSandbox } from '../../test/harness.ts';
 
 let harness: GatewayHarness;
 let apiPort: number;
 let sandbox: TestSandbox;
 beforeAll(async () => {
-  apiPort = await freePort();
+  apiPort = await findFreePort();
   harness = await GatewayHarness.start({ AGENT_SANDBOX_AUTH: 'any', API_URL: `http://127.0.0.1:${apiPort}` });
   sandbox = await harness.createSandbox({ namespace: 'team-a' });
 });

@@ -51,11 +51,11 @@ export class ApiKeys {
     if (apiUrl === undefined || key.length > MAX_KEY_LENGTH) return UNKNOWN_KEY;
     const digest = hash('sha256', key, 'base64');
     const known = this.#owners.get(digest, clock.monotonic());
-    if (known !== undefined) return denialOf(known.value, namespace);
+    if (known !== undefined) return findDenial(known.value, namespace);
     const asking = this.#asking.get(digest);
     if (asking === undefined && this.#rate.take(clock.monotonic(), 0) > 0) return UNSURE;
     try {
-      return denialOf(await (asking ?? this.#ask(digest, key, apiUrl)), namespace);
+      return findDenial(await (asking ?? this.#ask(digest, key, apiUrl)), namespace);
     } catch (err) {
       log.warn({ err }, 'the API could not be asked about an API key');
       return UNSURE;
@@ -101,7 +101,7 @@ function get(url: URL, key: string): Promise<IncomingMessage> {
   return promise;
 }
 
-function denialOf(owner: Owner, namespace: string): Denial {
+function findDenial(owner: Owner, namespace: string): Denial {
   if (owner === 'unknown') return UNKNOWN_KEY;
   if (owner.role === 'admin' || owner.namespace === namespace) return undefined;
   const message = `The API key is of the namespace ${owner.namespace}, the sandbox of ${namespace}`;

@@ -37,14 +37,14 @@ export class Authoriser {
     sandbox: { readonly namespace: string; readonly name: string },
   ): Promise<Denial> {
     if (auth === 'none') return undefined;
-    const key = auth === 'token' ? undefined : keyOf(headers);
+    const key = auth === 'token' ? undefined : findKey(headers);
     if (key !== undefined) return this.#o.keys.authorise(key, sandbox.namespace);
     if (auth !== 'apikey') return this.#o.tokens.authorise(headers.authorization, sandbox);
     return NO_KEY;
   }
 }
 
-function keyOf(headers: IncomingHttpHeaders): string | undefined {
+function findKey(headers: IncomingHttpHeaders): string | undefined {
   const given = headers['x-api-key'];
   if (typeof given === 'string' && given !== '') return given;
   return KEY_AS_BEARER.exec(headers.authorization ?? '')?.[1];

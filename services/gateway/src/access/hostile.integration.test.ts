@@ -53,13 +53,13 @@ const paths = { post: '/v2/sandboxes', item: (id: string) => `/sandboxes/${id}` 
 /** Every way into the gateway: a sandbox by host and by headers, an unknown id, agent-sandbox headers, and the API. */
 const DESTINATIONS: readonly Destination[] = [
   ['a host', () => ({ ...paths, port: harness.port, headers: [], host: harness.hostOf(sandbox, PORT) })],
-  ['E2B headers', () => byHeaders('E2b-Sandbox-Id', sandbox.id, `E2b-Sandbox-Port: ${PORT}`)],
-  ['an unknown id', () => byHeaders('E2b-Sandbox-Id', 'nobody', 'E2b-Sandbox-Port: 49983')],
-  ['agent-sandbox headers', () => byHeaders('X-Sandbox-ID', sandbox.name, 'X-Sandbox-Namespace: team-a')],
+  ['E2B headers', () => parseHeaders('E2b-Sandbox-Id', sandbox.id, `E2b-Sandbox-Port: ${PORT}`)],
+  ['an unknown id', () => parseHeaders('E2b-Sandbox-Id', 'nobody', 'E2b-Sandbox-Port: 49983')],
+  ['agent-sandbox headers', () => parseHeaders('X-Sandbox-ID', sandbox.name, 'X-Sandbox-Namespace: team-a')],
   ['no sandbox', () => ({ ...paths, port: harness.port, headers: [], host: 'api.sandbox.test' })],
 ];
 
-function byHeaders(name: string, value: string, ...more: readonly string[]): Target {
+function parseHeaders(name: string, value: string, ...more: readonly string[]): Target {
   return { ...paths, port: harness.port, host: 'localhost', headers: [`${name}: ${value}`, ...more] };
 }
 

@@ -1,7 +1,7 @@
-import { claimEndingOf, effectiveMode, findCondition, labels, sandboxConditions } from '@sandlot/api-types';
+import { claimEndingOf, resolveMode, findCondition, labels, sandboxConditions } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import type { SandboxSnapshot } from './snapshot.ts';
-import { incarnationOf } from './target.ts';
+import { formatIncarnation } from './target.ts';
 import type { Target } from './target.ts';
 
 /** Why there is no sandbox to talk to (docs/reference/e2b-api.md#data-plane-errors). */
@@ -16,8 +16,8 @@ export function endOfIncarnation(target: Target, { claim, sandbox }: SandboxSnap
   if (sandbox === undefined || sandbox.metadata.uid !== target.uid) return 'killed';
   const end = endOf(claim, sandbox);
   if (end !== undefined) return end;
-  if (effectiveMode(sandbox.spec) === 'Suspended') return 'paused';
-  return incarnationOf(sandbox) === target.incarnation ? undefined : 'failed';
+  if (resolveMode(sandbox.spec) === 'Suspended') return 'paused';
+  return formatIncarnation(sandbox) === target.incarnation ? undefined : 'failed';
 }
 
 /** Why a sandbox is over for good, by its claim or its Sandbox; undefined: it is not. */

@@ -1,4 +1,4 @@
-import { labels, sandboxClaims, sandboxes, sandboxIdOf } from '@sandlot/api-types';
+import { labels, sandboxClaims, sandboxes, findSandboxId } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { pacing } from '@sandlot/pacing';
 import { TokenBucket } from '@sandlot/std';
@@ -6,7 +6,7 @@ import type { Change, KubeClient } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
 import { BY_ID, BY_UID, reduceClaim, reduceSandbox } from '../wiring/informers.ts';
 import type { Informers } from '../wiring/informers.ts';
-import { holderOf, owningClaim } from './ownership.ts';
+import { findHolder, findOwningClaim } from './ownership.ts';
 import { queryKey } from './query.ts';
 import type { Query } from './query.ts';
 import type { SandboxSnapshot } from './snapshot.ts';
@@ -52,8 +52,8 @@ export class Directory {
   find(query: Query): SandboxSnapshot {
     const { claims, sandboxes: all } = this.#o.informers;
     if (query.by === 'name') return this.#snapshotOf(all.store.get(`${query.namespace}/${query.name}`), query.uid);
-    const claim = holderOf(claims.store.byIndex(BY_ID, query.id));
-    return { claim, sandbox: claim === undefined ? undefined : sandboxOf(claim, (key) => all.store.get(key)) };
+    const claim = findHolder(claims.store.byIndex(BY_ID, query.id));
+    return { claim, sandbox: claim === undefined ? undefined : findSandbox(claim, (key) => all.store.get(key)) };
   }
 
   /** Calls `changed` whenever {@link find} may return something else for the query, until disposed of. */
@@ -89,7 +89,7 @@ export class Directory {
 
   /** The claim that owns a Sandbox, if the cache has it. */
   claimOf(sandbox: Sandbox): SandboxClaim | undefined {
-    const owner = owningClaim(sandbox);
+    const owner = findOwningClaim(sandbox);
     if (owner === undefined) return undefined;
     const [claim] = this.#o.informers.claims.store.byIndex(BY_UID, owner.uid);
     return claim;
@@ -113,17 +113,17 @@ export class Directory {
     const { client, namespace } = this.#o;
     const labelSelector = `${labels.sandboxId}=${id}`;
     const { items } = await client.list(sandboxClaims, { labelSelector, namespace, deadlineMs: REQUEST_LIMIT_MS });
-    const claim = holderOf(items.filter((item) => sandboxIdOf(item) !== undefined).map(reduceClaim));
-    const key = claim === undefined ? undefined : sandboxKeyOf(claim);
+    const claim = findHolder(items.filter((item) => findSandboxId(item) !== undefined).map(reduceClaim));
+    const key = claim === undefined ? undefined : findSandboxKey(claim);
     const sandbox = key === undefined ? undefined : await this.#getSandbox(key);
-    return { claim, sandbox: claim === undefined ? undefined : sandboxOf(claim, () => sandbox) };
+    return { claim, sandbox: claim === undefined ? undefined : findSandbox(claim, () => sandbox) };
   }
 
   async #askByName({ namespace, name, uid }: Extract<Query, { by: 'name' }>): Promise<SandboxSnapshot> {
     if (this.#o.namespace !== undefined && namespace !== this.#o.namespace) return NOTHING;
     const sandbox = await this.#getSandbox({ namespace, name });
     if (sandbox === undefined || (uid !== undefined && sandbox.metadata.uid !== uid)) return NOTHING;
-    const owner = owningClaim(sandbox);
+    const owner = findOwningClaim(sandbox);
     const claim = owner === undefined ? undefined : await this.#getClaim({ namespace, name: owner.name });
     return { claim: claim?.metadata.uid === owner?.uid ? claim : undefined, sandbox };
   }
@@ -160,8 +160,8 @@ export class Directory {
   #onClaimChange({ old, next }: Change<SandboxClaim>): void {
     for (const claim of [old, next]) {
       if (claim === undefined) continue;
-      const key = sandboxKeyOf(claim);
-      this.#notify(sandboxIdOf(claim));
+      const key = findSandboxKey(claim);
+      this.#notify(findSandboxId(claim));
       if (key !== undefined) this.#notify(`${key.namespace}/${key.name}`);
     }
   }
@@ -171,7 +171,7 @@ export class Directory {
     const { namespace = '', name = '' } = sandbox.metadata;
     this.#notify(`${namespace}/${name}`);
     const claim = this.claimOf(sandbox);
-    if (claim !== undefined) this.#notify(sandboxIdOf(claim));
+    if (claim !== undefined) this.#notify(findSandboxId(claim));
   }
 
   #notify(key: string | undefined): void {
@@ -187,14 +187,14 @@ interface ObjectKey {
 
 const NOTHING: SandboxSnapshot = { claim: undefined, sandbox: undefined };
 
-function sandboxKeyOf({ metadata: { namespace = '' }, status }: SandboxClaim): ObjectKey | undefined {
+function findSandboxKey({ metadata: { namespace = '' }, status }: SandboxClaim): ObjectKey | undefined {
   const name = status?.sandbox?.name;
   return name === undefined || name === '' ? undefined : { namespace, name };
 }
 
 /** The Sandbox that the claim's status names, if the claim owns it: the name may belong to another owner's Sandbox by now. */
-function sandboxOf(claim: SandboxClaim, get: (key: string) => Sandbox | undefined): Sandbox | undefined {
-  const key = sandboxKeyOf(claim);
+function findSandbox(claim: SandboxClaim, get: (key: string) => Sandbox | undefined): Sandbox | undefined {
+  const key = findSandboxKey(claim);
   const sandbox = key === undefined ? undefined : get(`${key.namespace}/${key.name}`);
-  return sandbox !== undefined && owningClaim(sandbox)?.uid === claim.metadata.uid ? sandbox : undefined;
+  return sandbox !== undefined && findOwningClaim(sandbox)?.uid === claim.metadata.uid ? sandbox : undefined;
 }

@@ -5,15 +5,15 @@ import type { OwnerReference } from '@sandlot/kube/objects';
  * The claim that holds an id. Any author of claims can use any id, so the oldest claim keeps it: no one takes over the traffic
  * of another. Among claims of the same second, the first one wins.
  */
-export function holderOf(claims: Iterable<SandboxClaim>): SandboxClaim | undefined {
+export function findHolder(claims: Iterable<SandboxClaim>): SandboxClaim | undefined {
   let first: SandboxClaim | undefined;
-  for (const claim of claims) if (first === undefined || createdAt(claim) < createdAt(first)) first = claim;
+  for (const claim of claims) if (first === undefined || getCreationTime(claim) < getCreationTime(first)) first = claim;
   return first;
 }
 
-const createdAt = ({ metadata }: SandboxClaim): string => metadata.creationTimestamp ?? '';
+const getCreationTime = ({ metadata }: SandboxClaim): string => metadata.creationTimestamp ?? '';
 
 /** The owner reference to the claim of a Sandbox; undefined for one of a batch, of a pool, or created directly. */
-export function owningClaim({ metadata }: Sandbox): OwnerReference | undefined {
+export function findOwningClaim({ metadata }: Sandbox): OwnerReference | undefined {
   return metadata.ownerReferences?.find(({ kind, controller }) => kind === 'SandboxClaim' && controller === true);
 }

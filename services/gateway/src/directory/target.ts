@@ -27,11 +27,11 @@ export interface Terms {
   readonly hasDaemon: boolean;
 }
 
-export function refOf({ metadata: { namespace = '', name = '', uid = '' } }: Sandbox): SandboxRef {
+export function buildRef({ metadata: { namespace = '', name = '', uid = '' } }: Sandbox): SandboxRef {
   return { namespace, name, uid };
 }
 
-export function incarnationOf({ metadata, status }: Sandbox): string {
+export function formatIncarnation({ metadata, status }: Sandbox): string {
   return `${metadata.uid}/${status?.resumedAt ?? ''}/${status?.podIPs?.join(',') ?? ''}`;
 }
 
@@ -39,14 +39,14 @@ export function targetOf(sandbox: Sandbox, addresses: Target['addresses']): Targ
   const { idle = {} } = sandbox.spec;
   const limits = [idle.suspendAfterSeconds, idle.deleteAfterSeconds].filter((limit) => limit !== undefined);
   return {
-    ...refOf(sandbox),
-    incarnation: incarnationOf(sandbox),
+    ...buildRef(sandbox),
+    incarnation: formatIncarnation(sandbox),
     addresses,
     idleMs: limits.length === 0 ? undefined : Math.min(...limits) * 1_000,
   };
 }
 
-export function termsOf(claim: SandboxClaim | undefined, sandbox: Sandbox | undefined): Terms {
+export function buildTerms(claim: SandboxClaim | undefined, sandbox: Sandbox | undefined): Terms {
   const given = claim?.metadata.annotations;
   return {
     trafficTokenHash: given?.[annotations.trafficTokenHash],

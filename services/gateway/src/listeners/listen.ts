@@ -57,11 +57,11 @@ export interface ListenOptions {
 }
 
 /** Whether to switch protocols. The gateway declines HTTP/2 without TLS by serving HTTP/1.1 (RFC 9110 7.8). */
-const acceptsUpgrade = ({ headers }: IncomingMessage): boolean => !/^\s*h2c\b/i.test(headers.upgrade ?? '');
+const canUpgrade = ({ headers }: IncomingMessage): boolean => !/^\s*h2c\b/i.test(headers.upgrade ?? '');
 
 /** Listens for HTTP/1.1. Rejects when the port cannot be bound. */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const server = createServer({ ...LIMITS, shouldUpgradeCallback: acceptsUpgrade });
+  const server = createServer({ ...LIMITS, shouldUpgradeCallback: canUpgrade });
   serve(server, options);
   return open(server, options, () => server.closeIdleConnections());
 }

@@ -45,7 +45,7 @@ export class ApiProxy {
   }
 
   #forward(exchange: Exchange, url: URL): void {
-    const key = keyOf(exchange);
+    const key = findKey(exchange);
     const { perKey, clock, onAnswer } = this.#o;
     if (key !== undefined && !perKey.enter(key)) {
       const message = `Too many requests at a time: an API key may have ${perKey.limit}`;
@@ -58,7 +58,7 @@ export class ApiProxy {
       hop: {
         agent: this.#connections,
         hostname: url.hostname,
-        port: portOf(url),
+        port: getPort(url),
         host: exchange.peer.host,
         kind: 'control',
       },
@@ -78,7 +78,7 @@ export class ApiProxy {
   #connect(): Promise<Socket> {
     const { promise, resolve, reject } = Promise.withResolvers<Socket>();
     const url = this.#url ?? new URL('http://localhost');
-    const options = { host: url.hostname.replace(/^\[|\]$/g, ''), port: portOf(url) };
+    const options = { host: url.hostname.replace(/^\[|\]$/g, ''), port: getPort(url) };
     const isSecure = url.protocol === 'https:';
     const socket = isSecure
       ? connectSecurely({ ...options, servername: url.hostname })
@@ -98,12 +98,12 @@ export class ApiProxy {
   }
 }
 
-function portOf({ port, protocol }: URL): number {
+function getPort({ port, protocol }: URL): number {
   return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
 }
 
 /** A digest of the API key: the gateway keeps no keys. */
-function keyOf({ request: { headers } }: Exchange): string | undefined {
+function findKey({ request: { headers } }: Exchange): string | undefined {
   const key = headers['x-api-key'];
   return typeof key === 'string' ? hash('sha256', key, 'base64') : undefined;
 }

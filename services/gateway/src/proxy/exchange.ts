@@ -1,9 +1,9 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
-import { answerOf, prefersHtml } from '../refusals/answer.ts';
+import { answerOf, isHtmlPreferred } from '../refusals/answer.ts';
 import type { Refusal } from '../refusals/refusal.ts';
 import type { Dialect, Route } from '../routing/classify.ts';
-import { bodyBytes, sendAnswer } from './messages.ts';
+import { getBodyBytes, sendAnswer } from './messages.ts';
 import type { Request, Response } from './messages.ts';
 import type { Peer } from './peer.ts';
 
@@ -60,7 +60,7 @@ export function labelOf(route: Route): RouteLabel {
 }
 
 /** The error format that the client of a route understands. */
-export function dialectOf(route: Route): Dialect {
+export function getDialect(route: Route): Dialect {
   if (route.kind === 'malformed') return route.dialect;
   return route.kind === 'router' ? 'router' : 'e2b';
 }
@@ -69,11 +69,11 @@ export function dialectOf(route: Route): Dialect {
 export function refuse({ request, response, dialect }: Exchange, refusal: Refusal): void {
   if (response.headersSent || response.writableEnded) return;
   const { 'user-agent': agent, accept } = request.headers;
-  sendAnswer(request, response, answerOf(refusal, { dialect, html: prefersHtml(agent, accept) }));
+  sendAnswer(request, response, answerOf(refusal, { dialect, html: isHtmlPreferred(agent, accept) }));
 }
 
 /** Whether the request may be sent again when its connection broke before a response came. */
 export function isRepeatable({ request }: Exchange): boolean {
   const { method = '' } = request;
-  return bodyBytes(request) === 0 && ['GET', 'HEAD', 'OPTIONS'].includes(method);
+  return getBodyBytes(request) === 0 && ['GET', 'HEAD', 'OPTIONS'].includes(method);
 }

@@ -1,5 +1,5 @@
 import type { Peer } from './peer.ts';
-import { pairsOf } from './raw-headers.ts';
+import { listPairs } from './raw-headers.ts';
 
 /** Headers of one connection (RFC 9110 7.6.1). The gateway decides framing and upgrades anew for the next hop. */
 const HOP_BY_HOP = new Set([
@@ -39,13 +39,13 @@ export interface RequestHeaders {
 export function requestHeaders(given: RequestHeaders): string[] {
   const { raw, to, host } = given;
   const dropped = DROPPED[to];
-  const named = tokensOf(given.connection);
+  const named = buildTokens(given.connection);
   const kept = ['Host', host];
   const forwarded: Forwarded = { for: [], proto: undefined, host: undefined };
   const cookies: string[] = [];
-  for (const [name, value] of pairsOf(raw)) {
+  for (const [name, value] of listPairs(raw)) {
     const lower = name.toLowerCase();
-    if (endsHere(lower, dropped) || named.has(lower) || isReserved(lower, to)) continue;
+    if (isDropped(lower, dropped) || named.has(lower) || isReserved(lower, to)) continue;
     if (lower === 'cookie') cookies.push(value);
     else if (!noteForwarded(lower, value, forwarded)) kept.push(name, value);
   }
@@ -62,7 +62,7 @@ function addNegotiated(kept: string[], { te, upgrade }: RequestHeaders): string[
 }
 
 /** Whether a header ends here: pseudo-headers of HTTP/2 such as `:path`, Host, and the headers of one connection. */
-function endsHere(lower: string, dropped: ReadonlySet<string>): boolean {
+function isDropped(lower: string, dropped: ReadonlySet<string>): boolean {
   return lower === 'host' || lower.charCodeAt(0) === COLON || dropped.has(lower);
 }
 
@@ -70,7 +70,7 @@ const COLON = 58;
 
 const NO_TOKENS: ReadonlySet<string> = new Set();
 
-function tokensOf(connection: string | undefined): ReadonlySet<string> {
+function buildTokens(connection: string | undefined): ReadonlySet<string> {
   if (connection === undefined || connection === 'keep-alive' || connection === 'close') return NO_TOKENS;
   const tokens = connection.split(',').map((token) => token.trim().toLowerCase());
   // A client must not remove the length of its body by naming it here.
@@ -106,10 +106,10 @@ function addForwarded(kept: string[], forwarded: Forwarded, { address, proto, ho
 }
 
 /** The headers of a response for the client, names and values in turn. */
-export function responseHeaders(raw: readonly string[], connection: string | undefined): string[] {
-  const named = tokensOf(connection);
+export function listResponseHeaders(raw: readonly string[], connection: string | undefined): string[] {
+  const named = buildTokens(connection);
   const kept: string[] = [];
-  for (const [name, value] of pairsOf(raw)) {
+  for (const [name, value] of listPairs(raw)) {
     const lower = name.toLowerCase();
     if (!HOP_BY_HOP.has(lower) && lower !== 'transfer-encoding' && !named.has(lower)) kept.push(name, value);
   }

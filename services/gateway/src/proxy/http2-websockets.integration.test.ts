@@ -11,7 +11,7 @@ import { ensureBinaries, issueCertificates } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { echo, startSandboxServer } from '../../test/client.ts';
 import type { SandboxServer } from '../../test/client.ts';
-import { DOMAIN, GatewayHarness, eventually, freePort } from '../../test/harness.ts';
+import { DOMAIN, GatewayHarness, eventually, findFreePort } from '../../test/harness.ts';
 import type { TestSandbox } from '../../test/harness.ts';
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
@@ -24,7 +24,7 @@ beforeAll(async () => {
   const bin = await ensureBinaries(['pki']);
   const certificates = [{ name: 'tls', commonName: 'gateway', dnsNames: [`*.${DOMAIN}`] }];
   await issueCertificates(bin('pki'), { dir: folder, certificates });
-  const tlsPort = await freePort();
+  const tlsPort = await findFreePort();
   harness = await GatewayHarness.start({
     TLS_PORT: String(tlsPort),
     TLS_CERT_FILE: join(folder, 'tls.crt'),

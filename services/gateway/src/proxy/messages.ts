@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants } from 'node:http2';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import type { Answer } from '../refusals/answer.ts';
-import { asHttp2, pairsOf } from './raw-headers.ts';
+import { asHttp2, listPairs } from './raw-headers.ts';
 
 /** A request over HTTP/1.1 or HTTP/2. */
 export type Request = IncomingMessage | Http2ServerRequest;
@@ -12,7 +12,7 @@ export const isHttp2 = (message: Request | Response): message is Http2ServerRequ
   'stream' in message;
 
 /** Size of the request body in bytes; 0: no body, Infinity: unknown. What follows a CONNECT is no body. */
-export function bodyBytes(request: Request): number {
+export function getBodyBytes(request: Request): number {
   if (request.method === 'CONNECT') return 0;
   const length = request.headers['content-length'];
   if (length !== undefined) return Number(length);
@@ -21,7 +21,7 @@ export function bodyBytes(request: Request): number {
 }
 
 /** The host that a request names: in an absolute target, else in `:authority` (HTTP/2), else in Host. */
-export function hostOf(request: Request, target: { readonly authority: string | undefined } | undefined) {
+export function findHost(request: Request, target: { readonly authority: string | undefined } | undefined) {
   if (target?.authority !== undefined) return target.authority;
   const authority = isHttp2(request) ? request.authority : '';
   return authority === '' ? request.headers.host : authority;
@@ -59,7 +59,7 @@ export function flushHead(response: Response): void {
 export function sendEnd(response: Response, rawTrailers: readonly string[]): void {
   if (rawTrailers.length > 0) {
     if (isHttp2(response)) response.addTrailers(asHttp2(rawTrailers));
-    else response.addTrailers(pairsOf(rawTrailers));
+    else response.addTrailers(listPairs(rawTrailers));
   }
   response.end();
 }
@@ -72,7 +72,7 @@ export function sendAnswer(request: Request, response: Response, { status, heade
   if (isHttp2(response)) {
     response.writeHead(status, asHttp2(Object.entries(headers).flat()));
   } else {
-    const isReadable = bodyBytes(request) <= MAX_UNWANTED_BYTES || request.complete;
+    const isReadable = getBodyBytes(request) <= MAX_UNWANTED_BYTES || request.complete;
     response.writeHead(status, isReadable ? { ...headers } : { ...headers, Connection: 'close' });
   }
   if (request.method === 'HEAD') response.end();

@@ -1,4 +1,4 @@
-import { isWithin, plainAddress } from '../access/address.ts';
+import { isWithin, formatPlainAddress } from '../access/address.ts';
 import type { Networks } from '../access/address.ts';
 import type { Request } from './messages.ts';
 
@@ -12,11 +12,11 @@ export interface Peer {
 }
 
 /** The peer of a request. Call it while the client is connected: Node gives the address only then. */
-export function peerOf(request: Request, host: string | undefined, trustedProxies: Networks): Peer {
+export function buildPeer(request: Request, host: string | undefined, trustedProxies: Networks): Peer {
   const { socket } = request;
   const address = socket.remoteAddress ?? '';
   return {
-    address: plainAddress(address),
+    address: formatPlainAddress(address),
     proto: 'encrypted' in socket ? 'https' : 'http',
     host: host ?? '',
     isTrusted: isWithin(trustedProxies, address),

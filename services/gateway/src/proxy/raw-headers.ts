@@ -11,7 +11,7 @@ export function asHttp2(flat: readonly string[]): Record<string, string | string
 }
 
 /** Converts names and values in turn to pairs. */
-export function pairsOf(flat: readonly string[]): [string, string][] {
+export function listPairs(flat: readonly string[]): [string, string][] {
   const pairs: [string, string][] = [];
   for (let at = 0; at < flat.length; at += 2) pairs.push([flat[at] ?? '', flat[at + 1] ?? '']);
   return pairs;

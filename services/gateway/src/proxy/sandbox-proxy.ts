@@ -7,7 +7,7 @@ import type { SandboxSnapshot } from '../directory/snapshot.ts';
 import type { Refusal } from '../refusals/refusal.ts';
 import { DAEMON_PORT } from '../routing/paths.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
-import { carrierOf, inWaitSpan } from '../telemetry/trace.ts';
+import { findCarrier, runInWaitSpan } from '../telemetry/trace.ts';
 import type { ClientTraces } from '../telemetry/trace.ts';
 import type { HeldRequests } from '../waiting/held-requests.ts';
 import { waitUntilReady } from '../waiting/wait-until-ready.ts';
@@ -17,7 +17,7 @@ import { refuse } from './exchange.ts';
 import type { SandboxExchange } from './exchange.ts';
 import { Forwarder } from './forwarder.ts';
 import type { ForwarderDeps } from './forwarder.ts';
-import { bodyBytes } from './messages.ts';
+import { getBodyBytes } from './messages.ts';
 import type { Upstreams } from './upstreams.ts';
 
 export interface SandboxProxyDeps extends WaitDeps {
@@ -126,13 +126,13 @@ export class SandboxProxy {
       this.#refuse(exchange, refusal);
       return;
     }
-    using place = heldRequests.enter(bodyBytes(exchange.request));
+    using place = heldRequests.enter(getBodyBytes(exchange.request));
     if (place === undefined) {
       this.#refuse(exchange, TOO_MANY_HELD);
       return;
     }
     const startedMs = clock.monotonic();
-    const end = await inWaitSpan({ carrier: carrierOf(exchange.request), traces, wake: first.wake }, async () => {
+    const end = await runInWaitSpan({ carrier: findCarrier(exchange.request), traces, wake: first.wake }, async () => {
       const how = await waitUntilReady(this.#deps, {
         query,
         first,

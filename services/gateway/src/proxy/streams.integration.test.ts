@@ -26,13 +26,13 @@ function* bytes(): Iterable<Buffer> {
 }
 
 /** Resident memory of the gateway in MiB. */
-async function residentMiB(): Promise<number> {
+async function readResidentMiB(): Promise<number> {
   const status = await readFile(`/proc/${harness.process.pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) / 1_024;
 }
 
 /** The metric of bytes to or from all sandboxes. */
-async function bytesOf(direction: 'to' | 'from'): Promise<number> {
+async function readBytes(direction: 'to' | 'from'): Promise<number> {
   const line = new RegExp(`^sandlot_gateway_bytes_total\\{direction="${direction}_sandboxes"\\} (\\S+)$`, 'm');
   return Number(line.exec(await harness.metrics())?.[1] ?? Number.NaN);
 }
@@ -48,7 +48,7 @@ describe('streaming', () => {
         incoming.on('end', () => response.end(String(received)));
       });
     });
-    const [before, bytesBefore] = [await residentMiB(), await bytesOf('to')];
+    const [before, bytesBefore] = [await readResidentMiB(), await readBytes('to')];
     const headers = { Host: harness.hostOf(sandbox, server.port), 'Content-Length': String(SIZE) };
     const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, method: 'POST', headers });
     const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
@@ -60,8 +60,8 @@ describe('streaming', () => {
     await uploaded;
     const [answer] = await answered;
     expect((await read(answer)).text).toBe(String(SIZE));
-    expect((await residentMiB()) - before).toBeLessThan(100);
-    const counted = (await bytesOf('to')) - bytesBefore;
+    expect((await readResidentMiB()) - before).toBeLessThan(100);
+    const counted = (await readBytes('to')) - bytesBefore;
     expect(counted).toBeGreaterThanOrEqual(SIZE);
     expect(counted).toBeLessThan(SIZE + MEBIBYTE);
   });
@@ -78,7 +78,7 @@ describe('streaming', () => {
       };
       void pipeline(Readable.from(counted()), response);
     });
-    const [before, bytesBefore] = [await residentMiB(), await bytesOf('from')];
+    const [before, bytesBefore] = [await readResidentMiB(), await readBytes('from')];
     const headers = { Host: harness.hostOf(sandbox, server.port) };
     const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, headers }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
@@ -87,8 +87,8 @@ describe('streaming', () => {
     let received = 0;
     for await (const chunk of answer) received += (chunk as Buffer).length;
     expect(received).toBe(SIZE);
-    expect((await residentMiB()) - before).toBeLessThan(100);
-    const counted = (await bytesOf('from')) - bytesBefore;
+    expect((await readResidentMiB()) - before).toBeLessThan(100);
+    const counted = (await readBytes('from')) - bytesBefore;
     expect(counted).toBeGreaterThanOrEqual(SIZE);
     expect(counted).toBeLessThan(SIZE + MEBIBYTE);
   });

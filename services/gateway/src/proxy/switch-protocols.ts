@@ -2,9 +2,9 @@ import { ServerResponse } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { ClientSocket } from './exchange.ts';
-import { responseHeaders } from './headers.ts';
+import { listResponseHeaders } from './headers.ts';
 import type { Response } from './messages.ts';
-import { asHttp2, pairsOf } from './raw-headers.ts';
+import { asHttp2, listPairs } from './raw-headers.ts';
 
 /**
  * Tells the client that the sandbox switched protocols: over HTTP/1.1 with the sandbox's own head, over HTTP/2 with 200 and
@@ -13,17 +13,17 @@ import { asHttp2, pairsOf } from './raw-headers.ts';
 export function switchProtocols(response: Response, client: ClientSocket, answer: IncomingMessage): void {
   if (client instanceof Socket) {
     if (response instanceof ServerResponse) response.detachSocket(client);
-    client.write(rawHead(answer), 'latin1');
+    client.write(formatHead(answer), 'latin1');
     return;
   }
-  const pairs = pairsOf(responseHeaders(answer.rawHeaders, answer.headers.connection));
+  const pairs = listPairs(listResponseHeaders(answer.rawHeaders, answer.headers.connection));
   const kept = pairs.filter(([name]) => name.toLowerCase() !== 'sec-websocket-accept');
   client.respond({ ':status': 200, ...asHttp2(kept.flat()) });
 }
 
 /** The head of a response, exactly as it came. */
-function rawHead({ statusCode = 101, statusMessage = '', rawHeaders }: IncomingMessage): string {
-  const lines = pairsOf(rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
+function formatHead({ statusCode = 101, statusMessage = '', rawHeaders }: IncomingMessage): string {
+  const lines = listPairs(rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${statusCode} ${statusMessage}\r\n${lines.join('')}\r\n`;
 }
 

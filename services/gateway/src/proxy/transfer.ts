@@ -5,10 +5,10 @@ import type { Socket } from 'node:net';
 import type { Clock, Timer } from '@sandlot/std';
 import { isRepeatable } from './exchange.ts';
 import type { ClientSocket, Exchange } from './exchange.ts';
-import { requestHeaders, responseHeaders } from './headers.ts';
-import { bodyBytes, breakOff, flushHead, sendEnd, sendHead } from './messages.ts';
+import { requestHeaders, listResponseHeaders } from './headers.ts';
+import { getBodyBytes, breakOff, flushHead, sendEnd, sendHead } from './messages.ts';
 import type { Request } from './messages.ts';
-import { pairsOf } from './raw-headers.ts';
+import { listPairs } from './raw-headers.ts';
 import { joinSockets, switchProtocols } from './switch-protocols.ts';
 
 /** Where a request is forwarded to. */
@@ -71,12 +71,12 @@ export class Transfer {
   #send(): void {
     const { exchange, hop } = this.#o;
     const { request } = exchange;
-    const length = bodyBytes(request);
+    const length = getBodyBytes(request);
     const upstream = sendRequest({
       agent: hop.agent,
       hostname: hop.hostname,
       port: hop.port,
-      method: methodOf(request),
+      method: getMethod(request),
       path: exchange.path,
       headers: this.#headers(length),
       setHost: false,
@@ -104,7 +104,7 @@ export class Transfer {
       host: hop.host,
       connection: headers.connection,
       upgrade: exchange.upgrade?.protocol,
-      te: joined(headers['te']),
+      te: joinValues(headers['te']),
     });
     if (method === 'CONNECT') sent.push('Sec-WebSocket-Key', randomBytes(NONCE_BYTES).toString('base64'));
     const isFramed = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
@@ -121,7 +121,7 @@ export class Transfer {
     answer.on('error', () => this.#breakOff());
     if (this.#isOver) return;
     onAnswer(answer.statusCode ?? 0);
-    sendHead(response, answer, responseHeaders(answer.rawHeaders, answer.headers.connection));
+    sendHead(response, answer, listResponseHeaders(answer.rawHeaders, answer.headers.connection));
     answer.pipe(response, { end: false });
     answer.once('end', () => {
       if (!this.#isOver) sendEnd(response, answer.rawTrailers);
@@ -197,7 +197,7 @@ export class Transfer {
 }
 
 /** An extended CONNECT of HTTP/2 becomes a GET with an upgrade in HTTP/1.1. */
-const methodOf = ({ method = 'GET' }: Request): string => (method === 'CONNECT' ? 'GET' : method);
+const getMethod = ({ method = 'GET' }: Request): string => (method === 'CONNECT' ? 'GET' : method);
 
 /** Length of Sec-WebSocket-Key, which HTTP/2 does not have. */
 const NONCE_BYTES = 16;
@@ -205,7 +205,7 @@ const NONCE_BYTES = 16;
 function sendBody(request: Request, upstream: ClientRequest): void {
   request.pipe(upstream, { end: false });
   request.once('end', () => {
-    if (request.rawTrailers.length > 0) upstream.addTrailers(pairsOf(request.rawTrailers));
+    if (request.rawTrailers.length > 0) upstream.addTrailers(listPairs(request.rawTrailers));
     upstream.end();
   });
 }
@@ -214,5 +214,5 @@ type UpgradeEvent = [IncomingMessage, Socket, Buffer];
 
 const EXPECTS_BODY = new Set(['POST', 'PUT', 'PATCH']);
 
-const joined = (value: string | string[] | undefined): string | undefined =>
+const joinValues = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value.join(', ') : value;

@@ -34,14 +34,14 @@ const GONE: Readonly<Record<GoneReason, string>> = {
 
 /** The answer to a request that is refused. */
 export function answerOf(refusal: Refusal, { dialect, html }: Audience): Answer {
-  const content = contentOf(refusal);
-  const status = dialect === 'router' ? routerStatus(refusal, content) : content.status;
+  const content = getContent(refusal);
+  const status = dialect === 'router' ? getRouterStatus(refusal, content) : content.status;
   const { message, more = {}, retryAfter } = content;
   const body =
     dialect === 'router'
       ? JSON.stringify({ detail: message })
       : html
-        ? pageOf(status, message)
+        ? formatPage(status, message)
         : JSON.stringify({ ...more, message, code: status });
   return {
     status,
@@ -57,7 +57,7 @@ export function answerOf(refusal: Refusal, { dialect, html }: Audience): Answer 
   };
 }
 
-function contentOf(refusal: Refusal): Content {
+function getContent(refusal: Refusal): Content {
   // Each kind has its own writer below; the mapped type keeps the two together.
   const write = CONTENTS[refusal.kind] as (given: Refusal) => Content;
   return write(refusal);
@@ -106,17 +106,17 @@ function tooMany({ id, limit, whose }: Extract<Refusal, { kind: 'too-many' }>): 
 }
 
 /** Agent-sandbox clients expect 504 for a sandbox that takes too long (docs/reference/runtime.md#agent-sandbox-api). */
-function routerStatus({ kind }: Refusal, { status }: Content): number {
+function getRouterStatus({ kind }: Refusal, { status }: Content): number {
   return kind === 'late' ? 504 : status;
 }
 
-function pageOf(status: number, message: string): string {
+function formatPage(status: number, message: string): string {
   const text = message.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${status}</title><h1>${status}</h1><p>${text}</p></html>\n`;
 }
 
 /** Whether the client is a browser that shows the answer as a page, and not a program that runs in one. */
-export function prefersHtml(userAgent: string | undefined, accept: string | undefined): boolean {
+export function isHtmlPreferred(userAgent: string | undefined, accept: string | undefined): boolean {
   if (userAgent === undefined || accept === undefined || !userAgent.startsWith('Mozilla/')) return false;
   const html = accept.indexOf('text/html');
   const json = accept.indexOf('application/json');

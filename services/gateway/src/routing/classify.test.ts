@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { classify, classifyRouter, hostName } from './classify.ts';
+import { classify, classifyRouter, parseHostName } from './classify.ts';
 import type { Route } from './classify.ts';
 
 const options = { domains: new Set(['sandbox.test', 'other.test']), maxTimeoutMs: 60_000 };
 const ID = 'k3x9v0c2m4q8r1t7z5ab';
 
-function textOf(route: Route): string {
+function formatText(route: Route): string {
   switch (route.kind) {
     case 'sandbox':
       return `${route.via} ${route.id}:${route.port}`;
@@ -76,12 +76,14 @@ describe('classify', () => {
     ['no host and no headers', undefined, {}, 'control'],
   ];
   it.each(rows)('classifies %s', (...[, host, headers, expected]) => {
-    expect(textOf(classify({ host, headers }, options))).toBe(expected);
+    expect(formatText(classify({ host, headers }, options))).toBe(expected);
   });
 
   it('accepts only agent-sandbox headers on the router port', () => {
-    expect(textOf(classifyRouter({ host: `80-${ID}.sandbox.test`, headers: e2b }, options))).toBe('malformed router');
-    expect(textOf(classifyRouter({ host: 'x', headers: { 'x-sandbox-id': 'a' } }, options))).toMatch(
+    expect(formatText(classifyRouter({ host: `80-${ID}.sandbox.test`, headers: e2b }, options))).toBe(
+      'malformed router',
+    );
+    expect(formatText(classifyRouter({ host: 'x', headers: { 'x-sandbox-id': 'a' } }, options))).toMatch(
       /^router default\/a/,
     );
   });
@@ -121,6 +123,6 @@ describe('classify', () => {
     ['A.b:1', 'a.b'],
     ['', ''],
   ])('takes from the host %j the name %j', (host, name) => {
-    expect(hostName(host)).toBe(name);
+    expect(parseHostName(host)).toBe(name);
   });
 });

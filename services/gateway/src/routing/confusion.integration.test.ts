@@ -11,7 +11,7 @@ import { ensureBinaries, issueCertificates } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ask, echo, startSandboxServer } from '../../test/client.ts';
 import type { SandboxServer } from '../../test/client.ts';
-import { DOMAIN, GatewayHarness, eventually, freePort } from '../../test/harness.ts';
+import { DOMAIN, GatewayHarness, eventually, findFreePort } from '../../test/harness.ts';
 import type { TestSandbox } from '../../test/harness.ts';
 
 let harness: GatewayHarness;
@@ -21,7 +21,7 @@ let routerPort: number;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sandlot-gateway-'));
   await writeCertificate();
-  [tlsPort, routerPort] = [await freePort(), await freePort()];
+  [tlsPort, routerPort] = [await findFreePort(), await findFreePort()];
   harness = await GatewayHarness.start({
     TLS_PORT: String(tlsPort),
     TLS_CERT_FILE: join(folder, 'tls.crt'),

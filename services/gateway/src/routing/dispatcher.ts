@@ -7,11 +7,11 @@ import type { Networks } from '../access/address.ts';
 import type { Authoriser, AuthMode } from '../access/authoriser.ts';
 import type { Query } from '../directory/query.ts';
 import type { ApiProxy } from '../proxy/api-proxy.ts';
-import { dialectOf, labelOf, refuse } from '../proxy/exchange.ts';
+import { getDialect, labelOf, refuse } from '../proxy/exchange.ts';
 import type { Exchange, SandboxExchange, Upgrade } from '../proxy/exchange.ts';
-import { hasTwoHosts, hostOf } from '../proxy/messages.ts';
+import { hasTwoHosts, findHost } from '../proxy/messages.ts';
 import type { Request, Response } from '../proxy/messages.ts';
-import { peerOf } from '../proxy/peer.ts';
+import { buildPeer } from '../proxy/peer.ts';
 import type { SandboxProxy } from '../proxy/sandbox-proxy.ts';
 import type { Refusal } from '../refusals/refusal.ts';
 import { classify, classifyRouter } from './classify.ts';
@@ -74,16 +74,16 @@ export class Dispatcher {
   #dispatch(policy: ListenerPolicy, given: Pick<Exchange, 'request' | 'response' | 'upgrade'>): void {
     const { request } = given;
     const target = targetOf(request.url ?? '');
-    const host = hostOf(request, target);
+    const host = findHost(request, target);
     const head = { host, headers: request.headers };
     const { classifying, monotonicMs, trustedProxies } = this.#deps;
     const route = policy.only === 'router' ? classifyRouter(head, classifying) : classify(head, classifying);
     const exchange: Exchange = {
       ...given,
       path: target === undefined ? '/' : target.path,
-      peer: peerOf(request, host, trustedProxies),
+      peer: buildPeer(request, host, trustedProxies),
       route: labelOf(route),
-      dialect: dialectOf(route),
+      dialect: getDialect(route),
       startedMs: monotonicMs(),
     };
     if (target === undefined) this.#refuse(exchange, { kind: 'malformed', message: 'The request target is no path' });
@@ -101,7 +101,7 @@ export class Dispatcher {
         this.#deps.api.serve(exchange);
         return;
       case 'sandbox':
-        this.#sendToSandbox(sandboxExchangeOf(exchange, route.id, route), { by: 'id', id: route.id });
+        this.#sendToSandbox(buildSandboxExchange(exchange, route.id, route), { by: 'id', id: route.id });
         return;
       case 'router':
         this.#sendByRouterHeaders(policy, exchange, route);
@@ -110,7 +110,7 @@ export class Dispatcher {
 
   #sendByRouterHeaders(policy: ListenerPolicy, exchange: Exchange, route: Extract<Route, { kind: 'router' }>): void {
     const { namespace, name, uid } = route;
-    const next = sandboxExchangeOf(exchange, name, route);
+    const next = buildSandboxExchange(exchange, name, route);
     const query: Query = { by: 'name', namespace, name, uid };
     if (policy.auth === 'none') {
       this.#sendToSandbox(next, query);
@@ -149,7 +149,7 @@ export class Dispatcher {
   }
 }
 
-function sandboxExchangeOf(
+function buildSandboxExchange(
   exchange: Exchange,
   id: string,
   to: { readonly port: number; readonly timeoutMs?: number },

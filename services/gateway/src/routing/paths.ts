@@ -30,13 +30,13 @@ export function targetOf(url: string): RequestTarget | undefined {
  * segments, repeated slashes, backslashes, parameters or capitals. When in doubt the answer is yes.
  */
 export function isControlPath(path: string): boolean {
-  const first = firstSegment(fullyDecoded(withoutQuery(path)));
+  const first = findFirstSegment(decodeFully(withoutQuery(path)));
   return first !== undefined && CONTROL.has(first);
 }
 
 const withoutQuery = (path: string): string => path.split(/[?#]/, 1)[0] ?? '';
 
-function fullyDecoded(path: string): string {
+function decodeFully(path: string): string {
   let text = path;
   for (let round = 0; round < MOST_DECODINGS && text.includes('%'); round += 1) {
     const next = text.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
@@ -47,7 +47,7 @@ function fullyDecoded(path: string): string {
 }
 
 /** The first segment after resolving dot segments, in the form in which a router compares it. */
-function firstSegment(path: string): string | undefined {
+function findFirstSegment(path: string): string | undefined {
   const kept: string[] = [];
   for (const part of path.split(/[/\\]+/)) {
     // A lenient server drops these from a segment: parameters, an encoded query, blanks, control characters.

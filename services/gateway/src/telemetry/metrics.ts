@@ -1,4 +1,4 @@
-import { carriedSpan, createLatencyHistogram } from '@sandlot/telemetry';
+import { parseCarriedSpan, createLatencyHistogram } from '@sandlot/telemetry';
 import type { MetricsRegistry } from '@sandlot/telemetry';
 import { Counter, Gauge } from 'prom-client';
 import { ROUTE_LABELS } from '../proxy/exchange.ts';
@@ -77,7 +77,7 @@ export function createGatewayMetrics(registry: MetricsRegistry, gauges: GatewayG
     recordAnswer: ({ route, status, seconds, carrier }) => {
       const measured = { route, code: CODES[Math.floor(status / 100) - 1] ?? '5xx' };
       if (carrier === undefined) requests.observe(measured, seconds);
-      else requests.observeTraced(measured, seconds, { span: carriedSpan(carrier), isSlow: false });
+      else requests.observeTraced(measured, seconds, { span: parseCarriedSpan(carrier), isSlow: false });
     },
     countRefusal: (reason) => refusals.inc({ reason }),
     recordWait: (outcome, seconds) => waits.observe({ outcome }, seconds),

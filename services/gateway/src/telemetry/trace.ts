@@ -1,4 +1,11 @@
-import { carriedContext, linkToContext, recordSpan, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
+import {
+  parseCarriedContext,
+  linkToContext,
+  recordSpan,
+  spanAttributes,
+  spanNames,
+  withSpan,
+} from '@sandlot/telemetry';
 import type { SandboxRef } from '../directory/target.ts';
 import type { Request } from '../proxy/messages.ts';
 
@@ -6,7 +13,7 @@ import type { Request } from '../proxy/messages.ts';
 export type ClientTraces = 'link' | 'parent';
 
 /** The trace context that came with a request, as the text of a carrier; undefined without one. */
-export function carrierOf({ headers }: Request): string | undefined {
+export function findCarrier({ headers }: Request): string | undefined {
   const { traceparent, tracestate } = headers;
   if (typeof traceparent !== 'string') return undefined;
   return JSON.stringify({ traceparent, ...(typeof tracestate === 'string' ? { tracestate } : {}) });
@@ -19,9 +26,9 @@ export interface WaitSpan {
 }
 
 /** Runs a wait in its own span, whose context the wake request carries. */
-export function inWaitSpan<T>({ carrier, traces, wake }: WaitSpan, work: () => Promise<T>): Promise<T> {
-  const from = carriedContext(carrier);
-  const attributes = wake === undefined ? {} : attributesOf(wake);
+export function runInWaitSpan<T>({ carrier, traces, wake }: WaitSpan, work: () => Promise<T>): Promise<T> {
+  const from = parseCarriedContext(carrier);
+  const attributes = wake === undefined ? {} : buildAttributes(wake);
   const name = spanNames.gatewayWait;
   if (from === undefined || traces === 'link') return withSpan({ name, attributes, links: linkToContext(from) }, work);
   return withSpan({ name, attributes, parent: from }, work);
@@ -37,14 +44,14 @@ export interface RequestSpan {
 
 /** Records the span of a request when its client sampled the trace. */
 export function recordRequest({ carrier, status, startMs, endMs }: RequestSpan): void {
-  const parent = carriedContext(carrier, 'sampled');
+  const parent = parseCarriedContext(carrier, 'sampled');
   if (parent === undefined) return;
   const error = status >= 500 ? `answered by ${status}` : undefined;
   const attributes = { [spanAttributes.statusCode]: status };
   recordSpan({ name: spanNames.gatewayRequest, parent, startMs, endMs, attributes, error });
 }
 
-function attributesOf({ namespace, name, uid }: SandboxRef): Record<string, string> {
+function buildAttributes({ namespace, name, uid }: SandboxRef): Record<string, string> {
   return {
     [spanAttributes.namespace]: namespace,
     [spanAttributes.sandboxName]: name,

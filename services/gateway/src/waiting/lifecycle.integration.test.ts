@@ -158,14 +158,14 @@ describe('limits', () => {
 
 describe('activity reports', () => {
   const idle = { idle: { suspendAfterSeconds: 60 } };
-  const reportsOf = ({ uid }: TestSandbox): number => harness.reports.filter((report) => report.uid === uid).length;
+  const getReports = ({ uid }: TestSandbox): number => harness.reports.filter((report) => report.uid === uid).length;
 
   it('are sent at the first request and then per interval, not for every request', async () => {
     const sandbox = await harness.createSandbox({ spec: idle });
     await startSandboxServer(sandbox.address, echo);
     for (let n = 0; n < 20; n += 1) await ask(harness.port, to(sandbox));
-    await eventually(() => reportsOf(sandbox) > 0);
-    expect(reportsOf(sandbox)).toBeLessThan(6);
+    await eventually(() => getReports(sandbox) > 0);
+    expect(getReports(sandbox)).toBeLessThan(6);
     expect(harness.reports.find(({ uid }) => uid === sandbox.uid)).toMatchObject({
       namespace: 'team-a',
       name: sandbox.name,
@@ -177,7 +177,7 @@ describe('activity reports', () => {
     await startSandboxServer(sandbox.address, (_, response) => response.writeHead(200).flushHeaders());
     const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, ...to(sandbox) }).end();
     await once(sent, 'response');
-    await eventually(() => reportsOf(sandbox) > 3);
+    await eventually(() => getReports(sandbox) > 3);
     sent.destroy();
   });
 
@@ -190,7 +190,7 @@ describe('activity reports', () => {
     await eventually(async () => !(await harness.metrics()).includes('sandlot_gateway_open_requests 1'));
     const untilMs = Date.now();
     await harness.nats.restart();
-    await eventually(() => reportsOf(sandbox) > 0);
+    await eventually(() => getReports(sandbox) > 0);
     const resent = harness.reports.filter(({ uid }) => uid === sandbox.uid);
     expect(resent.every(({ atMs }) => atMs <= untilMs)).toBe(true);
     await harness.waitUntilReady();
@@ -208,8 +208,8 @@ describe('activity reports', () => {
     const last = await harness.createSandbox({ spec: idle });
     await startSandboxServer(last.address, echo);
     await ask(harness.port, to(last));
-    await eventually(() => reportsOf(last) > 0);
-    expect([reportsOf(probed), reportsOf(busy)]).toEqual([0, 0]);
+    await eventually(() => getReports(last) > 0);
+    expect([getReports(probed), getReports(busy)]).toEqual([0, 0]);
   });
 });
 

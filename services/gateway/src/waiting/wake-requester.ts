@@ -1,4 +1,4 @@
-import { eventId } from '@sandlot/bus';
+import { formatEventId } from '@sandlot/bus';
 import type { Bus } from '@sandlot/bus';
 import type { Clock, Timer } from '@sandlot/std';
 import type { SandboxRef } from '../directory/target.ts';
@@ -54,6 +54,6 @@ export class WakeRequester {
     const timeMs = this.#clock.now();
     const type = 'sandbox.wake.requested';
     const data = { namespace, name, uid, requestedBy: 'gateway' };
-    this.#bus.tell({ type, id: eventId({ uid, type, marker: timeMs }), timeMs, data });
+    this.#bus.tell({ type, id: formatEventId({ uid, type, marker: timeMs }), timeMs, data });
   }
 }

@@ -15,11 +15,11 @@ import { SandboxProxy } from '../proxy/sandbox-proxy.ts';
 import { Upstreams } from '../proxy/upstreams.ts';
 import { answerOf } from '../refusals/answer.ts';
 import type { Refusal } from '../refusals/refusal.ts';
-import { hostName } from '../routing/classify.ts';
+import { parseHostName } from '../routing/classify.ts';
 import { Dispatcher } from '../routing/dispatcher.ts';
 import { createGatewayMetrics } from '../telemetry/metrics.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
-import { carrierOf, recordRequest } from '../telemetry/trace.ts';
+import { findCarrier, recordRequest } from '../telemetry/trace.ts';
 import { Traffic } from '../telemetry/traffic.ts';
 import { HeldRequests } from '../waiting/held-requests.ts';
 import { WakeRequester } from '../waiting/wake-requester.ts';
@@ -44,7 +44,7 @@ export function createComponents(input: ComponentsInput): Components {
   const { parts, settings, informers } = input;
   const { client, clock, log, registry } = parts;
   const state = createState(parts, settings);
-  const metrics = createGatewayMetrics(registry, gaugesOf(state));
+  const metrics = createGatewayMetrics(registry, buildGauges(state));
   const directory = new Directory({
     client,
     informers,
@@ -60,7 +60,10 @@ export function createComponents(input: ComponentsInput): Components {
   const { onAnswer, onRefusal } = hooks;
   const api = new ApiProxy({ apiUrl, connectMs, perKey: state.apiRequestsPerKey, clock, onAnswer });
   const dispatcher = new Dispatcher({
-    classifying: { domains: new Set(settings.DOMAINS.map(hostName)), maxTimeoutMs: settings.AGENT_SANDBOX_MAX_TIMEOUT },
+    classifying: {
+      domains: new Set(settings.DOMAINS.map(parseHostName)),
+      maxTimeoutMs: settings.AGENT_SANDBOX_MAX_TIMEOUT,
+    },
     trustedProxies: parseNetworks(settings.TRUSTED_PROXIES),
     authoriser: createAuthoriser(input),
     api,
@@ -91,7 +94,7 @@ function createState({ bus, clock }: ProcessParts, settings: GatewaySettings) {
   };
 }
 
-function gaugesOf({ listeners, webSockets, upstreams, heldRequests, traffic }: State) {
+function buildGauges({ listeners, webSockets, upstreams, heldRequests, traffic }: State) {
   return {
     clients: () => listeners.reduce((sum, listener) => sum + listener.connections(), 0),
     webSockets: () => webSockets.open,
@@ -126,7 +129,7 @@ function createHooks(measuring: Measuring): Hooks {
 }
 
 function recordAnswer({ parts: { clock }, settings, metrics }: Measuring, exchange: Exchange, status: number): void {
-  const carrier = carrierOf(exchange.request);
+  const carrier = findCarrier(exchange.request);
   const tookMs = clock.monotonic() - exchange.startedMs;
   metrics.recordAnswer({ route: exchange.route, status, seconds: tookMs / 1_000, carrier });
   if (carrier === undefined || settings.CLIENT_TRACES !== 'parent') return;

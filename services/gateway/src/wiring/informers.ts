@@ -1,4 +1,4 @@
-import { annotations, labels, sandboxClaims, sandboxes, sandboxIdOf } from '@sandlot/api-types';
+import { annotations, labels, sandboxClaims, sandboxes, findSandboxId } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { createInformer } from '@sandlot/kube';
 import type { Informer, InformerOptions, KubeObject, ObjectMeta } from '@sandlot/kube';
@@ -22,7 +22,7 @@ export function createInformers(shared: Shared): Informers {
       ...shared,
       resource: sandboxClaims,
       indexers: {
-        [BY_ID]: (claim) => [sandboxIdOf(claim) ?? []].flat(),
+        [BY_ID]: (claim) => [findSandboxId(claim) ?? []].flat(),
         [BY_UID]: ({ metadata: { uid } }) => [uid ?? []].flat(),
       },
       transform: reduceClaim,

@@ -1,5 +1,5 @@
 import type { ActivityReport, Bus } from '@sandlot/bus';
-import { channelSource } from '@sandlot/kube';
+import { createChannelSource } from '@sandlot/kube';
 import type { Source } from '@sandlot/kube';
 import { pacing } from '@sandlot/pacing';
 import type { Clock } from '@sandlot/std';
@@ -32,8 +32,8 @@ export class ActivityReports {
 }
 
 /** Records reports as they arrive on the bus and enqueues their Sandboxes, so that the status follows. */
-export function activitySource(bus: Bus, reports: ActivityReports): Source & Disposable {
-  const source = channelSource();
+export function createActivitySource(bus: Bus, reports: ActivityReports): Source & Disposable {
+  const source = createChannelSource();
   const subscription = bus.onActivity((report) => {
     reports.record(report);
     source.push(`${report.namespace}/${report.name}`, { priority: pacing.queueOrder.patientPriority });

@@ -12,9 +12,9 @@ import {
   container,
   eventually,
   expected,
-  messageOf,
+  findMessage,
   sinceMs,
-  summaryOf,
+  getSummary,
   wholeStatus,
   work,
 } from '../../test/real-cluster.ts';
@@ -56,7 +56,7 @@ const quota = (hard: string) => ({
 });
 
 const selector = (name: string): string => `${HASH}=${nameHash(name)}`;
-const notesOf = async (name: string, reason: string) =>
+const listNotes = async (name: string, reason: string) =>
   (await cluster.client.list(events, { namespace: NAMESPACE })).items.filter(
     (event) => event.regarding.name === name && event.reason === reason,
   );
@@ -97,7 +97,7 @@ describe.concurrent('a Pod that ended', () => {
       const actedMs = acted[count]?.receivedMs;
       expect(actedMs).toBeGreaterThanOrEqual(dueMs);
       expect(actedMs).toBeLessThan(cluster.latestMs(dueMs));
-      const back = await cluster.untilSandbox('crasher', (found) => summaryOf(found).includes(READY));
+      const back = await cluster.untilSandbox('crasher', (found) => getSummary(found).includes(READY));
       expect(back.status?.restarts).toEqual({ count: count + 1, lastReason: 'Error', lastExitTime });
     }
     const last = await cluster.endPod('crasher', 'Failed');
@@ -111,7 +111,7 @@ describe.concurrent('a Pod that ended', () => {
     const restarts = { count: 2, lastReason: 'Error', lastExitTime: TIME };
     expect(wholeStatus(finished)).toEqual(expected({ conditions, ...common('crasher'), restarts, phase: 'Finished' }));
     await eventually(
-      () => notesOf('crasher', 'PodRestartLimit'),
+      () => listNotes('crasher', 'PodRestartLimit'),
       (notes) => notes.length === 1,
     );
     expect((await cluster.pod('crasher')).metadata.uid).toBe(last.metadata.uid);
@@ -286,7 +286,7 @@ describe.concurrent('what the API server refuses', () => {
       const { name, pod, words, remedy } = obstacle;
       await cluster.create(name, { podTemplate: { spec: pod } });
       const refused = await cluster.until(name, 'Ready=False/ReconcilerError');
-      const message = messageOf(refused, 'Ready') ?? '';
+      const message = findMessage(refused, 'Ready') ?? '';
       expect(message).toMatch(/^Error seen: /);
       expect(message).toContain(words);
       const unknown =
@@ -294,14 +294,14 @@ describe.concurrent('what the API server refuses', () => {
       const conditions = [unknown, `Ready=False/ReconcilerError: ${message}`, notSuspended];
       expect(wholeStatus(refused)).toEqual(expected({ conditions, startedAt: TIME, phase: 'Pending' }));
       const notes = await eventually(
-        () => notesOf(name, 'ReconcilerError'),
+        () => listNotes(name, 'ReconcilerError'),
         (found) => found.length > 0,
       );
       expect(notes).toMatchObject([{ type: 'Warning', note: message }]);
       await remedy();
       await cluster.runPod(name);
       await cluster.until(name, READY);
-      expect(await notesOf(name, 'ReconcilerError')).toHaveLength(1);
+      expect(await listNotes(name, 'ReconcilerError')).toHaveLength(1);
     },
   );
 });

@@ -1,8 +1,8 @@
 import type { Condition, Sandbox } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
-import { deadlinesOf } from './deadlines.ts';
+import { listDeadlines } from './deadlines.ts';
 import { requeueAtMs } from './decide-requeue.ts';
-import { NOW, NOW_MS, notebook, podOf, snapshotOf } from '../../test/builders.ts';
+import { NOW, NOW_MS, notebook, podOf, buildSnapshot } from '../../test/builders.ts';
 
 const at = (seconds: number): string => new Date(NOW_MS + seconds * 1_000).toISOString();
 const condition = (type: string, reason: string, status: 'True' | 'False' = 'True'): Condition => ({
@@ -69,7 +69,7 @@ describe('a Sandbox', () => {
   it.each(rows)('%s', (_, parts, due) => {
     const sandbox: Sandbox = notebook(parts);
     const { uid, generation = 0 } = sandbox.metadata;
-    expect(deadlinesOf({ sandbox, nowMs: NOW_MS })).toEqual(
+    expect(listDeadlines({ sandbox, nowMs: NOW_MS })).toEqual(
       due.map(([purpose, seconds]) => ({
         key: 'team-a/notebook',
         uid,
@@ -82,8 +82,8 @@ describe('a Sandbox', () => {
 
   it.each(rows.filter(([, , due]) => due.length > 0))('%s, and its timer is no later', (_, parts) => {
     const sandbox = notebook(parts);
-    const snapshot = snapshotOf({ sandbox, ownedPods: [podOf(sandbox)] });
-    const first = Math.min(...deadlinesOf(snapshot).map(({ dueAtMs }) => dueAtMs));
+    const snapshot = buildSnapshot({ sandbox, ownedPods: [podOf(sandbox)] });
+    const first = Math.min(...listDeadlines(snapshot).map(({ dueAtMs }) => dueAtMs));
     expect(requeueAtMs(snapshot)).toBeLessThanOrEqual(first);
   });
 });

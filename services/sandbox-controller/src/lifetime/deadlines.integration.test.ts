@@ -14,7 +14,7 @@ import {
   eventually,
   expected,
   sinceMs,
-  summaryOf,
+  getSummary,
   timeOf,
   wholeStatus,
   work,
@@ -57,7 +57,7 @@ const untilMs = (ms: number): Promise<void> => systemClock.sleep(ms - Date.now()
 
 /** A retained Sandbox once the second pass of its expiry is over. */
 const retained = (name: string) =>
-  cluster.untilSandbox(name, (found) => summaryOf(found).includes(EXPIRED) && found.status?.startedAt === undefined);
+  cluster.untilSandbox(name, (found) => getSummary(found).includes(EXPIRED) && found.status?.startedAt === undefined);
 
 describe.concurrent('time', () => {
   describe('acts on a deadline, never before:', () => {
@@ -324,7 +324,7 @@ describe('deadlines survive', () => {
     await cluster.annotate('racer', { [ACTIVITY]: timeOf(Date.now()) });
     process.kill(cluster.controller.pid, 'SIGCONT');
     await cluster.ready('after-race');
-    expect(summaryOf(await cluster.sandbox('racer'))).toContain(READY);
+    expect(getSummary(await cluster.sandbox('racer'))).toContain(READY);
     expect(await cluster.requests({ verb: 'delete', resource: 'pods', name: 'racer' })).toEqual([]);
   });
 

@@ -1,13 +1,13 @@
 import type { Sandbox } from '@sandlot/api-types';
 import type { PersistentVolumeClaim } from '@sandlot/kube/objects';
-import { keepsDisksWhenDeleted, releaseDisk, takeOverDisk } from '../disks/decide-disks.ts';
-import { diskNames } from '../disks/disk-names.ts';
-import { ownershipOf, refusalOf } from '../ownership/ownership.ts';
+import { hasDisksToKeepWhenDeleted, releaseDisk, takeOverDisk } from '../disks/decide-disks.ts';
+import { listDiskNames } from '../disks/disk-names.ts';
+import { getOwnership, findRefusal } from '../ownership/ownership.ts';
 import { isTerminating } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import type { Plan, Step } from '../plan/steps.ts';
 import { decidePublish } from '../status/decide-publish.ts';
-import { expiredStatusOf, expiringStatusOf } from '../status/status.ts';
+import { getExpiredStatus, buildExpiringStatus } from '../status/status.ts';
 import { isMarkedExpired } from './expiry.ts';
 
 /**
@@ -16,11 +16,14 @@ import { isMarkedExpired } from './expiry.ts';
  */
 export function decideExpiry(snapshot: Snapshot): Plan {
   if (!isMarkedExpired(snapshot.sandbox)) {
-    return [...decidePublish(snapshot, expiringStatusOf(snapshot)), { kind: 'requeueNow' }];
+    return [...decidePublish(snapshot, buildExpiringStatus(snapshot)), { kind: 'requeueNow' }];
   }
   const teardown = decideTeardown(snapshot);
   if (teardown.length > 0) return teardown;
-  return decidePublish(snapshot, snapshot.failures.length > 0 ? expiringStatusOf(snapshot) : expiredStatusOf(snapshot));
+  return decidePublish(
+    snapshot,
+    snapshot.failures.length > 0 ? buildExpiringStatus(snapshot) : getExpiredStatus(snapshot),
+  );
 }
 
 /**
@@ -45,7 +48,7 @@ function decidePodDeletion({ ownedPods }: Snapshot): Step[] {
 }
 
 function decideServiceDeletion({ service, sandbox }: Snapshot): Step[] {
-  if (service === undefined || isTerminating(service) || ownershipOf(service, sandbox) !== 'ours') return [];
+  if (service === undefined || isTerminating(service) || getOwnership(service, sandbox) !== 'ours') return [];
   return [{ kind: 'deleteService', service, phase: 'expiry' }];
 }
 
@@ -56,30 +59,30 @@ function decideServiceDeletion({ service, sandbox }: Snapshot): Step[] {
  */
 function decideDiskFate(snapshot: Snapshot, deletesSandbox: boolean): Step[] {
   const { sandbox } = snapshot;
-  const present = presentDisks(snapshot);
-  const owned = present.filter((disk) => ownershipOf(disk, sandbox) === 'ours');
-  if (keepsDisksWhenExpired(sandbox)) {
+  const present = listPresentDisks(snapshot);
+  const owned = present.filter((disk) => getOwnership(disk, sandbox) === 'ours');
+  if (hasDisksToKeepWhenExpired(sandbox)) {
     return deletesSandbox ? owned.map((disk) => releaseDisk(disk, sandbox)) : [];
   }
-  const released = keepsDisksWhenDeleted(sandbox) ? present.filter((disk) => isReleased(disk, sandbox)) : [];
+  const released = hasDisksToKeepWhenDeleted(sandbox) ? present.filter((disk) => isReleased(disk, sandbox)) : [];
   const taken = released.map((disk) => takeOverDisk(disk, sandbox));
   if (deletesSandbox) return taken;
   return [...taken, ...owned.map((disk): Step => ({ kind: 'deleteDisk', phase: 'expiry', disk }))];
 }
 
-function presentDisks({ sandbox, disks }: Snapshot): PersistentVolumeClaim[] {
-  return diskNames(sandbox)
+function listPresentDisks({ sandbox, disks }: Snapshot): PersistentVolumeClaim[] {
+  return listDiskNames(sandbox)
     .flatMap((name) => disks.get(name) ?? [])
     .filter((disk) => !isTerminating(disk));
 }
 
 function isReleased(disk: PersistentVolumeClaim, sandbox: Sandbox): boolean {
-  return ownershipOf(disk, sandbox) === 'unowned' && refusalOf('PVC', disk, sandbox) === undefined;
+  return getOwnership(disk, sandbox) === 'unowned' && findRefusal('PVC', disk, sandbox) === undefined;
 }
 
 /** Effective `whenExpired`: as written, else kept with a retained Sandbox, else as `whenDeleted`. */
-function keepsDisksWhenExpired(sandbox: Sandbox): boolean {
+function hasDisksToKeepWhenExpired(sandbox: Sandbox): boolean {
   const written = sandbox.spec.persistentVolumeClaimRetentionPolicy?.whenExpired;
   if (written !== undefined) return written === 'Retain';
-  return sandbox.spec.shutdownPolicy !== 'Delete' || keepsDisksWhenDeleted(sandbox);
+  return sandbox.spec.shutdownPolicy !== 'Delete' || hasDisksToKeepWhenDeleted(sandbox);
 }

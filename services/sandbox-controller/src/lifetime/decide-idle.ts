@@ -2,12 +2,12 @@ import { eventReasons } from '@sandlot/api-types';
 import { hasFailed } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import type { Plan } from '../plan/steps.ts';
-import { idleDeleteMs, idleSuspendMs } from './idle.ts';
+import { findIdleDeleteMs, findIdleSuspendMs } from './idle.ts';
 import { suspendStep } from './suspend-steps.ts';
 
 /** Suspends a Sandbox that was unused for `idle.suspendAfterSeconds`: docs/reference/sandbox.md#idle-suspend-and-resume. */
 export function decideIdleSuspension(snapshot: Snapshot): Plan {
-  const isDue = isPast(idleSuspendMs(snapshot), snapshot) && !isPast(idleDeleteMs(snapshot), snapshot);
+  const isDue = isPast(findIdleSuspendMs(snapshot), snapshot) && !isPast(findIdleDeleteMs(snapshot), snapshot);
   return isDue ? [suspendStep(snapshot.sandbox, 'Idle')] : [];
 }
 
@@ -17,7 +17,7 @@ export function decideIdleSuspension(snapshot: Snapshot): Plan {
  */
 export function decideIdleDeletion(snapshot: Snapshot): Plan {
   const { sandbox } = snapshot;
-  if (!isPast(idleDeleteMs(snapshot), snapshot)) return [];
+  if (!isPast(findIdleDeleteMs(snapshot), snapshot)) return [];
   if (hasFailed(snapshot, 'disks') || hasFailed(snapshot, 'expiry')) return [];
   const seconds = sandbox.spec.idle?.deleteAfterSeconds ?? 0;
   const message = `Sandbox was deleted: nobody had used it for ${seconds} s, which is its idle.deleteAfterSeconds`;

@@ -7,12 +7,12 @@ import {
   notebook,
   podOf,
   published,
-  snapshotOf,
-  stepOf,
+  buildSnapshot,
+  getStep,
   NOW,
   WORK,
 } from '../../test/builders.ts';
-import { statusOf } from '../status/status.ts';
+import { getStatus } from '../status/status.ts';
 
 type Parts = NonNullable<Parameters<typeof notebook>[0]>;
 type Action = NonNullable<NonNullable<NonNullable<Parts['spec']>['startup']>['action']>;
@@ -27,40 +27,42 @@ const pool = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxW
 function ready(action: Action, parts: Parts = {}): Snapshot {
   const sandbox = created(action, parts);
   const ownedPods = [podOf(sandbox)];
-  return snapshotOf({ sandbox: published(snapshotOf({ sandbox, ownedPods })), ownedPods });
+  return buildSnapshot({ sandbox: published(buildSnapshot({ sandbox, ownedPods })), ownedPods });
 }
 
 describe('the startup action', () => {
   const suspended = { operatingMode: 'Suspended' } as const;
   const rows: readonly (readonly [sentence: string, snapshot: Snapshot, steps: readonly string[]])[] = [
-    ['Run creates a Pod', snapshotOf({ sandbox: created('Run') }), ['createPod']],
-    ['Suspended suspends before there is a Pod', snapshotOf({ sandbox: created('Suspended') }), ['suspendSandbox']],
+    ['Run creates a Pod', buildSnapshot({ sandbox: created('Run') }), ['createPod']],
+    ['Suspended suspends before there is a Pod', buildSnapshot({ sandbox: created('Suspended') }), ['suspendSandbox']],
     [
       'Suspended still creates the disks',
-      snapshotOf({ sandbox: created('Suspended', { spec: { ...suspended, volumeClaimTemplates: [WORK] } }) }),
+      buildSnapshot({ sandbox: created('Suspended', { spec: { ...suspended, volumeClaimTemplates: [WORK] } }) }),
       ['createDisk'],
     ],
     [
       'Suspended does nothing for a Sandbox that its owner created suspended',
-      snapshotOf({ sandbox: created('Suspended', { spec: suspended }) }),
+      buildSnapshot({ sandbox: created('Suspended', { spec: suspended }) }),
       ['patchStatus', 'recordEvent'],
     ],
-    ['SuspendAfterReady creates a Pod first', snapshotOf({ sandbox: created('SuspendAfterReady') }), ['createPod']],
+    ['SuspendAfterReady creates a Pod first', buildSnapshot({ sandbox: created('SuspendAfterReady') }), ['createPod']],
     [
       'SuspendAfterReady publishes Ready first',
-      snapshotOf({ sandbox: created('SuspendAfterReady'), ownedPods: [podOf(notebook())] }),
+      buildSnapshot({ sandbox: created('SuspendAfterReady'), ownedPods: [podOf(notebook())] }),
       ['patchSandbox', 'patchStatus'],
     ],
     ['SuspendAfterReady suspends once Ready is visible', ready('SuspendAfterReady'), ['suspendSandbox']],
-    ['does not act twice', snapshotOf({ sandbox: created('Suspended', { status: done }) }), ['createPod']],
+    ['does not act twice', buildSnapshot({ sandbox: created('Suspended', { status: done }) }), ['createPod']],
     [
       'does not act on a pool member',
-      snapshotOf({ sandbox: created('Suspended', { metadata: { ownerReferences: [{ ...pool, controller: true }] } }) }),
+      buildSnapshot({
+        sandbox: created('Suspended', { metadata: { ownerReferences: [{ ...pool, controller: true }] } }),
+      }),
       ['createPod'],
     ],
     [
       'is not repeated when the owner resumes before the status records it',
-      snapshotOf({ sandbox: created('Suspended', { metadata: suspendedBy('Startup') }) }),
+      buildSnapshot({ sandbox: created('Suspended', { metadata: suspendedBy('Startup') }) }),
       ['createPod'],
     ],
   ];
@@ -70,24 +72,24 @@ describe('the startup action', () => {
 
   it('is complete once the Sandbox records it, with Suspended True from the start', () => {
     const sandbox = created('Suspended', { spec: suspended, metadata: suspendedBy('Startup') });
-    const snapshot = snapshotOf({ sandbox });
+    const snapshot = buildSnapshot({ sandbox });
     expect(conditionSummary(snapshot)).toEqual(['Ready=False/SandboxSuspended', 'Suspended=True/PodTerminated']);
-    expect(statusOf(snapshot)).toMatchObject({ ...done, phase: 'Suspended', suspendedBy: 'Startup' });
+    expect(getStatus(snapshot)).toMatchObject({ ...done, phase: 'Suspended', suspendedBy: 'Startup' });
   });
 
   it('is not complete while SuspendAfterReady waits, suspended by its owner or not', () => {
-    expect(statusOf(snapshotOf({ sandbox: created('SuspendAfterReady') })).startup).toBeUndefined();
+    expect(getStatus(buildSnapshot({ sandbox: created('SuspendAfterReady') })).startup).toBeUndefined();
     expect(
-      statusOf(snapshotOf({ sandbox: created('SuspendAfterReady', { spec: suspended }) })).startup,
+      getStatus(buildSnapshot({ sandbox: created('SuspendAfterReady', { spec: suspended }) })).startup,
     ).toBeUndefined();
   });
 
   it('keeps the annotation that proves it until the status records it', () => {
     const sandbox = created('SuspendAfterReady', { metadata: suspendedBy('Startup') });
-    const record = (snapshot: Snapshot) => JSON.stringify(stepOf(decide(snapshot), 'patchSandbox').patch);
-    const unsaid = snapshotOf({ sandbox, ownedPods: [podOf(sandbox)] });
+    const record = (snapshot: Snapshot) => JSON.stringify(getStep(decide(snapshot), 'patchSandbox').patch);
+    const unsaid = buildSnapshot({ sandbox, ownedPods: [podOf(sandbox)] });
     expect(record(unsaid)).not.toContain('suspended-by');
-    const said = { ...sandbox, status: statusOf(unsaid) };
+    const said = { ...sandbox, status: getStatus(unsaid) };
     expect(record({ ...unsaid, sandbox: said })).toContain('"sandlot.dev/suspended-by":null');
   });
 });
@@ -110,8 +112,8 @@ describe('an automatic suspension', () => {
     ['operatingMode where it has neither', {}, { operatingMode: 'Suspended' }],
     ['replicas where it has neither and its author used v1alpha1', { metadata: { managedFields } }, { replicas: 0 }],
   ])('writes %s, guarded, with the record of who asked', (...[, parts, spec]) => {
-    const plan = decide(snapshotOf({ sandbox: created('Suspended', parts) }));
-    expect(stepOf(plan, 'suspendSandbox').patch).toEqual({
+    const plan = decide(buildSnapshot({ sandbox: created('Suspended', parts) }));
+    expect(getStep(plan, 'suspendSandbox').patch).toEqual({
       metadata: { uid: 'uid-team-a-notebook', resourceVersion: '1', ...suspendedBy('Startup') },
       spec,
     });

@@ -1,9 +1,9 @@
 import {
   annotations,
-  effectiveMode,
+  resolveMode,
   findCondition,
   isPoolMember,
-  rfc3339,
+  formatRfc3339,
   sandboxConditions,
 } from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
@@ -14,7 +14,7 @@ import { suspendStep } from './suspend-steps.ts';
 /** Suspends a new Sandbox, at once or once its first Ready is visible: docs/reference/sandbox.md#startup-action. */
 export function decideStartup({ sandbox }: Pick<Snapshot, 'sandbox'>): Plan {
   const { spec, status } = sandbox;
-  if (!isStartupPending(sandbox) || hasActed(sandbox) || effectiveMode(spec) === 'Suspended') return [];
+  if (!isStartupPending(sandbox) || hasActed(sandbox) || resolveMode(spec) === 'Suspended') return [];
   const isReady = findCondition(status?.conditions, sandboxConditions.ready)?.status === 'True';
   return spec.startup?.action === 'Suspended' || isReady ? [suspendStep(sandbox, 'Startup')] : [];
 }
@@ -31,14 +31,14 @@ export function needsStartupRecord(sandbox: Sandbox): boolean {
 }
 
 /** `status.startup`: complete once the Sandbox records the action; after that, edits of the spec rule. */
-export function startupOf({ sandbox, nowMs }: Pick<Snapshot, 'sandbox' | 'nowMs'>): SandboxStatus['startup'] {
+export function findStartup({ sandbox, nowMs }: Pick<Snapshot, 'sandbox' | 'nowMs'>): SandboxStatus['startup'] {
   const { startup } = sandbox.status ?? {};
   if (!needsStartupRecord(sandbox)) return startup;
-  return { ...startup, completedTime: rfc3339(nowMs) };
+  return { ...startup, completedTime: formatRfc3339(nowMs) };
 }
 
 /** Whether the action has run. An owner who creates a Sandbox suspended has done what the action would do. */
 function hasActed({ metadata, spec }: Sandbox): boolean {
   if (metadata.annotations?.[annotations.suspendedBy] === 'Startup') return true;
-  return spec.startup?.action === 'Suspended' && effectiveMode(spec) === 'Suspended';
+  return spec.startup?.action === 'Suspended' && resolveMode(spec) === 'Suspended';
 }

@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../decide.ts';
-import { expiryMs } from './expiry.ts';
+import { findExpiryMs } from './expiry.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
-import { expiredStatusOf } from '../status/status.ts';
+import { getExpiredStatus } from '../status/status.ts';
 import {
   EARLIER,
   NOW,
   NOW_MS,
   STRANGER,
   WORK,
-  diskOf,
+  buildDisk,
   kinds,
   notebook,
   podOf,
   published,
-  serviceOf,
-  snapshotOf,
-  stepOf,
+  buildService,
+  buildSnapshot,
+  getStep,
 } from '../../test/builders.ts';
 
 type Spec = NonNullable<Parameters<typeof notebook>[0]>['spec'];
@@ -24,14 +24,14 @@ type Spec = NonNullable<Parameters<typeof notebook>[0]>['spec'];
 /** A running Sandbox whose status is current. */
 function settled(spec: Spec): Snapshot {
   const sandbox = notebook({ spec: { service: true, volumeClaimTemplates: [WORK], ...spec } });
-  const parts = { ownedPods: [podOf(sandbox)], service: serviceOf(sandbox), disks: [diskOf(sandbox)] };
-  return snapshotOf({ sandbox: published(snapshotOf({ sandbox, ...parts })), ...parts });
+  const parts = { ownedPods: [podOf(sandbox)], service: buildService(sandbox), disks: [buildDisk(sandbox)] };
+  return buildSnapshot({ sandbox: published(buildSnapshot({ sandbox, ...parts })), ...parts });
 }
 
 /** The same once its expiry has been published. */
 function marked(spec: Spec): Snapshot {
   const before = settled({ shutdownTime: NOW, ...spec });
-  return { ...before, sandbox: { ...before.sandbox, status: expiredStatusOf(before) } };
+  return { ...before, sandbox: { ...before.sandbox, status: getExpiredStatus(before) } };
 }
 
 describe('the effective expiry', () => {
@@ -52,11 +52,11 @@ describe('the effective expiry', () => {
     ],
   ])('%s', (_, spec, expected) => {
     const sandbox = notebook({ spec, status: finished });
-    expect(expiryMs(sandbox, EARLIER)).toBe(expected === undefined ? undefined : Date.parse(expected));
+    expect(findExpiryMs(sandbox, EARLIER)).toBe(expected === undefined ? undefined : Date.parse(expected));
   });
 
   it('does not count from a Pod that has not finished', () => {
-    expect(expiryMs(notebook({ spec: { ttlSecondsAfterFinished: 0 } }), EARLIER)).toBeUndefined();
+    expect(findExpiryMs(notebook({ spec: { ttlSecondsAfterFinished: 0 } }), EARLIER)).toBeUndefined();
   });
 });
 
@@ -69,7 +69,7 @@ describe('an expiry', () => {
   it('is published before anything is deleted, which is for a second pass', () => {
     const plan = decide(settled({ shutdownTime: NOW }));
     expect(plan.map((step) => step.kind)).toEqual(['patchStatus', 'recordEvent', 'requeueNow']);
-    expect(stepOf(plan, 'patchStatus').patch).toMatchObject({ status: { phase: 'Expired' } });
+    expect(getStep(plan, 'patchStatus').patch).toMatchObject({ status: { phase: 'Expired' } });
   });
 
   it('waits for the pass that acts on an edit of the spec', () => {
@@ -116,7 +116,7 @@ describe('an expiry', () => {
   it('takes back a released disk before it deletes it, because it deletes only what it owns', () => {
     const policy = { whenDeleted: 'Retain', whenExpired: 'Delete' } as const;
     const snapshot = marked({ persistentVolumeClaimRetentionPolicy: policy });
-    const disk = diskOf(snapshot.sandbox, { ownerReferences: [] });
+    const disk = buildDisk(snapshot.sandbox, { ownerReferences: [] });
     const disks = new Map([['work-notebook', disk]]);
     expect(kinds({ ...snapshot, disks, ownedPods: [], service: undefined })).toEqual(['patchDisk']);
   });
@@ -127,8 +127,8 @@ describe('an expiry', () => {
     const around = {
       ownedPods: [],
       foreignPod: podOf(snapshot.sandbox, { owner: STRANGER }),
-      service: serviceOf(snapshot.sandbox, { metadata: foreign }),
-      disks: new Map([['work-notebook', diskOf(snapshot.sandbox, foreign)]]),
+      service: buildService(snapshot.sandbox, { metadata: foreign }),
+      disks: new Map([['work-notebook', buildDisk(snapshot.sandbox, foreign)]]),
     };
     expect(kinds({ ...snapshot, ...around })).toEqual(['patchSandbox']);
   });
@@ -139,8 +139,8 @@ describe('an expiry', () => {
     expect(first?.kind).toBe('patchStatus');
     const { sandbox } = marked({});
     const kept = { ...sandbox, status: { ...before.sandbox.status, ...sandbox.status } };
-    const plan = decide(snapshotOf({ sandbox: kept }));
-    expect(stepOf(plan, 'patchStatus').patch['status']).toEqual({
+    const plan = decide(buildSnapshot({ sandbox: kept }));
+    expect(getStep(plan, 'patchStatus').patch['status']).toEqual({
       service: null,
       serviceFQDN: null,
       selector: null,
@@ -156,15 +156,15 @@ describe('an expiry', () => {
     const { sandbox } = marked({});
     const spec = { ...sandbox.spec, shutdownTime: '2026-01-01T13:00:00Z' };
     const metadata = { ...sandbox.metadata, generation: 2 };
-    const back = snapshotOf({ sandbox: { ...sandbox, spec, metadata }, disks: [diskOf(sandbox)] });
+    const back = buildSnapshot({ sandbox: { ...sandbox, spec, metadata }, disks: [buildDisk(sandbox)] });
     expect(kinds(back)).toEqual(['createPod']);
   });
 
   it('is not undone by an edit that leaves the deadline in the past', () => {
     const { sandbox } = marked({});
     const edited = { ...sandbox, metadata: { ...sandbox.metadata, generation: 2, annotations: {} } };
-    const plan = decide(snapshotOf({ sandbox: edited, disks: [diskOf(sandbox)] }));
+    const plan = decide(buildSnapshot({ sandbox: edited, disks: [buildDisk(sandbox)] }));
     expect(plan.map((step) => step.kind)).toEqual(['patchStatus']);
-    expect(stepOf(plan, 'patchStatus').patch).toMatchObject({ status: { observedGeneration: 2 } });
+    expect(getStep(plan, 'patchStatus').patch).toMatchObject({ status: { observedGeneration: 2 } });
   });
 });

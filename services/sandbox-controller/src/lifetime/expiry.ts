@@ -3,7 +3,7 @@ import {
   isPoolMember,
   labels,
   launchTypes,
-  rfc3339,
+  formatRfc3339,
   sandboxConditions,
   sandboxReasons,
 } from '@sandlot/api-types';
@@ -14,21 +14,21 @@ type Lived = Pick<Sandbox, 'spec' | 'status'>;
 type Moment = Pick<Snapshot, 'sandbox' | 'nowMs'>;
 
 /** When the Sandbox of `moment` expires, epoch milliseconds; undefined: never. */
-export function effectiveExpiryMs(moment: Moment): number | undefined {
-  return expiryMs(moment.sandbox, startedAtOf(moment));
+export function findEffectiveExpiryMs(moment: Moment): number | undefined {
+  return findExpiryMs(moment.sandbox, findStartedAt(moment));
 }
 
 /**
  * When the Sandbox expires: the earliest of its absolute time, its lifetime from `startedAt`, and its time after it
  * finished. Epoch milliseconds; undefined: never. See docs/reference/sandbox.md#expiry.
  */
-export function expiryMs(sandbox: Lived, startedAt: string | undefined): number | undefined {
-  const { shutdown, ttl } = expiryTimes(sandbox, startedAt);
-  return earliest([shutdown, ttl]);
+export function findExpiryMs(sandbox: Lived, startedAt: string | undefined): number | undefined {
+  const { shutdown, ttl } = getExpiryTimes(sandbox, startedAt);
+  return findEarliest([shutdown, ttl]);
 }
 
 /** The same by cause: the absolute time, and the earlier one of both relative times. */
-export function expiryTimes(
+export function getExpiryTimes(
   { spec, status }: Lived,
   startedAt: string | undefined,
 ): { readonly shutdown: number | undefined; readonly ttl: number | undefined } {
@@ -36,7 +36,7 @@ export function expiryTimes(
   const finishedAt = finished?.status === 'True' ? finished.lastTransitionTime : undefined;
   return {
     shutdown: spec.shutdownTime === undefined ? undefined : Date.parse(spec.shutdownTime),
-    ttl: earliest([addSeconds(startedAt, spec.ttlSeconds), addSeconds(finishedAt, spec.ttlSecondsAfterFinished)]),
+    ttl: findEarliest([addSeconds(startedAt, spec.ttlSeconds), addSeconds(finishedAt, spec.ttlSecondsAfterFinished)]),
   };
 }
 
@@ -45,12 +45,12 @@ export function expiryTimes(
  * member has no lifetime. An adopted Sandbox whose start was cleared by its expiry falls back to its creation: a new start
  * would bring it back to life.
  */
-export function startedAtOf({ sandbox, nowMs }: Moment): string | undefined {
+export function findStartedAt({ sandbox, nowMs }: Moment): string | undefined {
   const { metadata, status } = sandbox;
   if (isPoolMember(sandbox)) return undefined;
   if (status?.startedAt !== undefined) return status.startedAt;
   const wasAdopted = metadata.labels?.[labels.launchType] === launchTypes.warm && status?.phase !== 'Expired';
-  return wasAdopted ? rfc3339(nowMs) : metadata.creationTimestamp;
+  return wasAdopted ? formatRfc3339(nowMs) : metadata.creationTimestamp;
 }
 
 /** Whether an earlier pass has published the expiry. */
@@ -72,7 +72,7 @@ function addSeconds(origin: string | undefined, seconds: number | undefined): nu
   return origin === undefined || seconds === undefined ? undefined : Date.parse(origin) + seconds * 1_000;
 }
 
-function earliest(times: readonly (number | undefined)[]): number | undefined {
+function findEarliest(times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((time) => time !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);
 }

@@ -2,18 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { decide } from '../decide.ts';
 import { requeueAtMs } from './decide-requeue.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
-import { statusOf } from '../status/status.ts';
+import { getStatus } from '../status/status.ts';
 import {
   NOW,
   NOW_MS,
   WORK,
-  diskOf,
+  buildDisk,
   kinds,
   notebook,
   podOf,
   published,
-  snapshotOf,
-  stepOf,
+  buildSnapshot,
+  getStep,
 } from '../../test/builders.ts';
 
 type Parts = NonNullable<Parameters<typeof notebook>[0]>;
@@ -26,8 +26,8 @@ const limits = { suspendAfterSeconds: 60, deleteAfterSeconds: 600 };
 function ready(idle: NonNullable<Parts['spec']>['idle'], seconds = 0, parts: Parts = {}): Snapshot {
   const sandbox = notebook({ ...parts, spec: { idle, ...parts.spec } });
   const ownedPods = [podOf(sandbox)];
-  const before = published(snapshotOf({ sandbox, ownedPods }));
-  return snapshotOf({ sandbox: before, ownedPods, nowMs: NOW_MS + seconds * 1_000 });
+  const before = published(buildSnapshot({ sandbox, ownedPods }));
+  return buildSnapshot({ sandbox: before, ownedPods, nowMs: NOW_MS + seconds * 1_000 });
 }
 
 function withAnnotations(snapshot: Snapshot, annotations: Record<string, string>): Snapshot {
@@ -45,7 +45,7 @@ function asleep(seconds: number): Snapshot {
   const metadata = { ...awake.sandbox.metadata, annotations: { 'sandlot.dev/suspended-by': 'Idle' } };
   const sandbox = { ...awake.sandbox, metadata, spec: { ...awake.sandbox.spec, operatingMode: 'Suspended' as const } };
   const parts = { nowMs: awake.nowMs };
-  return snapshotOf({ ...parts, sandbox: { ...sandbox, status: statusOf(snapshotOf({ ...parts, sandbox })) } });
+  return buildSnapshot({ ...parts, sandbox: { ...sandbox, status: getStatus(buildSnapshot({ ...parts, sandbox })) } });
 }
 
 /** Its owner wants it to run, from the next generation on. */
@@ -88,7 +88,7 @@ describe('idleness', () => {
         ...ready(limits, 600, {
           spec: { volumeClaimTemplates: [WORK], persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain' } },
         }),
-        disks: new Map([['work-notebook', diskOf(notebook())]]),
+        disks: new Map([['work-notebook', buildDisk(notebook())]]),
       },
       ['patchDisk'],
     ],
@@ -104,7 +104,7 @@ describe('idleness', () => {
 
   it('suspends with a guarded patch that records the suspender', () => {
     const { metadata } = ready(limits).sandbox;
-    expect(stepOf(decide(ready(limits, 60)), 'suspendSandbox').patch).toEqual({
+    expect(getStep(decide(ready(limits, 60)), 'suspendSandbox').patch).toEqual({
       metadata: {
         uid: metadata.uid,
         resourceVersion: metadata.resourceVersion,
@@ -121,17 +121,17 @@ describe('idleness', () => {
   });
 
   it('records an Event when it deletes the Sandbox', () => {
-    const { note } = stepOf(decide(ready(limits, 600)), 'deleteSandbox');
+    const { note } = getStep(decide(ready(limits, 600)), 'deleteSandbox');
     expect([note?.reason, note?.message]).toEqual(['IdleDeleted', expect.stringContaining('600 s')]);
   });
 });
 
 describe('the last activity', () => {
-  const timeOf = (snapshot: Snapshot): string | undefined => statusOf(snapshot).lastActivityTime;
+  const timeOf = (snapshot: Snapshot): string | undefined => getStatus(snapshot).lastActivityTime;
   const pool = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxWarmPool', name: 'p', uid: 'u' };
 
   it.each([
-    ['is absent before the first Ready', snapshotOf({ sandbox: notebook({ spec: { idle: limits } }) }), undefined],
+    ['is absent before the first Ready', buildSnapshot({ sandbox: notebook({ spec: { idle: limits } }) }), undefined],
     ['begins with the first Ready', ready(limits, 30), NOW],
     ['is absent without limits', ready(undefined, 30), undefined],
     [
@@ -157,8 +157,8 @@ describe('the last activity', () => {
   it('starts anew at the first Ready after a resume', () => {
     const back = resumed(asleep(90));
     const metadata = { ...back.sandbox.metadata, annotations: {} };
-    const pending = { ...back.sandbox, metadata, status: statusOf(back) };
-    const again = snapshotOf({ sandbox: pending, ownedPods: [podOf(pending)], nowMs: NOW_MS + 120_000 });
+    const pending = { ...back.sandbox, metadata, status: getStatus(back) };
+    const again = buildSnapshot({ sandbox: pending, ownedPods: [podOf(pending)], nowMs: NOW_MS + 120_000 });
     expect(timeOf(again)).toBe(at(120));
   });
 

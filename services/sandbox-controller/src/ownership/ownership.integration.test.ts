@@ -12,10 +12,10 @@ import {
   container,
   eventually,
   expected,
-  messageOf,
+  findMessage,
   ownedBy,
   running,
-  summaryOf,
+  getSummary,
   timeOf,
   wholeStatus,
   work,
@@ -82,7 +82,7 @@ describe.concurrent('what has the name of a child', () => {
     const ips = kind.noun === 'service' ? ['10.0.0.7'] : undefined;
     const refused = await cluster.untilSandbox(sandbox, ({ status }) => status?.podIPs?.[0] === ips?.[0]);
     expect(refused.status?.podIPs).toEqual(ips);
-    expect(summaryOf(await cluster.untilSaid(sandbox, text))).toContain(ERROR);
+    expect(getSummary(await cluster.untilSaid(sandbox, text))).toContain(ERROR);
     expect((await kind.read(name)).metadata).toEqual(before.metadata);
   });
 
@@ -95,7 +95,7 @@ describe.concurrent('what has the name of a child', () => {
     const text =
       `Error seen: cannot adopt unowned ${kind.noun} "${name}": missing required pool authorization label ` +
       `("${ADOPTABLE}") or sandbox tracking label ("${HASH}")`;
-    expect(summaryOf(await cluster.untilSaid(sandbox, text))).toContain(ERROR);
+    expect(getSummary(await cluster.untilSaid(sandbox, text))).toContain(ERROR);
     expect((await kind.read(name)).metadata).toEqual(before.metadata);
   });
 
@@ -137,7 +137,7 @@ describe.concurrent('what has the name of a child', () => {
     const unknown =
       'PodScheduled=Unknown/PodSchedulingUnknown: Pod state is unknown. Pod scheduling cannot be determined';
     const notSuspended = 'Suspended=False/NotSuspended: Sandbox is not suspended';
-    const ready = `Ready=False/ReconcilerError: ${messageOf(refused, 'Ready') ?? ''}`;
+    const ready = `Ready=False/ReconcilerError: ${findMessage(refused, 'Ready') ?? ''}`;
     expect(wholeStatus(refused)).toEqual(
       expected({
         conditions: [unknown, ready, notSuspended],

@@ -1,14 +1,14 @@
 import { CORE_GROUP, EXTENSIONS_GROUP, labels, nameHash } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { controllerOf } from '@sandlot/kube/objects';
+import { findController } from '@sandlot/kube/objects';
 import type { JsonObject, KubeObject, OwnerReference } from '@sandlot/kube/objects';
 
 /** How a child of the right name relates to the Sandbox. Only the UID of the controller proves ownership. */
 export type Ownership = 'ours' | 'unowned' | 'foreign';
 
 /** Whether `sandbox`, nothing, or another object controls `child`. */
-export function ownershipOf(child: KubeObject, sandbox: Sandbox): Ownership {
-  const controller = controllerOf(child);
+export function getOwnership(child: KubeObject, sandbox: Sandbox): Ownership {
+  const controller = findController(child);
   if (controller === undefined) return 'unowned';
   return controller.uid === sandbox.metadata.uid ? 'ours' : 'foreign';
 }
@@ -17,7 +17,7 @@ export function ownershipOf(child: KubeObject, sandbox: Sandbox): Ownership {
  * The one owner reference of every child: docs/reference/sandbox.md#ownership. `blockOwnerDeletion` makes a foreground
  * deletion wait for the child.
  */
-export function ownerReference(sandbox: Sandbox): OwnerReference {
+export function buildOwnerReference(sandbox: Sandbox): OwnerReference {
   return {
     apiVersion: `${CORE_GROUP}/v1beta1`,
     kind: 'Sandbox',
@@ -29,7 +29,7 @@ export function ownerReference(sandbox: Sandbox): OwnerReference {
 }
 
 /** The label by which the controller finds the children of a Sandbox. Hashes collide, so it never proves ownership. */
-export function trackingLabel(sandbox: Sandbox): Record<string, string> {
+export function buildTrackingLabel(sandbox: Sandbox): Record<string, string> {
   return { [labels.nameHash]: nameHash(sandbox.metadata.name ?? '') };
 }
 
@@ -38,15 +38,15 @@ export function isAuthored(sandbox: Sandbox): boolean {
   const { labels: given = {} } = sandbox.metadata;
   // A Sandbox of a detached claim has no owner.
   if (given[labels.claimUid] !== undefined || given[labels.claimName] !== undefined) return false;
-  return controllerOf(sandbox)?.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`) !== true;
+  return findController(sandbox)?.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`) !== true;
 }
 
 export type ChildNoun = 'pod' | 'service' | 'PVC';
 
 /** Why `child` must be left alone; undefined when it is ours or may be taken over: docs/reference/sandbox.md#ownership. */
-export function refusalOf(noun: ChildNoun, child: KubeObject, sandbox: Sandbox): string | undefined {
+export function findRefusal(noun: ChildNoun, child: KubeObject, sandbox: Sandbox): string | undefined {
   const name = child.metadata.name ?? '';
-  const owner = controllerOf(child);
+  const owner = findController(child);
   if (owner !== undefined) {
     if (owner.uid === sandbox.metadata.uid) return undefined;
     const holder = `${owner.kind}/${owner.name} (UID: ${owner.uid})`;
@@ -69,19 +69,19 @@ function mayBeTakenOver(child: KubeObject, sandbox: Sandbox): boolean {
  * resourceVersion: it must fail when somebody adds an owner meanwhile.
  */
 export function takeOver(child: KubeObject, sandbox: Sandbox): JsonObject {
-  return guardedOwners(child, [...otherOwners(child, sandbox), ownerReference(sandbox)]);
+  return buildGuardedOwners(child, [...listOtherOwners(child, sandbox), buildOwnerReference(sandbox)]);
 }
 
 /** The opposite of {@link takeOver}, guarded alike: garbage collection no longer deletes `child` with the Sandbox. */
 export function release(child: KubeObject, sandbox: Sandbox): JsonObject {
-  return guardedOwners(child, otherOwners(child, sandbox));
+  return buildGuardedOwners(child, listOtherOwners(child, sandbox));
 }
 
-function guardedOwners({ metadata }: KubeObject, owners: readonly OwnerReference[]): JsonObject {
+function buildGuardedOwners({ metadata }: KubeObject, owners: readonly OwnerReference[]): JsonObject {
   const ownerReferences = owners.map((owner) => ({ ...owner }));
   return { uid: metadata.uid, resourceVersion: metadata.resourceVersion, ownerReferences };
 }
 
-function otherOwners(child: KubeObject, sandbox: Sandbox): OwnerReference[] {
+function listOtherOwners(child: KubeObject, sandbox: Sandbox): OwnerReference[] {
   return (child.metadata.ownerReferences ?? []).filter((owner) => owner.uid !== sandbox.metadata.uid);
 }

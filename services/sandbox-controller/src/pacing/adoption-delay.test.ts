@@ -18,7 +18,7 @@ const owner = (kind: string) => ({
   controller: true,
 });
 
-function sandboxOf(kind: string, parts: Partial<Sandbox> = {}): Sandbox {
+function buildSandbox(kind: string, parts: Partial<Sandbox> = {}): Sandbox {
   const base = notebook();
   return {
     ...base,
@@ -28,8 +28,8 @@ function sandboxOf(kind: string, parts: Partial<Sandbox> = {}): Sandbox {
   };
 }
 
-const member = sandboxOf('SandboxWarmPool');
-const claimed = sandboxOf('SandboxClaim');
+const member = buildSandbox('SandboxWarmPool');
+const claimed = buildSandbox('SandboxClaim');
 const withImage = (image: string): Sandbox['spec'] => ({
   podTemplate: { spec: { containers: [{ name: 'main', image }] } },
 });

@@ -18,6 +18,6 @@ export function delayOf({ old, next }: Pick<Change<Sandbox>, 'old' | 'next'>): n
 
 /** Whether the claim waits for a change of the Pod: another image, or network rules of its own. */
 function isAwaited(old: Sandbox, next: Sandbox): boolean {
-  const imageOf = ({ spec }: Sandbox): string | undefined => spec.podTemplate.spec.containers[0]?.image;
-  return imageOf(old) !== imageOf(next) || next.metadata.labels?.[labels.network] !== undefined;
+  const findImage = ({ spec }: Sandbox): string | undefined => spec.podTemplate.spec.containers[0]?.image;
+  return findImage(old) !== findImage(next) || next.metadata.labels?.[labels.network] !== undefined;
 }

@@ -5,10 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { AdoptionHolds } from './adoption-holds.ts';
 import { decideYieldMs } from './decide-yield.ts';
 import type { Plan } from '../plan/steps.ts';
-import { NOW_MS, notebook, podOf, snapshotOf } from '../../test/builders.ts';
+import { NOW_MS, notebook, podOf, buildSnapshot } from '../../test/builders.ts';
 
 const READY = { type: 'Ready', status: 'True', reason: '', message: '', lastTransitionTime: '' } as const;
-const sandboxOf = (uid: string, generation: number): Sandbox =>
+const getSandbox = (uid: string, generation: number): Sandbox =>
   notebook({
     metadata: { uid, generation, labels: { [labels.launchType]: 'warm' } },
     status: { observedGeneration: 1, conditions: [READY] },
@@ -19,10 +19,10 @@ function holdsOf(count: number) {
   const clock = new FakeClock();
   const holds = new AdoptionHolds(clock);
   for (let i = 0; i < count; i += 1) {
-    holds.onSandboxChange({ old: sandboxOf(`uid-${i}`, 1), next: sandboxOf(`uid-${i}`, 2) });
+    holds.onSandboxChange({ old: getSandbox(`uid-${i}`, 1), next: getSandbox(`uid-${i}`, 2) });
   }
   const statusHoldMs = (uid: string): number | undefined => {
-    const sandbox = sandboxOf(uid, 2);
+    const sandbox = getSandbox(uid, 2);
     holds.grant(sandbox);
     const untilMs = holds.statusHoldUntilMs(sandbox);
     return untilMs === undefined ? undefined : untilMs - clock.now();
@@ -42,17 +42,17 @@ describe('the status write after an adoption is held', () => {
   it('for no longer than first granted, when more adoptions follow', () => {
     const { holds, statusHoldMs } = holdsOf(1);
     expect(statusHoldMs('uid-0')).toBe(100);
-    for (const uid of ['b', 'c', 'd']) holds.onSandboxChange({ old: sandboxOf(uid, 1), next: sandboxOf(uid, 2) });
+    for (const uid of ['b', 'c', 'd']) holds.onSandboxChange({ old: getSandbox(uid, 1), next: getSandbox(uid, 2) });
     expect(statusHoldMs('uid-0')).toBe(100);
   });
 
   it('only once a pass has granted it', () => {
-    expect(holdsOf(1).holds.statusHoldUntilMs(sandboxOf('uid-0', 2))).toBeUndefined();
+    expect(holdsOf(1).holds.statusHoldUntilMs(getSandbox('uid-0', 2))).toBeUndefined();
   });
 
   it.each<[string, { old: Sandbox | undefined; next: Sandbox | undefined }]>([
-    ['once the generation is published', { old: sandboxOf('uid-0', 2), next: sandboxOf('uid-0', 1) }],
-    ['once the Sandbox is gone', { old: sandboxOf('uid-0', 2), next: undefined }],
+    ['once the generation is published', { old: getSandbox('uid-0', 2), next: getSandbox('uid-0', 1) }],
+    ['once the Sandbox is gone', { old: getSandbox('uid-0', 2), next: undefined }],
   ])('not at all %s', (_, change) => {
     const { holds, statusHoldMs } = holdsOf(1);
     holds.onSandboxChange(change);
@@ -61,7 +61,7 @@ describe('the status write after an adoption is held', () => {
 
   it('not at all for an adoption before this process started', () => {
     const { holds, statusHoldMs } = holdsOf(0);
-    holds.onSandboxChange({ old: undefined, next: sandboxOf('uid-0', 2) });
+    holds.onSandboxChange({ old: undefined, next: getSandbox('uid-0', 2) });
     expect(statusHoldMs('uid-0')).toBeUndefined();
   });
 });
@@ -72,10 +72,10 @@ async function adoptionsEvery(everyMs: number, count: number) {
   const holds = new AdoptionHolds(clock);
   for (let i = 0; i < count; i += 1) {
     if (i > 0) await clock.advance(everyMs);
-    holds.onSandboxChange({ old: sandboxOf(`uid-${i}`, 1), next: sandboxOf(`uid-${i}`, 2) });
+    holds.onSandboxChange({ old: getSandbox(`uid-${i}`, 1), next: getSandbox(`uid-${i}`, 2) });
   }
   const podHoldMs = (uid: string): number | undefined => {
-    const untilMs = holds.podHoldUntilMs(sandboxOf(uid, 2));
+    const untilMs = holds.podHoldUntilMs(getSandbox(uid, 2));
     return untilMs === undefined ? undefined : untilMs - clock.now();
   };
   return { clock, podHoldMs };
@@ -109,6 +109,6 @@ describe('a pass yields to claims', () => {
     ['not before it changes an image that a claim waits for', [{ ...patch, image: 'x' }], NOW_MS + 300, 0],
     ['not before it writes a status', [patch, { kind: 'patchStatus', patch: {} }], NOW_MS + 300, 0],
   ])('%s', (...[, plan, podHoldUntilMs, ms]) => {
-    expect(decideYieldMs(snapshotOf({ podHoldUntilMs }), plan)).toBe(ms);
+    expect(decideYieldMs(buildSnapshot({ podHoldUntilMs }), plan)).toBe(ms);
   });
 });

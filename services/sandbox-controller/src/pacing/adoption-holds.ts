@@ -1,5 +1,5 @@
 import type { Sandbox } from '@sandlot/api-types';
-import { fairDelayMs, isBurst, pacing, withBurstEvent } from '@sandlot/pacing';
+import { computeFairDelayMs, isBurst, pacing, withBurstEvent } from '@sandlot/pacing';
 import type { Clock, Rate } from '@sandlot/std';
 import { isAfterAdoption } from './priority.ts';
 
@@ -26,7 +26,7 @@ export class AdoptionHolds {
     const adoption = this.#adoptions.get(uid);
     if (adoption === undefined) return;
     const { perAdoptionMs: perItemMs, longestMs } = pacing.adoptionStatus;
-    adoption.statusUntilMs ??= adoption.sinceMs + fairDelayMs(this.#adoptions.size, { perItemMs, longestMs });
+    adoption.statusUntilMs ??= adoption.sinceMs + computeFairDelayMs(this.#adoptions.size, { perItemMs, longestMs });
   }
 
   /** Until when the status need not show the new generation, wall time in milliseconds; undefined: it is not held. */

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-const kindOf = ({ verb, resource, subresource }: AuditedRequest): string =>
+const formatKind = ({ verb, resource, subresource }: AuditedRequest): string =>
   `${verb} ${resource}${subresource === '' ? '' : `/${subresource}`}`;
 
 /** The writes of the controller about each name, in order, its lease and Events included. */
@@ -31,7 +31,7 @@ async function writesByName(): Promise<Map<string, AuditedRequest[]>> {
 
 /** Status writes about the progress of a slow start, which any start may be on a busy machine. */
 function lateNews([pod, ...others]: readonly AuditedRequest[]): AuditedRequest[] {
-  const statuses = others.filter((request) => kindOf(request) === 'patch sandboxes/status').slice(0, -1);
+  const statuses = others.filter((request) => formatKind(request) === 'patch sandboxes/status').slice(0, -1);
   return statuses.filter(({ receivedMs }) => receivedMs - (pod?.receivedMs ?? Infinity) >= SLOW_MS);
 }
 
@@ -50,7 +50,7 @@ describe('a burst of Sandboxes', () => {
     for (const name of NAMES) {
       const made = writes.get(name) ?? [];
       const late = new Set(lateNews(made));
-      const needed = made.filter((request) => !late.has(request)).map(kindOf);
+      const needed = made.filter((request) => !late.has(request)).map(formatKind);
       expect([name, ...needed]).toEqual([name, 'create pods', 'patch sandboxes', 'patch sandboxes/status']);
     }
   });

@@ -3,7 +3,7 @@ import type { Sandbox } from '@sandlot/api-types';
 import type { Priority } from '@sandlot/kube';
 import { expect, it } from 'vitest';
 import { notebook } from '../../test/builders.ts';
-import { priorityOf } from './priority.ts';
+import { getPriority } from './priority.ts';
 
 const READY = {
   type: 'Ready',
@@ -55,5 +55,5 @@ it.each<[string, Sandbox, Priority]>([
     'normal',
   ],
 ])('%s', (...[, sandbox, priority]) => {
-  expect(priorityOf(sandbox)).toBe(priority);
+  expect(getPriority(sandbox)).toBe(priority);
 });

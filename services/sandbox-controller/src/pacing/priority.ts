@@ -1,4 +1,4 @@
-import { annotations, effectiveMode, findCondition, labels, launchTypes } from '@sandlot/api-types';
+import { annotations, resolveMode, findCondition, labels, launchTypes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { Change, Pod, Priority } from '@sandlot/kube';
 import { isReadyNow } from '../status/status.ts';
@@ -19,7 +19,7 @@ function isPodReady(pod: Pod | undefined): boolean {
  * Priority of this Sandbox's requests to the API server. What follows the adoption of a Ready Sandbox steps back. A pool
  * member does not: its pool has already decided when it is created.
  */
-export function priorityOf(sandbox: Sandbox): Priority {
+export function getPriority(sandbox: Sandbox): Priority {
   return isAfterAdoption(sandbox) ? 'background' : 'normal';
 }
 
@@ -31,11 +31,6 @@ export function isAfterAdoption({ metadata, spec, status }: Sandbox): boolean {
   const hasOwnNetwork = metadata.labels?.[labels.network] !== undefined;
   const isUnpublished = status?.observedGeneration !== metadata.generation;
   return (
-    isAdopted &&
-    isUnpublished &&
-    !needsImage &&
-    !hasOwnNetwork &&
-    isReadyNow(status) &&
-    effectiveMode(spec) === 'Running'
+    isAdopted && isUnpublished && !needsImage && !hasOwnNetwork && isReadyNow(status) && resolveMode(spec) === 'Running'
   );
 }

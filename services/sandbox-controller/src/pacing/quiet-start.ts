@@ -1,5 +1,5 @@
 import type { Sandbox } from '@sandlot/api-types';
-import { fairDelayMs, pacing } from '@sandlot/pacing';
+import { computeFairDelayMs, pacing } from '@sandlot/pacing';
 
 /**
  * How long the start of each Sandbox is not reported. In a burst all starts are slow because of each other, and reports
@@ -21,7 +21,7 @@ export class QuietStarts {
   quietMs(sandbox: Sandbox): number {
     const { quietMs, perStartMs, longestMs } = pacing.startStatus;
     if (!isStarting(sandbox)) return quietMs;
-    const nowMs = fairDelayMs(this.#starting, { perItemMs: perStartMs, longestMs, leastMs: quietMs });
+    const nowMs = computeFairDelayMs(this.#starting, { perItemMs: perStartMs, longestMs, leastMs: quietMs });
     return Math.max(nowMs, this.#grantedMs.get(sandbox.metadata.uid ?? '') ?? 0);
   }
 

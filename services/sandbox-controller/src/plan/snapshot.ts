@@ -75,7 +75,7 @@ export function hasFailed(snapshot: Snapshot, phase: Phase): boolean {
 }
 
 /** The one Pod of this Sandbox; undefined when there is none, or several. */
-export function onlyPod({ ownedPods }: Snapshot): Pod | undefined {
+export function findOnlyPod({ ownedPods }: Snapshot): Pod | undefined {
   return ownedPods.length === 1 ? ownedPods[0] : undefined;
 }
 

@@ -9,7 +9,7 @@ export interface EventNote {
   readonly message: string;
 }
 
-export const warning = (reason: string, message: string): EventNote => ({ type: 'Warning', reason, message });
+export const formatWarning = (reason: string, message: string): EventNote => ({ type: 'Warning', reason, message });
 
 /** A problem that a person would ask about and that no condition shows. */
 export interface Trouble {

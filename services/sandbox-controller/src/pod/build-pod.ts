@@ -1,9 +1,9 @@
 import type { Sandbox } from '@sandlot/api-types';
 import type { Pod, PodSpec, Volume } from '@sandlot/kube/objects';
-import { diskName } from '../disks/disk-names.ts';
-import { isAuthored, ownerReference } from '../ownership/ownership.ts';
+import { getDiskName } from '../disks/disk-names.ts';
+import { isAuthored, buildOwnerReference } from '../ownership/ownership.ts';
 import type { RuntimeSettings } from '../plan/snapshot.ts';
-import { wantedPodMetadata } from './pod-metadata.ts';
+import { buildWantedPodMetadata } from './pod-metadata.ts';
 import { injectRuntime } from './runtime-injection.ts';
 
 /**
@@ -17,7 +17,7 @@ export function buildPod(sandbox: Sandbox, runtime: RuntimeSettings): Pod {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name, namespace, ...wantedPodMetadata(sandbox), ownerReferences: [ownerReference(sandbox)] },
+    metadata: { name, namespace, ...buildWantedPodMetadata(sandbox), ownerReferences: [buildOwnerReference(sandbox)] },
     spec: withRuntime(sandbox, volumes.length === 0 ? spec : { ...spec, volumes }, runtime),
   };
 }
@@ -37,7 +37,7 @@ function withRuntime(sandbox: Sandbox, podSpec: PodSpec, { image, publicKey }: R
 function withDiskVolumes(volumes: readonly Volume[], sandbox: Sandbox): Volume[] {
   const diskVolumes = (sandbox.spec.volumeClaimTemplates ?? []).map((template): Volume => {
     const name = template.metadata?.name ?? '';
-    return { name, persistentVolumeClaim: { claimName: diskName(sandbox, template) } };
+    return { name, persistentVolumeClaim: { claimName: getDiskName(sandbox, template) } };
   });
   const replaced = new Set(diskVolumes.map((volume) => volume.name));
   return [...volumes.filter((volume) => !replaced.has(volume.name)), ...diskVolumes];

@@ -2,7 +2,7 @@ import { annotations } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 
 import type { Container, JsonObject, Pod } from '@sandlot/kube';
-import { objectKey, patchObject } from '../writes/calls.ts';
+import { buildObjectKey, patchObject } from '../writes/calls.ts';
 import type { CallDeps } from '../writes/calls.ts';
 import { restartCountOf } from './decide-image.ts';
 
@@ -19,7 +19,7 @@ export interface ImageChange {
  */
 export async function changeImage(deps: CallDeps, { sandbox, pod, patch, image }: ImageChange): Promise<Pod> {
   const { pods } = deps.collections;
-  const live = await deps.client.get(pods.resource, objectKey(pod), { signal: deps.signal });
+  const live = await deps.client.get(pods.resource, buildObjectKey(pod), { signal: deps.signal });
   const { uid, resourceVersion } = live.metadata;
   const guard = { uid: pod.metadata.uid ?? uid ?? '', resourceVersion: resourceVersion ?? '' };
   const first = live.spec.containers[0];

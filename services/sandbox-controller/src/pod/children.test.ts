@@ -2,10 +2,10 @@ import { nameHash } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
 import { buildPod } from './build-pod.ts';
 import { decidePod } from './decide-pod.ts';
-import { podMetadataPatch, wantedPodMetadata } from './pod-metadata.ts';
+import { buildPodMetadataPatch, buildWantedPodMetadata } from './pod-metadata.ts';
 import { decideDisks } from '../disks/decide-disks.ts';
 import { reducePod, reduceSandbox } from '../wiring/transform.ts';
-import { RUNTIME, STRANGER, WORK, diskOf, notebook, podOf, snapshotOf, stepOf } from '../../test/builders.ts';
+import { RUNTIME, STRANGER, WORK, buildDisk, notebook, podOf, buildSnapshot, getStep } from '../../test/builders.ts';
 
 const HASH = 'agents.x-k8s.io/sandbox-name-hash';
 const tracking = { [HASH]: nameHash('notebook') };
@@ -79,12 +79,12 @@ describe('the Pod', () => {
         'or sandbox tracking label ("agents.x-k8s.io/sandbox-name-hash")',
     ],
   ])('is refused when one of its name %s', (_, foreignPod, message) => {
-    expect(stepOf(decidePod(snapshotOf({ foreignPod })), 'reportFailure').message).toBe(message);
+    expect(getStep(decidePod(buildSnapshot({ foreignPod })), 'reportFailure').message).toBe(message);
   });
 
   it('is taken over with a patch guarded by resourceVersion', () => {
     const foreignPod = podOf(notebook(), { owner: null, labels: { 'agents.x-k8s.io/adoptable': 'true' } });
-    expect(stepOf(decidePod(snapshotOf({ foreignPod })), 'patchPod').patch).toEqual({
+    expect(getStep(decidePod(buildSnapshot({ foreignPod })), 'patchPod').patch).toEqual({
       metadata: {
         uid: 'uid-pod-notebook',
         resourceVersion: '7',
@@ -97,7 +97,7 @@ describe('the Pod', () => {
 
   it('waits while a Pod that may be taken over is terminating', () => {
     const foreignPod = podOf(notebook(), { owner: null, terminating: true });
-    expect(decidePod(snapshotOf({ foreignPod }))).toEqual([]);
+    expect(decidePod(buildSnapshot({ foreignPod }))).toEqual([]);
   });
 });
 
@@ -116,7 +116,7 @@ describe('Pod metadata', () => {
     });
 
   it('carries the labels of a claim to the Pod of its Sandbox, and a known creator only', () => {
-    expect(wantedPodMetadata(labelled({ ownerReferences: [claimed] })).labels).toEqual({
+    expect(buildWantedPodMetadata(labelled({ ownerReferences: [claimed] })).labels).toEqual({
       ...tracking,
       'agents.x-k8s.io/claim-uid': 'uid-c',
       'agents.x-k8s.io/sandbox-template-ref-hash': 'abc',
@@ -125,21 +125,24 @@ describe('Pod metadata', () => {
   });
 
   it('carries no such label of an authored Sandbox, whose author could forge them', () => {
-    expect(wantedPodMetadata(labelled({})).labels).toEqual({ ...tracking, 'agents.x-k8s.io/created-by': 'unknown' });
+    expect(buildWantedPodMetadata(labelled({})).labels).toEqual({
+      ...tracking,
+      'agents.x-k8s.io/created-by': 'unknown',
+    });
   });
 
   it('carries them for a Sandbox that a detached claim delivered', () => {
     const labels = { 'sandlot.dev/claim-name': 'rollout', 'agents.x-k8s.io/sandbox-template-ref-hash': 'abc' };
-    expect(wantedPodMetadata(notebook({ metadata: { labels } })).labels).toEqual({ ...tracking, ...labels });
+    expect(buildWantedPodMetadata(notebook({ metadata: { labels } })).labels).toEqual({ ...tracking, ...labels });
   });
 
   it('carries them for a Sandbox whose delivery failed and that a claim keeps, so that its network policy stays', () => {
     const kept = { 'sandlot.dev/claim-name': 'job', 'sandlot.dev/reserved-failed': 'true' };
     const ofClaim = labelled({ ownerReferences: [claimed] });
     const metadata = { ...ofClaim.metadata, ownerReferences: [], labels: { ...ofClaim.metadata.labels, ...kept } };
-    expect(wantedPodMetadata({ ...ofClaim, metadata })).toEqual({
-      ...wantedPodMetadata(ofClaim),
-      labels: { ...wantedPodMetadata(ofClaim).labels, ...kept },
+    expect(buildWantedPodMetadata({ ...ofClaim, metadata })).toEqual({
+      ...buildWantedPodMetadata(ofClaim),
+      labels: { ...buildWantedPodMetadata(ofClaim).labels, ...kept },
     });
   });
 
@@ -149,7 +152,7 @@ describe('Pod metadata', () => {
       annotations: { 'opentelemetry.io/trace-context': '{}', 'extensions.agents.x-k8s.io/a': 'x' },
     };
     const podTemplate = { metadata, spec: { containers: [] } };
-    expect(wantedPodMetadata(notebook({ spec: { podTemplate } }))).toEqual({
+    expect(buildWantedPodMetadata(notebook({ spec: { podTemplate } }))).toEqual({
       labels: { ok: '1', ...tracking },
       annotations: { 'agents.x-k8s.io/propagated-labels': 'ok' },
     });
@@ -167,7 +170,7 @@ describe('Pod metadata', () => {
         'agents.x-k8s.io/propagated-annotations': 'old',
       },
     });
-    expect(podMetadataPatch(sandbox, pod)).toEqual({
+    expect(buildPodMetadataPatch(sandbox, pod)).toEqual({
       metadata: {
         uid: 'uid-pod-notebook',
         labels: { team: 'b', gone: null, 'agents.x-k8s.io/warm-pool-sandbox': null },
@@ -186,7 +189,7 @@ describe('Pod metadata', () => {
       labels: { ...tracking, team: 'a' },
       annotations: { 'agents.x-k8s.io/propagated-labels': 'team' },
     });
-    expect(podMetadataPatch(notebook(), pod)).toEqual({
+    expect(buildPodMetadataPatch(notebook(), pod)).toEqual({
       metadata: {
         uid: 'uid-pod-notebook',
         labels: { team: null },
@@ -197,7 +200,7 @@ describe('Pod metadata', () => {
 
   it('is not written when the Pod is up to date', () => {
     const built = buildPod(sandbox, RUNTIME);
-    expect(podMetadataPatch(sandbox, built)).toBeUndefined();
+    expect(buildPodMetadataPatch(sandbox, built)).toBeUndefined();
   });
 });
 
@@ -210,7 +213,7 @@ describe('disks', () => {
   it('are created from their template and owned by the Sandbox', () => {
     const template = { metadata: { name: 'work', labels: { a: 'b' }, annotations: { c: 'd' } }, spec: WORK.spec };
     const given = notebook({ spec: { volumeClaimTemplates: [template] } });
-    expect(stepOf(decideDisks(snapshotOf({ sandbox: given })), 'createDisk').disk).toEqual({
+    expect(getStep(decideDisks(buildSnapshot({ sandbox: given })), 'createDisk').disk).toEqual({
       apiVersion: 'v1',
       kind: 'PersistentVolumeClaim',
       metadata: {
@@ -225,32 +228,32 @@ describe('disks', () => {
   });
 
   it('that outlive a deleted Sandbox are created without an owner', () => {
-    const { disk } = stepOf(decideDisks(snapshotOf({ sandbox: retained })), 'createDisk');
+    const { disk } = getStep(decideDisks(buildSnapshot({ sandbox: retained })), 'createDisk');
     expect(disk.metadata.ownerReferences).toBeUndefined();
     expect(disk.metadata.labels).toEqual(tracking);
   });
 
   const adoptable = { ownerReferences: [], labels: { 'agents.x-k8s.io/adoptable': 'true' } };
   it.each([
-    ['of ours are left alone', sandbox, diskOf(sandbox), []],
+    ['of ours are left alone', sandbox, buildDisk(sandbox), []],
     [
       'without an owner and with our label are taken back',
       sandbox,
-      diskOf(sandbox, { ownerReferences: [] }),
+      buildDisk(sandbox, { ownerReferences: [] }),
       ['patchDisk'],
     ],
-    ['without an owner that are adoptable are taken over', sandbox, diskOf(sandbox, adoptable), ['patchDisk']],
+    ['without an owner that are adoptable are taken over', sandbox, buildDisk(sandbox, adoptable), ['patchDisk']],
     [
       'without an owner and label are reported',
       sandbox,
-      diskOf(sandbox, { ownerReferences: [], labels: {} }),
+      buildDisk(sandbox, { ownerReferences: [], labels: {} }),
       ['reportFailure'],
     ],
-    ['of another owner are reported', sandbox, diskOf(sandbox, { ownerReferences: [STRANGER] }), ['reportFailure']],
-    ['lose their owner when they are to be retained', retained, diskOf(sandbox), ['patchDisk']],
-    ['that are retained stay without an owner', retained, diskOf(sandbox, { ownerReferences: [] }), []],
+    ['of another owner are reported', sandbox, buildDisk(sandbox, { ownerReferences: [STRANGER] }), ['reportFailure']],
+    ['lose their owner when they are to be retained', retained, buildDisk(sandbox), ['patchDisk']],
+    ['that are retained stay without an owner', retained, buildDisk(sandbox, { ownerReferences: [] }), []],
   ])('%s', (...[, given, disk, steps]) => {
-    expect(decideDisks(snapshotOf({ sandbox: given, disks: [disk] })).map((step) => step.kind)).toEqual(steps);
+    expect(decideDisks(buildSnapshot({ sandbox: given, disks: [disk] })).map((step) => step.kind)).toEqual(steps);
   });
 
   it.each([
@@ -264,14 +267,14 @@ describe('disks', () => {
         '("agents.x-k8s.io/adoptable") or sandbox tracking label ("agents.x-k8s.io/sandbox-name-hash")',
     ],
   ])('are reported with the documented messages (%#)', (metadata, message) => {
-    const snapshot = snapshotOf({ sandbox, disks: [diskOf(sandbox, metadata)] });
-    expect(stepOf(decideDisks(snapshot), 'reportFailure').message).toBe(message);
+    const snapshot = buildSnapshot({ sandbox, disks: [buildDisk(sandbox, metadata)] });
+    expect(getStep(decideDisks(snapshot), 'reportFailure').message).toBe(message);
   });
 
   it('that failed keep the Pod from being created', () => {
-    const snapshot = snapshotOf({
+    const snapshot = buildSnapshot({
       sandbox,
-      disks: [diskOf(sandbox)],
+      disks: [buildDisk(sandbox)],
       failures: [{ phase: 'disks', message: 'refused' }],
     });
     expect(decidePod(snapshot)).toEqual([]);
@@ -279,8 +282,10 @@ describe('disks', () => {
 
   it('that are retained keep their other owners', () => {
     const other = { ...STRANGER, controller: false };
-    const disk = diskOf(sandbox, { ownerReferences: [...(diskOf(sandbox).metadata.ownerReferences ?? []), other] });
-    expect(stepOf(decideDisks(snapshotOf({ sandbox: retained, disks: [disk] })), 'patchDisk').patch).toEqual({
+    const disk = buildDisk(sandbox, {
+      ownerReferences: [...(buildDisk(sandbox).metadata.ownerReferences ?? []), other],
+    });
+    expect(getStep(decideDisks(buildSnapshot({ sandbox: retained, disks: [disk] })), 'patchDisk').patch).toEqual({
       metadata: { uid: 'uid-work-notebook', resourceVersion: '3', labels: tracking, ownerReferences: [other] },
     });
   });

@@ -1,7 +1,7 @@
 import type { Sandbox } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
-import { decideImage, runsRequestedImage } from './decide-image.ts';
+import { decideImage, isRunningRequestedImage } from './decide-image.ts';
 import { notebook, podOf } from '../../test/builders.ts';
 
 const MARK = 'sandlot.dev/inplace-image';
@@ -32,6 +32,6 @@ describe('the image of a live Pod', () => {
     ['counts at once in a Pod that was created with it', marked, { [MARK]: 'agent:2' }, 0, true],
     ['does not count when the request has changed since', marked, { [MARK]: 'agent:1', [FROM]: '4' }, 5, false],
   ] as const)('%s', (...[, sandbox, annotations, restarts, wanted]) => {
-    expect(runsRequestedImage(sandbox, podWith(annotations, restarts))).toBe(wanted);
+    expect(isRunningRequestedImage(sandbox, podWith(annotations, restarts))).toBe(wanted);
   });
 });

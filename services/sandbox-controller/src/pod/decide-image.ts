@@ -5,15 +5,15 @@ import type { Plan } from '../plan/steps.ts';
 
 /** Changes the image of the live Pod, the one part of its spec that ever changes: docs/reference/sandbox.md#in-place-image. */
 export function decideImage(sandbox: Sandbox, pod: Pod): Plan {
-  const image = requestedImage(sandbox);
+  const image = findRequestedImage(sandbox);
   if (image === undefined || pod.metadata.annotations?.[annotations.inplaceImage] === image) return [];
   const patch = { metadata: { uid: pod.metadata.uid, annotations: { [annotations.inplaceImage]: image } } };
   return [{ kind: 'patchPod', phase: 'pod', pod, patch, image }];
 }
 
 /** Whether the Pod runs the requested image: the kubelet has restarted the container since its image was changed. */
-export function runsRequestedImage(sandbox: Sandbox, pod: Pod): boolean {
-  const image = requestedImage(sandbox);
+export function isRunningRequestedImage(sandbox: Sandbox, pod: Pod): boolean {
+  const image = findRequestedImage(sandbox);
   if (image === undefined) return true;
   const { [annotations.inplaceImage]: applied, [annotations.inplaceImageFrom]: from } = pod.metadata.annotations ?? {};
   return applied === image && (from === undefined || restartCountOf(sandbox, pod) > Number(from));
@@ -26,6 +26,6 @@ export function restartCountOf({ spec }: Sandbox, pod: Pod): number {
 }
 
 /** The image that a claim requested at its adoption; undefined without one. */
-function requestedImage({ metadata }: Sandbox): string | undefined {
+function findRequestedImage({ metadata }: Sandbox): string | undefined {
   return metadata.annotations?.[annotations.inplaceImage];
 }

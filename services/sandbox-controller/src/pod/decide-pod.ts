@@ -1,16 +1,16 @@
-import { effectiveMode } from '@sandlot/api-types';
+import { resolveMode } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
-import { diskNames } from '../disks/disk-names.ts';
-import { refusalOf, takeOver } from '../ownership/ownership.ts';
-import { hasFailed, isTerminating, onlyPod } from '../plan/snapshot.ts';
+import { listDiskNames } from '../disks/disk-names.ts';
+import { findRefusal, takeOver } from '../ownership/ownership.ts';
+import { hasFailed, isTerminating, findOnlyPod } from '../plan/snapshot.ts';
 import type { RuntimeSettings, Snapshot } from '../plan/snapshot.ts';
 import type { Plan } from '../plan/steps.ts';
 import { buildPod } from './build-pod.ts';
 import { decideImage } from './decide-image.ts';
-import { podMetadataPatch, wantedPodMetadata } from './pod-metadata.ts';
+import { buildPodMetadataPatch, buildWantedPodMetadata } from './pod-metadata.ts';
 import { isRestartDue } from './restart.ts';
-import { injectionRefusal } from './runtime-injection.ts';
+import { findInjectionRefusal } from './runtime-injection.ts';
 
 /**
  * Keeps exactly one Pod while the Sandbox runs, and none while it is suspended: docs/reference/sandbox.md#pod-states. With
@@ -18,15 +18,15 @@ import { injectionRefusal } from './runtime-injection.ts';
  */
 export function decidePod(snapshot: Snapshot): Plan {
   if (hasFailed(snapshot, 'pod') || snapshot.ownedPods.length > 1) return [];
-  if (effectiveMode(snapshot.sandbox.spec) === 'Suspended') return decideSuspension(snapshot);
-  const pod = onlyPod(snapshot);
+  if (resolveMode(snapshot.sandbox.spec) === 'Suspended') return decideSuspension(snapshot);
+  const pod = findOnlyPod(snapshot);
   if (pod !== undefined) return decidePresent(snapshot, pod);
   if (snapshot.foreignPod !== undefined) return decideTakeOver(snapshot, snapshot.foreignPod);
   return decideCreation(snapshot);
 }
 
 function decideSuspension(snapshot: Snapshot): Plan {
-  const pod = onlyPod(snapshot);
+  const pod = findOnlyPod(snapshot);
   return pod === undefined || isTerminating(pod) ? [] : [{ kind: 'deletePod', pod, phase: 'pod' }];
 }
 
@@ -37,35 +37,35 @@ function decideSuspension(snapshot: Snapshot): Plan {
 function decidePresent(snapshot: Snapshot, pod: Pod): Plan {
   if (isTerminating(pod)) return [];
   if (isRestartDue(snapshot)) return [{ kind: 'deletePod', pod, phase: 'pod' }];
-  const patch = podMetadataPatch(snapshot.sandbox, pod);
+  const patch = buildPodMetadataPatch(snapshot.sandbox, pod);
   if (patch !== undefined) return [{ kind: 'patchPod', phase: 'pod', pod, patch }];
   return decideImage(snapshot.sandbox, pod);
 }
 
 function decideTakeOver({ sandbox }: Snapshot, pod: Pod): Plan {
-  const refusal = refusalOf('pod', pod, sandbox);
+  const refusal = findRefusal('pod', pod, sandbox);
   if (refusal !== undefined) return [{ kind: 'reportFailure', phase: 'pod', message: refusal }];
   if (isTerminating(pod)) return [];
-  const metadata = { ...takeOver(pod, sandbox), ...wantedPodMetadata(sandbox) };
+  const metadata = { ...takeOver(pod, sandbox), ...buildWantedPodMetadata(sandbox) };
   return [{ kind: 'patchPod', phase: 'pod', pod, patch: { metadata } }];
 }
 
 /** Only with all disks ours: a Pod must never mount a foreign or terminating PersistentVolumeClaim of the right name. */
 function decideCreation(snapshot: Snapshot): Plan {
   const { sandbox, disks } = snapshot;
-  const isComplete = diskNames(sandbox).every((name) => {
+  const isComplete = listDiskNames(sandbox).every((name) => {
     const disk = disks.get(name);
     return disk !== undefined && !isTerminating(disk);
   });
   if (!isComplete || hasFailed(snapshot, 'disks')) return [];
   const { runtime } = snapshot.settings;
-  const refusal = runtimeRefusal(sandbox, runtime);
+  const refusal = findRuntimeRefusal(sandbox, runtime);
   if (refusal !== undefined) return [{ kind: 'reportFailure', phase: 'pod', message: refusal }];
   return [{ kind: 'createPod', phase: 'pod', pod: buildPod(sandbox, runtime) }];
 }
 
 /** A Pod without the requested daemon would be Ready and useless. */
-function runtimeRefusal({ spec }: Sandbox, { image }: RuntimeSettings): string | undefined {
+function findRuntimeRefusal({ spec }: Sandbox, { image }: RuntimeSettings): string | undefined {
   if (spec.runtime?.inject !== true) return undefined;
-  return injectionRefusal(spec.podTemplate.spec, spec.runtime.image ?? image);
+  return findInjectionRefusal(spec.podTemplate.spec, spec.runtime.image ?? image);
 }

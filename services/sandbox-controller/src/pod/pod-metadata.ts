@@ -3,13 +3,13 @@ import {
   annotations,
   isReservedKey,
   labels,
-  normalisedCreator,
+  normaliseCreator,
   withoutReservedKeys,
 } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { controllerOf } from '@sandlot/kube/objects';
+import { findController } from '@sandlot/kube/objects';
 import type { JsonObject, Pod } from '@sandlot/kube/objects';
-import { trackingLabel } from '../ownership/ownership.ts';
+import { buildTrackingLabel } from '../ownership/ownership.ts';
 
 type StringMap = Readonly<Record<string, string>>;
 
@@ -32,16 +32,16 @@ const SYSTEM_LABELS: readonly string[] = [
 ];
 
 /** Metadata of the Pod: the template's, then the system's, which users cannot override. */
-export function wantedPodMetadata(sandbox: Sandbox): PodMetadata {
+export function buildWantedPodMetadata(sandbox: Sandbox): PodMetadata {
   const template = sandbox.spec.podTemplate.metadata;
   const ownLabels = withoutReservedKeys(template?.labels);
   const ownAnnotations = withoutReservedKeys(template?.annotations);
   return {
-    labels: { ...ownLabels, ...trackingLabel(sandbox), ...systemLabels(sandbox) },
+    labels: { ...ownLabels, ...buildTrackingLabel(sandbox), ...buildSystemLabels(sandbox) },
     annotations: {
       ...ownAnnotations,
-      ...keyList(annotations.propagatedLabels, ownLabels),
-      ...keyList(annotations.propagatedAnnotations, ownAnnotations),
+      ...buildKeyList(annotations.propagatedLabels, ownLabels),
+      ...buildKeyList(annotations.propagatedAnnotations, ownAnnotations),
     },
   };
 }
@@ -50,16 +50,16 @@ export function wantedPodMetadata(sandbox: Sandbox): PodMetadata {
  * Merge patch that brings the metadata of a Pod up to date; undefined when it is. Keys that have left the template are
  * removed: the Pod lists which keys came from there. Keys that others set on the Pod stay.
  */
-export function podMetadataPatch(sandbox: Sandbox, pod: Pod): JsonObject | undefined {
-  const wanted = wantedPodMetadata(sandbox);
+export function buildPodMetadataPatch(sandbox: Sandbox, pod: Pod): JsonObject | undefined {
+  const wanted = buildWantedPodMetadata(sandbox);
   const present = { labels: pod.metadata.labels ?? {}, annotations: pod.metadata.annotations ?? {} };
   const lists = [annotations.propagatedLabels, annotations.propagatedAnnotations];
   const labelChanges = changes(present.labels, wanted.labels, [
-    ...keysOf(present.annotations[annotations.propagatedLabels]),
+    ...listKeys(present.annotations[annotations.propagatedLabels]),
     ...SYSTEM_LABELS,
   ]);
   const annotationChanges = changes(present.annotations, wanted.annotations, [
-    ...keysOf(present.annotations[annotations.propagatedAnnotations]),
+    ...listKeys(present.annotations[annotations.propagatedAnnotations]),
     ...lists,
   ]);
   if (labelChanges === undefined && annotationChanges === undefined) return undefined;
@@ -74,14 +74,14 @@ function changes(present: StringMap, wanted: StringMap, prunable: readonly strin
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-function systemLabels(sandbox: Sandbox): Record<string, string> {
+function buildSystemLabels(sandbox: Sandbox): Record<string, string> {
   const given = sandbox.metadata.labels ?? {};
   const kept: Record<string, string> = {};
   if (isMadeByExtension(sandbox)) {
     for (const key of SYSTEM_LABELS) if (given[key] !== undefined && given[key] !== '') kept[key] = given[key];
   }
   const author = given[labels.createdBy];
-  if (author !== undefined && author !== '') kept[labels.createdBy] = normalisedCreator(author);
+  if (author !== undefined && author !== '') kept[labels.createdBy] = normaliseCreator(author);
   return kept;
 }
 
@@ -90,17 +90,17 @@ function systemLabels(sandbox: Sandbox): Record<string, string> {
  * must keep the label that its NetworkPolicy selects.
  */
 function isMadeByExtension(sandbox: Sandbox): boolean {
-  const owner = controllerOf(sandbox);
+  const owner = findController(sandbox);
   if (owner === undefined) return sandbox.metadata.labels?.[labels.claimName] !== undefined;
   return owner.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`);
 }
 
-function keyList(annotation: string, keys: StringMap): Record<string, string> {
+function buildKeyList(annotation: string, keys: StringMap): Record<string, string> {
   const names = Object.keys(keys).sort();
   return names.length === 0 ? {} : { [annotation]: names.join(',') };
 }
 
 /** A list that an older release wrote may name system keys; those follow the Sandbox instead of the template. */
-function keysOf(list: string | undefined): string[] {
+function listKeys(list: string | undefined): string[] {
   return (list ?? '').split(',').filter((key) => key !== '' && !isReservedKey(key));
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decide } from '../decide.ts';
 import { requeueAtMs } from '../lifetime/decide-requeue.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
-import { statusOf } from '../status/status.ts';
+import { getStatus } from '../status/status.ts';
 import {
   NOW,
   NOW_MS,
@@ -11,8 +11,8 @@ import {
   notebook,
   podOf,
   published,
-  snapshotOf,
-  stepOf,
+  buildSnapshot,
+  getStep,
 } from '../../test/builders.ts';
 import type { PodParts } from '../../test/builders.ts';
 
@@ -25,10 +25,10 @@ const at = (seconds: number): string => new Date(NOW_MS + seconds * 1_000).toISO
 /** A Sandbox with that policy whose Pod was Ready and has just ended; `count` restarts so far. */
 function ended(policy: Policy, { phase = 'Failed', ...parts }: PodParts = {}, count?: number): Snapshot {
   const sandbox = notebook({ spec: { podFailurePolicy: policy } });
-  const before = published(snapshotOf({ sandbox, ownedPods: [podOf(sandbox)] }));
+  const before = published(buildSnapshot({ sandbox, ownedPods: [podOf(sandbox)] }));
   const restarts = count === undefined ? undefined : { count };
   const status = { ...before.status, ...(restarts === undefined ? {} : { restarts }) };
-  return snapshotOf({ sandbox: { ...before, status }, ownedPods: [podOf(sandbox, { phase, ...parts })] });
+  return buildSnapshot({ sandbox: { ...before, status }, ownedPods: [podOf(sandbox, { phase, ...parts })] });
 }
 
 /** The same once its status has been published, `seconds` later. */
@@ -54,7 +54,7 @@ describe('a Pod that ended', () => {
     ['is not restarted when a user deletes it', ended(onFailure, { terminating: true }), 'Pending'],
   ];
   it.each(rows)('%s', (_, snapshot, phase) => {
-    const next = statusOf(snapshot);
+    const next = getStatus(snapshot);
     expect(next.phase).toBe(phase);
     expect(next.restarts?.nextRestartTime !== undefined).toBe(phase === 'Restarting');
   });
@@ -77,14 +77,14 @@ describe('a Pod that ended', () => {
   it('finishes when its owner takes the policy away', () => {
     const waiting = later(ended(onFailure), 1);
     const sandbox = { ...waiting.sandbox, spec: { ...waiting.sandbox.spec, podFailurePolicy: undefined } };
-    const next = statusOf({ ...waiting, sandbox });
+    const next = getStatus({ ...waiting, sandbox });
     expect([next.phase, next.restarts?.nextRestartTime]).toEqual(['Finished', undefined]);
   });
 
   it('that finished is restarted when its owner gives it a policy', () => {
     const finished = later(ended({}), 60);
     const sandbox = { ...finished.sandbox, spec: { ...finished.sandbox.spec, podFailurePolicy: onFailure } };
-    const next = statusOf({ ...finished, sandbox });
+    const next = getStatus({ ...finished, sandbox });
     expect([next.phase, next.restarts?.nextRestartTime]).toEqual(['Restarting', at(65)]);
   });
 });
@@ -92,7 +92,7 @@ describe('a Pod that ended', () => {
 describe('the record of an exit', () => {
   const exit = { finishedAt: '2026-01-01T11:59:58Z', reason: 'OOMKilled', exitCode: 137 };
   it('has the reason and the time of the container', () => {
-    expect(statusOf(ended(onFailure, { exit })).restarts).toEqual({
+    expect(getStatus(ended(onFailure, { exit })).restarts).toEqual({
       lastReason: 'OOMKilled',
       lastExitTime: exit.finishedAt,
       nextRestartTime: '2026-01-01T12:00:03Z',
@@ -101,22 +101,22 @@ describe('the record of an exit', () => {
 
   it('has the time of the pass when the containers have none', () => {
     const waiting = ended(onFailure);
-    expect(statusOf(waiting).restarts).toEqual({ lastReason: 'PodFailed', lastExitTime: NOW, nextRestartTime: at(5) });
-    expect(statusOf(later(waiting, 3)).restarts).toEqual(statusOf(waiting).restarts);
+    expect(getStatus(waiting).restarts).toEqual({ lastReason: 'PodFailed', lastExitTime: NOW, nextRestartTime: at(5) });
+    expect(getStatus(later(waiting, 3)).restarts).toEqual(getStatus(waiting).restarts);
   });
 
   it('is written at the limit, too', () => {
     const restarts = { count: 5, lastReason: 'OOMKilled', lastExitTime: exit.finishedAt };
     const finished = ended(onFailure, { exit }, 5);
-    expect(statusOf(finished).restarts).toEqual(restarts);
-    expect(statusOf(later(finished, 60)).restarts).toEqual(restarts);
+    expect(getStatus(finished).restarts).toEqual(restarts);
+    expect(getStatus(later(finished, 60)).restarts).toEqual(restarts);
   });
 });
 
 describe('the delay', () => {
   const delayOf = (policy: Policy, count: number): number => {
     const { nextRestartTime = '' } =
-      statusOf(ended({ restart: 'Always', maxRestarts: 0, ...policy }, {}, count)).restarts ?? {};
+      getStatus(ended({ restart: 'Always', maxRestarts: 0, ...policy }, {}, count)).restarts ?? {};
     return (Date.parse(nextRestartTime) - NOW_MS) / 1_000;
   };
 
@@ -150,10 +150,10 @@ describe('the count of restarts', () => {
   it('grows when the Pod is gone, before the next one is created', () => {
     const gone = later(ended(onFailure, {}, 1), 20, { ownedPods: [] });
     const plan = decide(gone);
-    expect(stepOf(plan, 'patchStatus').patch).toMatchObject({
+    expect(getStep(plan, 'patchStatus').patch).toMatchObject({
       status: { restarts: { count: 2, nextRestartTime: null } },
     });
-    expect(statusOf(gone).phase).toBe('Restarting');
+    expect(getStatus(gone).phase).toBe('Restarting');
     expect(plan.map(({ kind }) => kind)).not.toContain('createPod');
     expect(kinds({ ...gone, sandbox: published(gone) })).toEqual(['createPod']);
   });
@@ -161,22 +161,22 @@ describe('the count of restarts', () => {
   it('does not grow when the Sandbox is suspended meanwhile', () => {
     const waiting = later(ended(onFailure, {}, 1), 20, { ownedPods: [] });
     const sandbox = { ...waiting.sandbox, spec: { ...waiting.sandbox.spec, operatingMode: 'Suspended' as const } };
-    expect(statusOf({ ...waiting, sandbox }).restarts).toMatchObject({ count: 1 });
-    expect(statusOf({ ...waiting, sandbox }).restarts?.nextRestartTime).toBeUndefined();
+    expect(getStatus({ ...waiting, sandbox }).restarts).toMatchObject({ count: 1 });
+    expect(getStatus({ ...waiting, sandbox }).restarts?.nextRestartTime).toBeUndefined();
   });
 
   it('returns to 0 after resetAfterSeconds of unbroken Ready, and not before', () => {
     const { sandbox } = ended({ ...onFailure, resetAfterSeconds: 30 }, {}, 4);
-    const ready = snapshotOf({ sandbox, ownedPods: [podOf(sandbox)] });
+    const ready = buildSnapshot({ sandbox, ownedPods: [podOf(sandbox)] });
     expect(requeueAtMs(ready)).toBe(NOW_MS + 30_000);
-    expect(statusOf({ ...ready, nowMs: NOW_MS + 29_999 }).restarts).toEqual({ count: 4 });
-    expect(statusOf({ ...ready, nowMs: NOW_MS + 30_000 }).restarts).toBeUndefined();
+    expect(getStatus({ ...ready, nowMs: NOW_MS + 29_999 }).restarts).toEqual({ count: 4 });
+    expect(getStatus({ ...ready, nowMs: NOW_MS + 30_000 }).restarts).toBeUndefined();
   });
 
   it('is 0 for an exit after that time that only this pass sees', () => {
     const policy = { ...onFailure, maxRestarts: 1, resetAfterSeconds: 30 };
     const exit = (second: number) => ({ finishedAt: at(second), reason: 'Error', exitCode: 1 });
-    const seen = (second: number) => statusOf({ ...ended(policy, { exit: exit(second) }, 1), nowMs: NOW_MS + 90_000 });
+    const seen = (second: number) => getStatus({ ...ended(policy, { exit: exit(second) }, 1), nowMs: NOW_MS + 90_000 });
     expect([seen(29).phase, seen(30).phase]).toEqual(['Finished', 'Restarting']);
   });
 });

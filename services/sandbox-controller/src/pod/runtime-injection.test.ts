@@ -3,7 +3,7 @@ import type { Container, EnvVar, ObjectMeta, OwnerReference, PodSpec } from '@sa
 import { describe, expect, it } from 'vitest';
 import { buildPod } from './build-pod.ts';
 import { decidePod } from './decide-pod.ts';
-import { kinds, notebook, podOf, published, RUNTIME, snapshotOf, stepOf } from '../../test/builders.ts';
+import { kinds, notebook, podOf, published, RUNTIME, buildSnapshot, getStep } from '../../test/builders.ts';
 
 const PROGRAM = '/.sandlot/bin/sandlot-runtime';
 
@@ -15,7 +15,7 @@ function injected(container: Partial<Container>, more: Partial<PodSpec> = {}, im
 }
 
 const EXTENSIONS = `${EXTENSIONS_GROUP}/v1beta1`;
-const ownerOf = (apiVersion: string, kind: string): OwnerReference => ({
+const buildOwner = (apiVersion: string, kind: string): OwnerReference => ({
   apiVersion,
   kind,
   name: 'owner',
@@ -83,9 +83,9 @@ describe('a Pod with the daemon', () => {
 
   it.each<[string, string, ObjectMeta]>([
     ['open for an authored Sandbox', 'true', {}],
-    ['open for a Sandbox of another controller', 'true', { ownerReferences: [ownerOf('apps/v1', 'ReplicaSet')] }],
-    ['closed in a pool', 'false', { ownerReferences: [ownerOf(EXTENSIONS, 'SandboxWarmPool')] }],
-    ['closed for a claim', 'false', { ownerReferences: [ownerOf(EXTENSIONS, 'SandboxClaim')] }],
+    ['open for a Sandbox of another controller', 'true', { ownerReferences: [buildOwner('apps/v1', 'ReplicaSet')] }],
+    ['closed in a pool', 'false', { ownerReferences: [buildOwner(EXTENSIONS, 'SandboxWarmPool')] }],
+    ['closed for a claim', 'false', { ownerReferences: [buildOwner(EXTENSIONS, 'SandboxClaim')] }],
     ['closed for a batch, whose Sandboxes have no owner', 'false', { labels: { [labels.claimUid]: 'uid-2' } }],
   ])('has an agent-sandbox API that starts %s', (_, open, metadata) => {
     const spec = { podTemplate: { spec: { containers: [{ name: 'main' }] } }, runtime: { inject: true } };
@@ -165,13 +165,13 @@ describe('a daemon that cannot be started', () => {
     });
 
   it('without an image keeps the Pod from being created, and says what to set', () => {
-    const snapshot = snapshotOf({ sandbox: asking({}), settings: { runtime: { image: '', publicKey: '' } } });
-    expect(stepOf(decidePod(snapshot), 'reportFailure').message).toContain('runtime.image');
+    const snapshot = buildSnapshot({ sandbox: asking({}), settings: { runtime: { image: '', publicKey: '' } } });
+    expect(getStep(decidePod(snapshot), 'reportFailure').message).toContain('runtime.image');
   });
 
   it('because the hook of a container runs no command names that container', () => {
-    const snapshot = snapshotOf({ sandbox: asking({ lifecycle: { postStart: { sleep: { seconds: 1 } } } }) });
-    expect(stepOf(decidePod(snapshot), 'reportFailure').message).toContain('container "main"');
+    const snapshot = buildSnapshot({ sandbox: asking({ lifecycle: { postStart: { sleep: { seconds: 1 } } } }) });
+    expect(getStep(decidePod(snapshot), 'reportFailure').message).toContain('container "main"');
   });
 
   it.each<[string, EnvVar[], boolean]>([
@@ -181,7 +181,7 @@ describe('a daemon that cannot be started', () => {
     ['its own', [{ name: 'SANDLOT_EXEC_PORT', value: '8888' }], false],
     ['none', [{ name: 'SANDLOT_EXEC_PORT', value: '0' }], false],
   ])('on a port for the agent-sandbox API that is %s', (_, env, isRefused) => {
-    const [step] = decidePod(snapshotOf({ sandbox: asking({ env }) }));
+    const [step] = decidePod(buildSnapshot({ sandbox: asking({ env }) }));
     expect(step?.kind).toBe(isRefused ? 'reportFailure' : 'createPod');
     expect(JSON.stringify(step).includes('takes no SANDLOT_EXEC_PORT but 8888 and 0')).toBe(isRefused);
   });
@@ -191,15 +191,15 @@ describe('status.runtime', () => {
   const sandbox = notebook({ spec: { runtime: { inject: true } } });
 
   it('is ready together with the Pod, and not before', () => {
-    const snapshot = snapshotOf({ sandbox, ownedPods: [podOf(sandbox, { ready: false })] });
+    const snapshot = buildSnapshot({ sandbox, ownedPods: [podOf(sandbox, { ready: false })] });
     expect(published(snapshot).status?.runtime).toBeUndefined();
-    const ready = snapshotOf({ sandbox, ownedPods: [podOf(sandbox)] });
+    const ready = buildSnapshot({ sandbox, ownedPods: [podOf(sandbox)] });
     expect(published(ready).status?.runtime).toEqual({ ready: true });
     expect(kinds({ ...ready, sandbox: published(ready) })).toEqual([]);
   });
 
   it('is absent without a daemon', () => {
     const plain = notebook();
-    expect(published(snapshotOf({ sandbox: plain, ownedPods: [podOf(plain)] })).status?.runtime).toBeUndefined();
+    expect(published(buildSnapshot({ sandbox: plain, ownedPods: [podOf(plain)] })).status?.runtime).toBeUndefined();
   });
 });

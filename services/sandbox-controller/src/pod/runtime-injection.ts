@@ -50,7 +50,7 @@ const INSTALLER_RESOURCES = { requests: { cpu: '10m', memory: '32Mi' }, limits: 
 /**
  * The Pod spec with the daemon in its first container, started by an entry wrapper where the container sets `command`, else
  * by its postStart hook: docs/reference/sandbox-template.md#runtime-injection. The Sandbox keeps its template as written.
- * Call it for specs that {@link injectionRefusal} accepts.
+ * Call it for specs that {@link findInjectionRefusal} accepts.
  */
 export function injectRuntime(spec: PodSpec, injection: Injection): PodSpec {
   const [first, ...others] = spec.containers;
@@ -58,31 +58,31 @@ export function injectRuntime(spec: PodSpec, injection: Injection): PodSpec {
   return {
     ...spec,
     volumes: [...(spec.volumes ?? []), ...VOLUMES],
-    initContainers: [installer(injection.image, first), ...(spec.initContainers ?? [])],
+    initContainers: [buildInstaller(injection.image, first), ...(spec.initContainers ?? [])],
     containers: [withDaemon(first, injection), ...others],
   };
 }
 
 /** Why the daemon cannot start in this Pod, as a text for the owner; undefined when it can. */
-export function injectionRefusal(spec: PodSpec, image: string): string | undefined {
+export function findInjectionRefusal(spec: PodSpec, image: string): string | undefined {
   const [first] = spec.containers;
   if (first === undefined || hasDaemon(spec)) return undefined;
   if (image === '') {
     return 'runtime.inject needs the image of the daemon, and the installation has none; set spec.runtime.image or the chart value runtime.image';
   }
-  return portRefusal(first) ?? hookRefusal(first);
+  return findPortRefusal(first) ?? findHookRefusal(first);
 }
 
 /** The gateway protects the API only on the port it knows. */
-function portRefusal({ name, env = [] }: Container): string | undefined {
+function findPortRefusal({ name, env = [] }: Container): string | undefined {
   const given = env.findLast((variable) => variable.name === 'SANDLOT_EXEC_PORT');
   if (given === undefined || given.value === EXEC_PORT || given.value === '0') return undefined;
   return `runtime.inject takes no SANDLOT_EXEC_PORT but ${EXEC_PORT} and 0, which switches the agent-sandbox API off; container "${name}" has another`;
 }
 
-function hookRefusal(first: Container): string | undefined {
+function findHookRefusal(first: Container): string | undefined {
   const hook = postStartOf(first);
-  if (hasCommand(first) || hook === undefined || commandOf(hook) !== undefined) return undefined;
+  if (hasCommand(first) || hook === undefined || findCommand(hook) !== undefined) return undefined;
   return `runtime.inject cannot start the daemon in container "${first.name}": its postStart hook runs no command; set the container's command, or make the hook an exec`;
 }
 
@@ -92,22 +92,22 @@ function hasDaemon({ containers, initContainers = [] }: PodSpec): boolean {
   );
 }
 
-function installer(image: string, { resources }: Container): Container {
+function buildInstaller(image: string, { resources }: Container): Container {
   return {
     name: INSTALLER,
     image,
     imagePullPolicy: 'IfNotPresent',
     args: ['install', PROGRAM_FOLDER],
-    resources: installerResources(resources),
+    resources: findInstallerResources(resources),
     securityContext: INSTALLER_SECURITY,
     volumeMounts: [{ name: PROGRAM_VOLUME, mountPath: PROGRAM_FOLDER }],
   };
 }
 
 /** As the first container states: the Pod keeps its quality-of-service class and requests no more from the scheduler. */
-function installerResources(stated: Container['resources']): Container['resources'] {
-  const requests = cpuAndMemory(stated?.requests);
-  const limits = cpuAndMemory(stated?.limits);
+function findInstallerResources(stated: Container['resources']): Container['resources'] {
+  const requests = findCpuAndMemory(stated?.requests);
+  const limits = findCpuAndMemory(stated?.limits);
   if (requests === undefined && limits === undefined) return INSTALLER_RESOURCES;
   return { ...(requests === undefined ? {} : { requests }), ...(limits === undefined ? {} : { limits }) };
 }
@@ -115,7 +115,7 @@ function installerResources(stated: Container['resources']): Container['resource
 type Amounts = Readonly<Record<string, string | number>>;
 
 /** CPU and memory only; the installer needs no devices. */
-function cpuAndMemory(amounts: Amounts = {}): Record<string, string | number> | undefined {
+function findCpuAndMemory(amounts: Amounts = {}): Record<string, string | number> | undefined {
   const kept = Object.entries(amounts).filter(([name]) => name === 'cpu' || name === 'memory');
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
@@ -124,7 +124,7 @@ function withDaemon(container: Container, injection: Injection): Container {
   const { env = [], volumeMounts = [] } = container;
   return {
     ...container,
-    env: [...withoutReserved(env), ...daemonVariables(container, injection)],
+    env: [...withoutReserved(env), ...listDaemonVariables(container, injection)],
     volumeMounts: [...volumeMounts, ...MOUNTS],
     ...startDaemon(container),
   };
@@ -134,9 +134,9 @@ function withDaemon(container: Container, injection: Injection): Container {
 function startDaemon(container: Container): Partial<Container> {
   if (hasCommand(container)) return { command: [PROGRAM, 'run', '--', ...(container.command ?? [])] };
   const hook = postStartOf(container);
-  const theirs = hook === undefined ? undefined : commandOf(hook);
+  const theirs = hook === undefined ? undefined : findCommand(hook);
   const command = [PROGRAM, 'start', ...(theirs === undefined ? [] : ['--', ...theirs])];
-  return { lifecycle: { ...lifecycleOf(container), postStart: { exec: { command } } } };
+  return { lifecycle: { ...getLifecycle(container), postStart: { exec: { command } } } };
 }
 
 function hasCommand({ command = [] }: Container): boolean {
@@ -152,15 +152,15 @@ interface Lifecycle {
 }
 
 /** The API server has validated it. */
-function lifecycleOf(container: Container): Lifecycle {
+function getLifecycle(container: Container): Lifecycle {
   return container['lifecycle'] ?? {};
 }
 
 function postStartOf(container: Container): Hook | undefined {
-  return lifecycleOf(container).postStart;
+  return getLifecycle(container).postStart;
 }
 
-function commandOf({ exec }: Hook): readonly string[] | undefined {
+function findCommand({ exec }: Hook): readonly string[] | undefined {
   return exec?.command;
 }
 
@@ -178,7 +178,7 @@ function withoutReserved(env: readonly EnvVar[]): EnvVar[] {
 }
 
 /** The template may set the other variables: SANDLOT_DEFAULT_USER, SANDLOT_WORKDIR, SANDLOT_EXEC_PORT. */
-function daemonVariables(
+function listDaemonVariables(
   { env = [], workingDir }: Container,
   { publicKey, sandboxUid, execOpen }: Injection,
 ): EnvVar[] {

@@ -1,5 +1,5 @@
 import type { Sandbox } from '@sandlot/api-types';
-import { controllerOf } from '@sandlot/kube/objects';
+import { findController } from '@sandlot/kube/objects';
 import type { ObjectMeta } from '@sandlot/kube/objects';
 import type { UnsetService } from '../plan/snapshot.ts';
 
@@ -11,15 +11,15 @@ type FieldsEntry = NonNullable<ObjectMeta['managedFields']>[number];
  * The entries of `managedFields` that prove that the Pod template was written through v1alpha1, without their field sets.
  * Caches keep only these, because the rest of managedFields is by far the largest part of an object.
  */
-export function authorshipEntries(entries: readonly FieldsEntry[] | undefined): FieldsEntry[] {
-  return (entries ?? []).filter(wroteTemplateThroughV1Alpha1).map((entry) => ({
+export function listAuthorshipEntries(entries: readonly FieldsEntry[] | undefined): FieldsEntry[] {
+  return (entries ?? []).filter(hasWrittenTemplateThroughV1Alpha1).map((entry) => ({
     manager: entry.manager,
     apiVersion: V1ALPHA1,
     fieldsV1: { 'f:spec': { 'f:podTemplate': {} } },
   }));
 }
 
-function wroteTemplateThroughV1Alpha1({ apiVersion, subresource, fieldsV1 }: FieldsEntry): boolean {
+function hasWrittenTemplateThroughV1Alpha1({ apiVersion, subresource, fieldsV1 }: FieldsEntry): boolean {
   if (apiVersion !== V1ALPHA1 || (subresource ?? '') !== '') return false;
   return member(member(fieldsV1, 'f:spec'), 'f:podTemplate') !== undefined;
 }
@@ -39,5 +39,5 @@ export function wantsService(sandbox: Sandbox, unset: UnsetService): boolean {
 
 /** Written by a user, not by a controller, and through v1alpha1, which promised its users a stable hostname. */
 function isAuthoredThroughV1Alpha1(sandbox: Sandbox): boolean {
-  return controllerOf(sandbox) === undefined && authorshipEntries(sandbox.metadata.managedFields).length > 0;
+  return findController(sandbox) === undefined && listAuthorshipEntries(sandbox.metadata.managedFields).length > 0;
 }

@@ -3,8 +3,8 @@ import type { Container, Service } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { wantsService } from './authorship.ts';
 import { decideService } from './decide-service.ts';
-import { servicePorts } from './service-ports.ts';
-import { STRANGER, notebook, podOf, serviceOf, snapshotOf, stepOf } from '../../test/builders.ts';
+import { listServicePorts } from './service-ports.ts';
+import { STRANGER, notebook, podOf, buildService, buildSnapshot, getStep } from '../../test/builders.ts';
 
 const wanting = notebook({ spec: { service: true } });
 const tracking = { 'agents.x-k8s.io/sandbox-name-hash': nameHash('notebook') };
@@ -13,7 +13,7 @@ const port = (name: string, number: number, protocol = 'TCP') => ({ name, port: 
 
 describe('the Service', () => {
   it('is headless, selects the Pod by its tracking label and belongs to the Sandbox', () => {
-    expect(stepOf(decideService(snapshotOf({ sandbox: wanting })), 'createService').service).toEqual({
+    expect(getStep(decideService(buildSnapshot({ sandbox: wanting })), 'createService').service).toEqual({
       apiVersion: 'v1',
       kind: 'Service',
       metadata: {
@@ -38,15 +38,15 @@ describe('the Service', () => {
   const unwanted = notebook({ spec: { service: false } });
   const unset = notebook();
   const adoptable = { labels: { 'agents.x-k8s.io/adoptable': 'true' }, ownerReferences: [] };
-  const foreign = serviceOf(wanting, { metadata: { ownerReferences: [STRANGER] } });
-  const rows: readonly (readonly [string, Parameters<typeof snapshotOf>[0], readonly string[]])[] = [
+  const foreign = buildService(wanting, { metadata: { ownerReferences: [STRANGER] } });
+  const rows: readonly (readonly [string, Parameters<typeof buildSnapshot>[0], readonly string[]])[] = [
     ['is created when wanted', { sandbox: wanting }, ['createService']],
     ['is not created when unset', { sandbox: unset }, []],
     ['is created when unset means always', { sandbox: unset, settings: { unsetService: 'Always' } }, ['createService']],
-    ['is kept when unset and owned', { sandbox: unset, service: serviceOf(unset) }, []],
+    ['is kept when unset and owned', { sandbox: unset, service: buildService(unset) }, []],
     [
       'is deleted for service: false when owned',
-      { sandbox: unwanted, service: serviceOf(unwanted) },
+      { sandbox: unwanted, service: buildService(unwanted) },
       ['deleteService'],
     ],
     ['of another owner is not deleted', { sandbox: unwanted, service: foreign }, []],
@@ -54,22 +54,22 @@ describe('the Service', () => {
     ['of another owner is ignored when none is wanted', { sandbox: unset, service: foreign }, []],
     [
       'that is adoptable is taken over',
-      { sandbox: wanting, service: serviceOf(wanting, { metadata: adoptable }) },
+      { sandbox: wanting, service: buildService(wanting, { metadata: adoptable }) },
       ['patchService'],
     ],
     [
       'that is adoptable is left alone when none is wanted',
-      { sandbox: unset, service: serviceOf(unset, { metadata: adoptable }) },
+      { sandbox: unset, service: buildService(unset, { metadata: adoptable }) },
       [],
     ],
     [
       'with an address cannot be taken over',
-      { sandbox: wanting, service: serviceOf(wanting, { metadata: adoptable, spec: { clusterIP: '10.1.0.1' } }) },
+      { sandbox: wanting, service: buildService(wanting, { metadata: adoptable, spec: { clusterIP: '10.1.0.1' } }) },
       ['reportFailure'],
     ],
     [
       'that is being deleted is waited for',
-      { sandbox: wanting, service: serviceOf(wanting, { metadata: { deletionTimestamp: '2026-01-01T12:00:00Z' } }) },
+      { sandbox: wanting, service: buildService(wanting, { metadata: { deletionTimestamp: '2026-01-01T12:00:00Z' } }) },
       [],
     ],
     [
@@ -79,24 +79,24 @@ describe('the Service', () => {
     ],
     [
       'gets its selector back',
-      { sandbox: unset, service: serviceOf(unset, { spec: { clusterIP: 'None', selector: { app: 'x' } } }) },
+      { sandbox: unset, service: buildService(unset, { spec: { clusterIP: 'None', selector: { app: 'x' } } }) },
       ['patchService'],
     ],
     [
       'gets its label back',
-      { sandbox: unset, service: serviceOf(unset, { metadata: { labels: {} } }) },
+      { sandbox: unset, service: buildService(unset, { metadata: { labels: {} } }) },
       ['patchService'],
     ],
-    ['keeps ports of its own when unset', { sandbox: unset, service: withPort(serviceOf(unset)) }, []],
+    ['keeps ports of its own when unset', { sandbox: unset, service: withPort(buildService(unset)) }, []],
     [
       'loses ports that no container declares when wanted',
-      { sandbox: wanting, service: withPort(serviceOf(wanting)) },
+      { sandbox: wanting, service: withPort(buildService(wanting)) },
       ['patchService'],
     ],
   ];
 
   it.each(rows)('%s', (_, parts, steps) => {
-    expect(decideService(snapshotOf(parts)).map((step) => step.kind)).toEqual(steps);
+    expect(decideService(buildSnapshot(parts)).map((step) => step.kind)).toEqual(steps);
   });
 
   it('with the right ports is left alone, defaults of the API server included', () => {
@@ -110,18 +110,18 @@ describe('the Service', () => {
       { name: 'p-53-udp', port: 53, targetPort: 53, protocol: 'UDP' },
       { name: 'web', port: 80 },
     ];
-    const service = serviceOf(sandbox);
+    const service = buildService(sandbox);
     const withPorts = { ...service, spec: { ...service.spec, ports: shown } };
-    expect(decideService(snapshotOf({ sandbox, service: withPorts }))).toEqual([]);
+    expect(decideService(buildSnapshot({ sandbox, service: withPorts }))).toEqual([]);
     const drifted = { ...service, spec: { ...service.spec, ports: [...shown].reverse() } };
-    const { patch } = stepOf(decideService(snapshotOf({ sandbox, service: drifted })), 'patchService');
+    const { patch } = getStep(decideService(buildSnapshot({ sandbox, service: drifted })), 'patchService');
     expect(patch['spec']).toEqual({ ports: [port('p-53-udp', 53, 'UDP'), port('web', 80)] });
   });
 
   it('that never had a selector keeps the first of its address families', () => {
     const spec = { clusterIP: 'None', ipFamilyPolicy: 'RequireDualStack', ipFamilies: ['IPv6', 'IPv4'] };
-    const snapshot = snapshotOf({ sandbox: wanting, service: serviceOf(wanting, { spec }) });
-    const { patch } = stepOf(decideService(snapshot), 'patchService');
+    const snapshot = buildSnapshot({ sandbox: wanting, service: buildService(wanting, { spec }) });
+    const { patch } = getStep(decideService(snapshot), 'patchService');
     expect(patch['spec']).toEqual({
       selector: tracking,
       ipFamilyPolicy: 'SingleStack',
@@ -130,20 +130,20 @@ describe('the Service', () => {
   });
 
   it('loses selectors that the controller did not set', () => {
-    const service = serviceOf(wanting, { spec: { clusterIP: 'None', selector: { app: 'x' } } });
-    const { patch } = stepOf(decideService(snapshotOf({ sandbox: wanting, service })), 'patchService');
+    const service = buildService(wanting, { spec: { clusterIP: 'None', selector: { app: 'x' } } });
+    const { patch } = getStep(decideService(buildSnapshot({ sandbox: wanting, service })), 'patchService');
     expect(patch['spec']).toEqual({ selector: { app: null, ...tracking } });
   });
 
   it.each([
     [foreign, 'service "notebook" is owned by ReplicaSet/web (UID: uid-web), not by sandbox "notebook"'],
     [
-      serviceOf(wanting, { metadata: { ownerReferences: [], labels: {} } }),
+      buildService(wanting, { metadata: { ownerReferences: [], labels: {} } }),
       'cannot adopt unowned service "notebook": missing required pool authorization label ' +
         '("agents.x-k8s.io/adoptable") or sandbox tracking label ("agents.x-k8s.io/sandbox-name-hash")',
     ],
   ])('is reported with the documented messages (%#)', (service, message) => {
-    expect(stepOf(decideService(snapshotOf({ sandbox: wanting, service })), 'reportFailure').message).toBe(message);
+    expect(getStep(decideService(buildSnapshot({ sandbox: wanting, service })), 'reportFailure').message).toBe(message);
   });
 });
 
@@ -193,13 +193,15 @@ describe('Service ports', () => {
       [port('p-80-tcp-3', 80), port('p-80-tcp', 81), port('p-80-tcp-2', 82)],
     ],
   ])('%s', (_, containers, expected) => {
-    expect(servicePorts({ containers })).toEqual(expected);
+    expect(listServicePorts({ containers })).toEqual(expected);
   });
 
   it('include those of sidecars but not of other init containers', () => {
     const sidecar = { ...container([{ containerPort: 15_000 }]), restartPolicy: 'Always' };
     const setup = container([{ containerPort: 1 }]);
-    expect(servicePorts({ containers: [], initContainers: [setup, sidecar] })).toEqual([port('p-15000-tcp', 15_000)]);
+    expect(listServicePorts({ containers: [], initContainers: [setup, sidecar] })).toEqual([
+      port('p-15000-tcp', 15_000),
+    ]);
   });
 });
 

@@ -18,10 +18,10 @@ interface PortKey {
  * explicit name of a port wins. A port without a name, or whose name an earlier port has, gets a generated one. See
  * docs/reference/names-and-hashes.md#ports.
  */
-export function servicePorts(spec: PodSpec): ServicePort[] {
+export function listServicePorts(spec: PodSpec): ServicePort[] {
   const named = new Map<string, PortKey & { name: string }>();
   const taken = new Set<string>();
-  for (const declared of declaredPorts(spec)) {
+  for (const declared of listDeclaredPorts(spec)) {
     const id = `${declared.port}/${declared.protocol}`;
     const known = named.get(id) ?? { ...declared, name: '' };
     named.set(id, known);
@@ -30,14 +30,14 @@ export function servicePorts(spec: PodSpec): ServicePort[] {
     taken.add(declared.name);
   }
   return [...named.values()].sort(byPortThenProtocol).map(({ name, port, protocol }) => {
-    const final = name === '' ? generatedName({ port, protocol }, taken) : name;
+    const final = name === '' ? formatGeneratedName({ port, protocol }, taken) : name;
     taken.add(final);
     return { name: final, port, targetPort: port, protocol };
   });
 }
 
 /** Whether the Service has exactly these ports. Absent fields equal the API server's defaults. */
-export function samePorts(
+export function hasSamePorts(
   present: readonly { name?: string; port: number; targetPort?: number | string; protocol?: string }[],
   wanted: readonly ServicePort[],
 ): boolean {
@@ -55,7 +55,7 @@ export function samePorts(
   );
 }
 
-function* declaredPorts(spec: PodSpec): Generator<PortKey & { readonly name: string }> {
+function* listDeclaredPorts(spec: PodSpec): Generator<PortKey & { readonly name: string }> {
   const sidecars = (spec.initContainers ?? []).filter((container) => container['restartPolicy'] === 'Always');
   const containers: Container[] = [...spec.containers, ...sidecars];
   for (const { containerPort, name = '', protocol } of containers.flatMap(({ ports }) => ports ?? [])) {
@@ -69,7 +69,7 @@ function byPortThenProtocol(a: PortKey, b: PortKey): number {
   return a.protocol < b.protocol ? -1 : 1;
 }
 
-function generatedName({ port, protocol }: PortKey, taken: ReadonlySet<string>): string {
+function formatGeneratedName({ port, protocol }: PortKey, taken: ReadonlySet<string>): string {
   const base = `p-${port}-${protocol.toLowerCase()}`;
   for (let attempt = 1; ; attempt += 1) {
     const name = attempt === 1 ? base : `${base}-${attempt}`;

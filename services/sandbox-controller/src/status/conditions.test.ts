@@ -5,12 +5,12 @@ import {
   NOW_MS,
   STRANGER,
   conditionSummary,
-  messageOf,
+  findMessage,
   notebook,
   podOf,
   published,
-  serviceOf,
-  snapshotOf,
+  buildService,
+  buildSnapshot,
 } from '../../test/builders.ts';
 
 const running = notebook();
@@ -19,7 +19,7 @@ const NOT_SUSPENDED = 'Suspended=False/NotSuspended';
 const SCHEDULED = 'PodScheduled=True/PodScheduled';
 
 /** A Sandbox whose status already shows a Ready Pod. */
-const ready = published(snapshotOf({ sandbox: running, ownedPods: [podOf(running)] }));
+const ready = published(buildSnapshot({ sandbox: running, ownedPods: [podOf(running)] }));
 
 describe('conditions', () => {
   const withService = notebook({ spec: { service: true } });
@@ -31,19 +31,19 @@ describe('conditions', () => {
   ])[] = [
     [
       'of a Sandbox without a Pod',
-      snapshotOf(),
+      buildSnapshot(),
       ['Ready=False/DependenciesNotReady', NOT_SUSPENDED],
       'Pod does not exist',
     ],
     [
       'of a Pod the scheduler has not seen',
-      snapshotOf({ ownedPods: [podOf(running, { phase: 'Pending', conditions: [] })] }),
+      buildSnapshot({ ownedPods: [podOf(running, { phase: 'Pending', conditions: [] })] }),
       ['PodScheduled=Unknown/PodSchedulingUnknown', 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
       'Pod exists with phase: Pending',
     ],
     [
       'of a Pod that cannot be scheduled, in the words of the scheduler',
-      snapshotOf({
+      buildSnapshot({
         ownedPods: [
           podOf(running, {
             phase: 'Pending',
@@ -56,7 +56,7 @@ describe('conditions', () => {
     ],
     [
       'of a Pod without a scheduling reason',
-      snapshotOf({
+      buildSnapshot({
         ownedPods: [podOf(running, { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False' }] })],
       }),
       ['PodScheduled=False/PodSchedulingUnknown', 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
@@ -64,68 +64,68 @@ describe('conditions', () => {
     ],
     [
       'of a Pod that runs and is not ready',
-      snapshotOf({ ownedPods: [podOf(running, { ready: false })] }),
+      buildSnapshot({ ownedPods: [podOf(running, { ready: false })] }),
       [SCHEDULED, 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
       'Pod is Running but not Ready',
     ],
     [
       'of a Pod that is ready and has no address',
-      snapshotOf({ ownedPods: [podOf(running, { ips: [] })] }),
+      buildSnapshot({ ownedPods: [podOf(running, { ips: [] })] }),
       [SCHEDULED, 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
       'Pod is Ready but has no podIPs yet',
     ],
     [
       'of a Pod that is ready',
-      snapshotOf({ ownedPods: [podOf(running)] }),
+      buildSnapshot({ ownedPods: [podOf(running)] }),
       [SCHEDULED, 'Ready=True/DependenciesReady', NOT_SUSPENDED],
       'Pod is Ready',
     ],
     [
       'of a ready Pod whose Service is missing',
-      snapshotOf({ sandbox: withService, ownedPods: [podOf(running)] }),
+      buildSnapshot({ sandbox: withService, ownedPods: [podOf(running)] }),
       [SCHEDULED, 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
       'Pod is Ready; Service does not exist',
     ],
     [
       'of a ready Pod with its Service',
-      snapshotOf({ sandbox: withService, ownedPods: [podOf(running)], service: serviceOf(running) }),
+      buildSnapshot({ sandbox: withService, ownedPods: [podOf(running)], service: buildService(running) }),
       [SCHEDULED, 'Ready=True/DependenciesReady', NOT_SUSPENDED],
       'Pod is Ready; Service Exists',
     ],
     [
       'of a Sandbox that leaves service unset and has one in use',
-      snapshotOf({ ownedPods: [podOf(running)], service: serviceOf(running) }),
+      buildSnapshot({ ownedPods: [podOf(running)], service: buildService(running) }),
       [SCHEDULED, 'Ready=True/DependenciesReady', NOT_SUSPENDED],
       'Pod is Ready; Service Exists',
     ],
     [
       'of a ready Pod that is being deleted',
-      snapshotOf({ ownedPods: [podOf(running, { terminating: true })] }),
+      buildSnapshot({ ownedPods: [podOf(running, { terminating: true })] }),
       [SCHEDULED, 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
       'Pod is Running but not Ready',
     ],
     [
       'of a Pod that succeeded',
-      snapshotOf({ ownedPods: [podOf(running, { phase: 'Succeeded' })] }),
+      buildSnapshot({ ownedPods: [podOf(running, { phase: 'Succeeded' })] }),
       ['Finished=True/PodSucceeded', SCHEDULED, 'Ready=False/PodSucceeded', NOT_SUSPENDED],
       'Pod completed successfully',
     ],
     [
       'of a Pod that failed',
-      snapshotOf({ ownedPods: [podOf(running, { phase: 'Failed' })] }),
+      buildSnapshot({ ownedPods: [podOf(running, { phase: 'Failed' })] }),
       ['Finished=True/PodFailed', SCHEDULED, 'Ready=False/PodFailed', NOT_SUSPENDED],
       'Pod failed',
     ],
     [
       'of a Pod that passes through Failed because it is deleted',
-      snapshotOf({ sandbox: ready, ownedPods: [podOf(running, { phase: 'Failed', terminating: true })] }),
+      buildSnapshot({ sandbox: ready, ownedPods: [podOf(running, { phase: 'Failed', terminating: true })] }),
       [SCHEDULED, 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
       'Pod exists with phase: Failed',
     ],
     [
       'of a finished Pod that is deleted later',
-      snapshotOf({
-        sandbox: published(snapshotOf({ ownedPods: [podOf(running, { phase: 'Failed' })] })),
+      buildSnapshot({
+        sandbox: published(buildSnapshot({ ownedPods: [podOf(running, { phase: 'Failed' })] })),
         ownedPods: [podOf(running, { phase: 'Failed', terminating: true })],
       }),
       ['Finished=True/PodFailed', SCHEDULED, 'Ready=False/PodFailed', NOT_SUSPENDED],
@@ -133,31 +133,31 @@ describe('conditions', () => {
     ],
     [
       'of a suspension in progress',
-      snapshotOf({ sandbox: suspended, ownedPods: [podOf(running, { terminating: true })] }),
+      buildSnapshot({ sandbox: suspended, ownedPods: [podOf(running, { terminating: true })] }),
       [SCHEDULED, 'Ready=False/SandboxSuspended', 'Suspended=False/PodTerminating'],
       'Sandbox is suspending',
     ],
     [
       'of a complete suspension',
-      snapshotOf({ sandbox: suspended }),
+      buildSnapshot({ sandbox: suspended }),
       ['Ready=False/SandboxSuspended', 'Suspended=True/PodTerminated'],
       'Sandbox is suspended',
     ],
     [
       'of a suspended Sandbox with a foreign Pod of its name',
-      snapshotOf({ sandbox: suspended, foreignPod: podOf(running, { owner: STRANGER }) }),
+      buildSnapshot({ sandbox: suspended, foreignPod: podOf(running, { owner: STRANGER }) }),
       ['Ready=False/SandboxSuspended', 'Suspended=False/PodNotOwned'],
       'Sandbox is suspending',
     ],
     [
       'of a suspension that cannot be confirmed',
-      snapshotOf({ sandbox: suspended, failures: [{ phase: 'pod', message: 'get pods: boom' }] }),
+      buildSnapshot({ sandbox: suspended, failures: [{ phase: 'pod', message: 'get pods: boom' }] }),
       ['PodScheduled=Unknown/PodSchedulingUnknown', 'Ready=False/ReconcilerError', 'Suspended=Unknown/PodStateUnknown'],
       'Error seen: get pods: boom',
     ],
     [
       'of two Pods, whatever else failed',
-      snapshotOf({
+      buildSnapshot({
         sandbox: suspended,
         ownedPods: [podOf(running), podOf(running, { name: 'other' })],
         failures: [{ phase: 'disks', message: 'boom' }],
@@ -167,7 +167,7 @@ describe('conditions', () => {
     ],
     [
       'of an error while a Pod is ready',
-      snapshotOf({ ownedPods: [podOf(running)], failures: [{ phase: 'service', message: 'boom' }] }),
+      buildSnapshot({ ownedPods: [podOf(running)], failures: [{ phase: 'service', message: 'boom' }] }),
       [SCHEDULED, 'Ready=False/ReconcilerError', NOT_SUSPENDED],
       'Error seen: boom',
     ],
@@ -175,29 +175,29 @@ describe('conditions', () => {
 
   it.each(rows)('%s', (...[, snapshot, expected, message]) => {
     expect(conditionSummary(snapshot)).toEqual(expected);
-    expect(messageOf(snapshot, 'Ready')).toBe(message);
+    expect(findMessage(snapshot, 'Ready')).toBe(message);
   });
 
   it.each([
-    ['NotSuspended', snapshotOf(), 'Sandbox is not suspended'],
-    ['PodTerminated', snapshotOf({ sandbox: suspended }), 'Pod has been terminated. Sandbox is suspended'],
+    ['NotSuspended', buildSnapshot(), 'Sandbox is not suspended'],
+    ['PodTerminated', buildSnapshot({ sandbox: suspended }), 'Pod has been terminated. Sandbox is suspended'],
     [
       'PodTerminating',
-      snapshotOf({ sandbox: suspended, ownedPods: [podOf(running)] }),
+      buildSnapshot({ sandbox: suspended, ownedPods: [podOf(running)] }),
       'Pod is terminating. Sandbox is suspending',
     ],
     [
       'PodNotOwned',
-      snapshotOf({ sandbox: suspended, foreignPod: podOf(running, { owner: STRANGER }) }),
+      buildSnapshot({ sandbox: suspended, foreignPod: podOf(running, { owner: STRANGER }) }),
       'Refused to delete pod because it is not owned by this sandbox',
     ],
     [
       'PodStateUnknown',
-      snapshotOf({ sandbox: suspended, failures: [{ phase: 'pod', message: 'boom' }] }),
+      buildSnapshot({ sandbox: suspended, failures: [{ phase: 'pod', message: 'boom' }] }),
       'Pod state is unknown. Sandbox suspension cannot be confirmed',
     ],
   ])('have the documented message of %s', (_, snapshot, message) => {
-    expect(messageOf(snapshot, 'Suspended')).toBe(message);
+    expect(findMessage(snapshot, 'Suspended')).toBe(message);
   });
 
   it.each([
@@ -208,12 +208,12 @@ describe('conditions', () => {
       'no room',
     ],
   ])('say that a Pod %s about its scheduling', (_, given, message) => {
-    const snapshot = snapshotOf({ ownedPods: [podOf(running, { phase: 'Pending', conditions: given })] });
-    expect(messageOf(snapshot, 'PodScheduled')).toBe(message);
+    const snapshot = buildSnapshot({ ownedPods: [podOf(running, { phase: 'Pending', conditions: given })] });
+    expect(findMessage(snapshot, 'PodScheduled')).toBe(message);
   });
 
   it('move their transition time only when the status changes', () => {
-    const snapshot = snapshotOf({
+    const snapshot = buildSnapshot({
       sandbox: ready,
       nowMs: NOW_MS + 60_000,
       ownedPods: [podOf(running, { ready: false })],
@@ -230,7 +230,7 @@ describe('conditions', () => {
 
   it('carry the generation of the pass', () => {
     const sandbox = { ...ready, metadata: { ...ready.metadata, generation: 4 } };
-    const { status } = published(snapshotOf({ sandbox, ownedPods: [podOf(running)] }));
+    const { status } = published(buildSnapshot({ sandbox, ownedPods: [podOf(running)] }));
     expect(status?.observedGeneration).toBe(4);
     expect(status?.conditions?.map((condition) => condition.observedGeneration)).toEqual([4, 4, 4]);
   });

@@ -1,5 +1,5 @@
 import {
-  effectiveMode,
+  resolveMode,
   findCondition,
   sandboxConditions as types,
   sandboxMessages as messages,
@@ -8,10 +8,10 @@ import {
 } from '@sandlot/api-types';
 import type { Condition, NextCondition } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
-import { runsRequestedImage } from '../pod/decide-image.ts';
-import { awaitsRestart } from '../pod/restart.ts';
-import { needsService, serviceInUse } from '../service/decide-service.ts';
-import { hasFailed, isTerminating, onlyPod } from '../plan/snapshot.ts';
+import { isRunningRequestedImage } from '../pod/decide-image.ts';
+import { isAwaitingRestart } from '../pod/restart.ts';
+import { needsService, findServiceInUse } from '../service/decide-service.ts';
+import { hasFailed, isTerminating, findOnlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 
 /** A condition before its generation is stamped. */
@@ -22,18 +22,18 @@ type Finding = Omit<NextCondition, 'type' | 'observedGeneration'>;
  * while that Pod is in a terminal phase. Never add a fifth type: typed clients compare the whole set. The reasons:
  * docs/reference/sandbox.md#conditions.
  */
-export function conditionsOf(snapshot: Snapshot, nowRfc3339: string): Condition[] {
+export function listConditions(snapshot: Snapshot, nowRfc3339: string): Condition[] {
   const found: Record<string, Finding | undefined> = {
-    [types.suspended]: suspendedOf(snapshot),
-    [types.finished]: finishedOf(snapshot),
-    [types.podScheduled]: podScheduledOf(snapshot),
-    [types.ready]: readyOf(snapshot),
+    [types.suspended]: buildSuspended(snapshot),
+    [types.finished]: findFinished(snapshot),
+    [types.podScheduled]: findPodScheduled(snapshot),
+    [types.ready]: buildReady(snapshot),
   };
   return stamp(snapshot, found, nowRfc3339);
 }
 
 /** The conditions of an expired Sandbox: Suspended and Finished stay, Ready says why, PodScheduled is removed. */
-export function conditionsOfExpired(snapshot: Snapshot, nowRfc3339: string): Condition[] {
+export function listConditionsOfExpired(snapshot: Snapshot, nowRfc3339: string): Condition[] {
   const before = snapshot.sandbox.status?.conditions;
   const found: Record<string, Finding | undefined> = {
     [types.suspended]: findCondition(before, types.suspended),
@@ -61,17 +61,17 @@ function stamp(
 
 /** Nothing is known about the Pod: none was seen, and reading or writing Pods failed, or there are several. */
 function isPodUnknown(snapshot: Snapshot): boolean {
-  return onlyPod(snapshot) === undefined && (hasFailed(snapshot, 'pod') || snapshot.ownedPods.length > 1);
+  return findOnlyPod(snapshot) === undefined && (hasFailed(snapshot, 'pod') || snapshot.ownedPods.length > 1);
 }
 
-function suspendedOf(snapshot: Snapshot): Finding {
-  if (effectiveMode(snapshot.sandbox.spec) === 'Running') {
+function buildSuspended(snapshot: Snapshot): Finding {
+  if (resolveMode(snapshot.sandbox.spec) === 'Running') {
     return { status: 'False', reason: reasons.notSuspended, message: messages.notSuspended };
   }
   if (isPodUnknown(snapshot)) {
     return { status: 'Unknown', reason: reasons.podStateUnknown, message: messages.podStateUnknown };
   }
-  if (onlyPod(snapshot) !== undefined) {
+  if (findOnlyPod(snapshot) !== undefined) {
     return { status: 'False', reason: reasons.podTerminating, message: messages.podTerminating };
   }
   if (snapshot.foreignPod !== undefined) {
@@ -84,17 +84,17 @@ function suspendedOf(snapshot: Snapshot): Finding {
  * Terminal phase of the Pod. A Pod that ends because it is being deleted has not finished its work: kubelets report Failed
  * on the way out, and a claim's TTL must not start then. A Pod that the controller deletes for a restart did end.
  */
-function terminalPhaseOf(snapshot: Snapshot): 'Succeeded' | 'Failed' | undefined {
-  const pod = onlyPod(snapshot);
+function findTerminalPhase(snapshot: Snapshot): 'Succeeded' | 'Failed' | undefined {
+  const pod = findOnlyPod(snapshot);
   const phase = pod?.status?.phase;
   if (pod === undefined || (phase !== 'Succeeded' && phase !== 'Failed')) return undefined;
   const wasFinished = findCondition(snapshot.sandbox.status?.conditions, types.finished) !== undefined;
-  return isTerminating(pod) && !wasFinished && !awaitsRestart(snapshot) ? undefined : phase;
+  return isTerminating(pod) && !wasFinished && !isAwaitingRestart(snapshot) ? undefined : phase;
 }
 
-function finishedOf(snapshot: Snapshot): Finding | undefined {
-  const phase = terminalPhaseOf(snapshot);
-  if (phase === undefined || awaitsRestart(snapshot)) return undefined;
+function findFinished(snapshot: Snapshot): Finding | undefined {
+  const phase = findTerminalPhase(snapshot);
+  if (phase === undefined || isAwaitingRestart(snapshot)) return undefined;
   return { status: 'True', ...terminalText[phase] };
 }
 
@@ -103,10 +103,10 @@ const terminalText = {
   Failed: { reason: reasons.podFailed, message: messages.podFailed },
 } as const;
 
-function podScheduledOf(snapshot: Snapshot): Finding | undefined {
+function findPodScheduled(snapshot: Snapshot): Finding | undefined {
   const unknown = { status: 'Unknown', reason: reasons.podSchedulingUnknown } as const;
   if (isPodUnknown(snapshot)) return { ...unknown, message: messages.schedulingUnknown };
-  const pod = onlyPod(snapshot);
+  const pod = findOnlyPod(snapshot);
   if (pod === undefined) return undefined;
   const reported = findCondition(pod.status?.conditions, 'PodScheduled');
   if (reported === undefined) return { ...unknown, message: messages.schedulingNotReported };
@@ -126,23 +126,23 @@ const checks: readonly ((snapshot: Snapshot) => Omit<Finding, 'status'> | undefi
       ? { reason: reasons.reconcilerError, message: messages.error(failures.map((f) => f.message).join('\n')) }
       : undefined,
   (snapshot) => {
-    if (effectiveMode(snapshot.sandbox.spec) === 'Running') return undefined;
-    const sawPod = onlyPod(snapshot) !== undefined || snapshot.foreignPod !== undefined;
+    if (resolveMode(snapshot.sandbox.spec) === 'Running') return undefined;
+    const sawPod = findOnlyPod(snapshot) !== undefined || snapshot.foreignPod !== undefined;
     return { reason: reasons.sandboxSuspended, message: sawPod ? messages.suspending : messages.suspended };
   },
   (snapshot) => {
-    const phase = terminalPhaseOf(snapshot);
+    const phase = findTerminalPhase(snapshot);
     return phase === undefined ? undefined : terminalText[phase];
   },
 ];
 
-function readyOf(snapshot: Snapshot): Finding {
+function buildReady(snapshot: Snapshot): Finding {
   for (const check of checks) {
     const finding = check(snapshot);
     if (finding !== undefined) return { status: 'False', ...finding };
   }
-  const pod = podReadiness(snapshot);
-  const isServiceMissing = needsService(snapshot) && serviceInUse(snapshot) === undefined;
+  const pod = getPodReadiness(snapshot);
+  const isServiceMissing = needsService(snapshot) && findServiceInUse(snapshot) === undefined;
   const message = withServiceText(snapshot, pod.message);
   if (pod.ready && !isServiceMissing) return { status: 'True', reason: reasons.dependenciesReady, message };
   return { status: 'False', reason: reasons.dependenciesNotReady, message };
@@ -150,22 +150,23 @@ function readyOf(snapshot: Snapshot): Finding {
 
 function withServiceText(snapshot: Snapshot, message: string): string {
   if (!needsService(snapshot)) return message;
-  return serviceInUse(snapshot) === undefined ? messages.withoutService(message) : messages.withService(message);
+  return findServiceInUse(snapshot) === undefined ? messages.withoutService(message) : messages.withService(message);
 }
 
 /** A terminating Pod is never ready, whatever its last probe said: its address is about to disappear. */
-function podReadiness(snapshot: Snapshot): { ready: boolean; message: string } {
-  const pod = onlyPod(snapshot);
+function getPodReadiness(snapshot: Snapshot): { ready: boolean; message: string } {
+  const pod = findOnlyPod(snapshot);
   if (pod === undefined) return { ready: false, message: messages.podMissing };
   const phase = pod.status?.phase ?? 'Pending';
   if (phase !== 'Running') return { ready: false, message: messages.podInPhase(phase) };
-  if (!passesProbes(snapshot, pod) || isTerminating(pod)) return { ready: false, message: messages.podRunningNotReady };
+  if (!isPassingProbes(snapshot, pod) || isTerminating(pod))
+    return { ready: false, message: messages.podRunningNotReady };
   const hasAddress = (pod.status?.podIPs ?? []).length > 0;
   return { ready: hasAddress, message: hasAddress ? messages.podReady : messages.podWithoutIPs };
 }
 
 /** Probes of the old image do not count once another one is requested. */
-function passesProbes({ sandbox }: Snapshot, pod: Pod): boolean {
-  if (!runsRequestedImage(sandbox, pod)) return false;
+function isPassingProbes({ sandbox }: Snapshot, pod: Pod): boolean {
+  if (!isRunningRequestedImage(sandbox, pod)) return false;
   return findCondition(pod.status?.conditions, 'Ready')?.status === 'True';
 }

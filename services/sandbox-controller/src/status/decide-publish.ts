@@ -1,12 +1,12 @@
-import { annotations, effectiveMode } from '@sandlot/api-types';
+import { annotations, resolveMode } from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
 import { isStartupPending } from '../lifetime/decide-startup.ts';
-import { onlyPod } from '../plan/snapshot.ts';
+import { findOnlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import type { Plan, Step } from '../plan/steps.ts';
 import { decideStatusWrite } from './decide-status-write.ts';
-import { isReadyNow, statusOf } from './status.ts';
-import { transitionNotes } from './transition-events.ts';
+import { isReadyNow, getStatus } from './status.ts';
+import { listTransitionNotes } from './transition-events.ts';
 
 /**
  * The closing writes of a pass: first the annotations, because the Pod's name must be known before Ready is visible, then
@@ -24,13 +24,13 @@ export function withLossPublished(snapshot: Snapshot, podPlan: Plan): Plan {
   const { status } = snapshot.sandbox;
   const isUnpublished = isReadyNow(status) || status?.restarts?.nextRestartTime !== undefined;
   const isReplacement = isUnpublished && podPlan.some((step) => step.kind === 'createPod');
-  return isReplacement ? decideStatus(snapshot, statusOf(snapshot)) : podPlan;
+  return isReplacement ? decideStatus(snapshot, getStatus(snapshot)) : podPlan;
 }
 
 function decideStatus(snapshot: Snapshot, next: SandboxStatus): Plan {
   const write = decideStatusWrite(snapshot, next);
   if (write.kind !== 'write') return [];
-  const notes = transitionNotes(snapshot.sandbox, next);
+  const notes = listTransitionNotes(snapshot.sandbox, next);
   const status: Step = { kind: 'patchStatus', patch: write.patch };
   return [status, ...notes.map((note): Step => ({ kind: 'recordEvent', note }))];
 }
@@ -40,7 +40,7 @@ function decideAnnotations(snapshot: Snapshot): Plan {
   const { sandbox, ownedPods } = snapshot;
   if (ownedPods.length > 1) return [];
   const present = sandbox.metadata.annotations ?? {};
-  const podName = onlyPod(snapshot)?.metadata.name;
+  const podName = findOnlyPod(snapshot)?.metadata.name;
   const changes = {
     ...(present[annotations.podName] === podName ? {} : { [annotations.podName]: podName ?? null }),
     ...(isSuspenderObsolete(sandbox) ? { [annotations.suspendedBy]: null } : {}),
@@ -56,6 +56,6 @@ function decideAnnotations(snapshot: Snapshot): Plan {
 function isSuspenderObsolete(sandbox: Sandbox): boolean {
   const { metadata, spec, status } = sandbox;
   if (metadata.annotations?.[annotations.suspendedBy] === undefined) return false;
-  if (effectiveMode(spec) === 'Suspended') return false;
+  if (resolveMode(spec) === 'Suspended') return false;
   return !isStartupPending(sandbox) && status?.lastActivityTime === undefined;
 }

@@ -3,8 +3,8 @@ import { findCondition, mergePatchOf, sandboxConditions } from '@sandlot/api-typ
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
 import type { JsonObject, JsonValue, Pod } from '@sandlot/kube/objects';
 import { pacing } from '@sandlot/pacing';
-import { effectiveExpiryMs } from '../lifetime/expiry.ts';
-import { onlyPod } from '../plan/snapshot.ts';
+import { findEffectiveExpiryMs } from '../lifetime/expiry.ts';
+import { findOnlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import { isReadyNow } from './status.ts';
 
@@ -20,11 +20,11 @@ export type StatusWrite =
 /** Decides about writing `next`. Equal states are never written. */
 export function decideStatusWrite(snapshot: Snapshot, next: SandboxStatus): StatusWrite {
   const before = snapshot.sandbox.status ?? {};
-  const changed = changedFields(before, next);
+  const changed = listChangedFields(before, next);
   if (changed.length === 0 || isNodeNameOnly(changed, next)) return { kind: 'none' };
   const { statusHoldUntilMs = 0, nowMs, sandbox } = snapshot;
   if (statusHoldUntilMs > nowMs && isAdoptionOnly(sandbox, next)) return { kind: 'hold', untilMs: statusHoldUntilMs };
-  const untilMs = quietUntilMs(snapshot);
+  const untilMs = findQuietUntilMs(snapshot);
   if (untilMs !== undefined && isProgressOnly(before, next)) return { kind: 'hold', untilMs };
   // The UID makes the patch fail on a new Sandbox of the same name.
   const patch = { metadata: { uid: sandbox.metadata.uid }, status: mergePatchOf(before, next) };
@@ -46,12 +46,12 @@ function withoutAdoption({ conditions = [], ...status }: SandboxStatus): object 
   };
 }
 
-function changedFields(before: SandboxStatus, next: SandboxStatus): string[] {
+function listChangedFields(before: SandboxStatus, next: SandboxStatus): string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(next)]);
-  return [...names].filter((name) => !isDeepStrictEqual(fieldOf(before, name), fieldOf(next, name)));
+  return [...names].filter((name) => !isDeepStrictEqual(findField(before, name), findField(next, name)));
 }
 
-function fieldOf(status: SandboxStatus, name: string): JsonValue | undefined {
+function findField(status: SandboxStatus, name: string): JsonValue | undefined {
   const fields: Readonly<Record<string, JsonValue | undefined>> = { ...status };
   return fields[name];
 }
@@ -62,14 +62,14 @@ function isNodeNameOnly(changed: readonly string[], next: SandboxStatus): boolea
 }
 
 /** End of the quiet time of the Pod; undefined when it is over, or when a deadline falls into it. */
-function quietUntilMs(snapshot: Snapshot): number | undefined {
-  const pod = onlyPod(snapshot);
+function findQuietUntilMs(snapshot: Snapshot): number | undefined {
+  const pod = findOnlyPod(snapshot);
   const created = pod?.metadata.creationTimestamp;
   if (pod === undefined || created === undefined) return undefined;
   const quietMs = isUnschedulable(pod) ? pacing.startStatus.unschedulableMs : snapshot.quietMs;
   const untilMs = Date.parse(created) + quietMs;
   const remainingMs = untilMs - snapshot.nowMs;
-  const expiryAtMs = effectiveExpiryMs(snapshot);
+  const expiryAtMs = findEffectiveExpiryMs(snapshot);
   if (remainingMs <= 0 || remainingMs > quietMs + LONGEST_PASS_MS) return undefined;
   return expiryAtMs !== undefined && expiryAtMs < untilMs ? undefined : untilMs;
 }
@@ -85,19 +85,19 @@ function isUnschedulable(pod: Pod): boolean {
 function isProgressOnly(before: SandboxStatus, next: SandboxStatus): boolean {
   if (isReadyNow(before) || isReadyNow(next)) return false;
   if (next.phase !== 'Pending' && next.phase !== 'Restarting') return false;
-  if (before.conditions === undefined) return reasonOf(next) === 'DependenciesNotReady';
+  if (before.conditions === undefined) return findReason(next) === 'DependenciesNotReady';
   return (
     before.observedGeneration === next.observedGeneration &&
     before.phase === next.phase &&
-    reasonOf(before) === reasonOf(next) &&
-    suspendedStatusOf(before) === suspendedStatusOf(next)
+    findReason(before) === findReason(next) &&
+    findSuspendedStatus(before) === findSuspendedStatus(next)
   );
 }
 
-function reasonOf(status: SandboxStatus): string | undefined {
+function findReason(status: SandboxStatus): string | undefined {
   return findCondition(status.conditions, sandboxConditions.ready)?.reason;
 }
 
-function suspendedStatusOf(status: SandboxStatus): string | undefined {
+function findSuspendedStatus(status: SandboxStatus): string | undefined {
   return findCondition(status.conditions, sandboxConditions.suspended)?.status;
 }

@@ -21,14 +21,14 @@ import {
   waiting,
   withPod,
 } from '../../test/exact-status.ts';
-import { expiredStatusOf, expiringStatusOf, statusOf } from './status.ts';
-import { EARLIER, NOW, STRANGER, notebook, podOf, serviceOf, snapshotOf } from '../../test/builders.ts';
+import { getExpiredStatus, buildExpiringStatus, getStatus } from './status.ts';
+import { EARLIER, NOW, STRANGER, notebook, podOf, buildService, buildSnapshot } from '../../test/builders.ts';
 
 const plain = notebook();
 const running = having({});
 const suspend = { operatingMode: 'Suspended' } as const;
 const suspended = aMinuteLater(running, suspend);
-const service = serviceOf(plain);
+const service = buildService(plain);
 
 const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: SandboxStatus])[] = [
   [
@@ -80,7 +80,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
   ],
   [
     'a suspended Sandbox reports a foreign Pod of its name, and nothing else of it',
-    snapshotOf({ sandbox: notebook({ spec: suspend }), foreignPod: podOf(plain, { owner: STRANGER }) }),
+    buildSnapshot({ sandbox: notebook({ spec: suspend }), foreignPod: podOf(plain, { owner: STRANGER }) }),
     {
       ...base,
       selector,
@@ -96,7 +96,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
   ],
   [
     'a Sandbox to be suspended whose Pod cannot be read',
-    snapshotOf({ sandbox: notebook({ spec: suspend }), failures: [{ phase: 'pod', message: 'forbidden' }] }),
+    buildSnapshot({ sandbox: notebook({ spec: suspend }), failures: [{ phase: 'pod', message: 'forbidden' }] }),
     {
       ...base,
       phase: 'Suspending',
@@ -126,7 +126,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
   ],
   [
     'a Sandbox that its startup action suspended records the action',
-    snapshotOf({
+    buildSnapshot({
       sandbox: notebook({
         metadata: { annotations: { 'sandlot.dev/suspended-by': 'Startup' } },
         spec: { ...suspend, startup: { action: 'Suspended' } },
@@ -148,7 +148,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
   ],
   [
     'a Sandbox suspended for idleness keeps the time of its last activity',
-    snapshotOf({
+    buildSnapshot({
       sandbox: notebook({
         metadata: { annotations: { 'sandlot.dev/suspended-by': 'Idle' } },
         spec: { ...suspend, idle: { suspendAfterSeconds: 60 } },
@@ -169,7 +169,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
 
 describe('the whole status of', () => {
   it.each(states)('%s', (_, snapshot, expected) => {
-    expect(statusOf(snapshot)).toEqual(expected);
+    expect(getStatus(snapshot)).toEqual(expected);
   });
 });
 
@@ -179,7 +179,7 @@ describe('the whole status at the end of', () => {
     aMinuteLater(snapshot, { shutdownTime: NOW, shutdownPolicy: 'Retain' }, { ownedPods: snapshot.ownedPods });
 
   it('a Sandbox that expires still shows its Pod, in the first pass', () => {
-    expect(expiringStatusOf(expiring(running))).toEqual({
+    expect(buildExpiringStatus(expiring(running))).toEqual({
       ...onNode,
       phase: 'Expired',
       conditions: [expiry, awake()],
@@ -187,7 +187,7 @@ describe('the whole status at the end of', () => {
   });
 
   it('a retained Sandbox is its conditions alone', () => {
-    expect(expiredStatusOf(expiring(running))).toEqual({
+    expect(getExpiredStatus(expiring(running))).toEqual({
       observedGeneration: 1,
       phase: 'Expired',
       conditions: [expiry, awake()],
@@ -195,12 +195,12 @@ describe('the whole status at the end of', () => {
   });
 
   it('a retained Sandbox keeps the conditions Finished and Suspended', () => {
-    expect(expiredStatusOf(expiring(having({ phase: 'Failed' })))).toEqual({
+    expect(getExpiredStatus(expiring(having({ phase: 'Failed' })))).toEqual({
       observedGeneration: 1,
       phase: 'Expired',
       conditions: [finished('PodFailed', 'Pod failed'), { ...expiry, lastTransitionTime: NOW }, awake()],
     });
-    expect(expiredStatusOf(expiring(suspended)).conditions).toEqual([
+    expect(getExpiredStatus(expiring(suspended)).conditions).toEqual([
       { ...expiry, lastTransitionTime: LATER },
       asleep(LATER),
     ]);
@@ -210,10 +210,10 @@ describe('the whole status at the end of', () => {
     const over = expiring(running);
     const sandbox = {
       ...over.sandbox,
-      status: expiredStatusOf(over),
+      status: getExpiredStatus(over),
       spec: { ...plain.spec, shutdownTime: undefined },
     };
-    expect(statusOf(snapshotOf({ sandbox, nowMs: LATER_MS }))).toEqual({
+    expect(getStatus(buildSnapshot({ sandbox, nowMs: LATER_MS }))).toEqual({
       ...base,
       phase: 'Pending',
       conditions: [waiting('Pod does not exist', LATER), awake()],

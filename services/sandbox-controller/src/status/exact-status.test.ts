@@ -18,25 +18,25 @@ import {
   waiting,
   withPod,
 } from '../../test/exact-status.ts';
-import { statusOf } from './status.ts';
-import { NOW, notebook, podOf, serviceOf, snapshotOf } from '../../test/builders.ts';
+import { getStatus } from './status.ts';
+import { NOW, notebook, podOf, buildService, buildSnapshot } from '../../test/builders.ts';
 
 const plain = notebook();
 const running = having({});
 const ended = { finishedAt: '2026-01-01T11:59:50Z', reason: 'OOMKilled', exitCode: 137 };
 const onFailure = { podFailurePolicy: { restart: 'OnFailure', backoffSeconds: 1 } } as const;
 const restarts = { lastReason: 'OOMKilled', lastExitTime: ended.finishedAt };
-const service = serviceOf(plain);
+const service = buildService(plain);
 
 const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: SandboxStatus])[] = [
   [
     'a new Sandbox has no Pod',
-    snapshotOf(),
+    buildSnapshot(),
     { ...base, phase: 'Pending', conditions: [waiting('Pod does not exist'), awake()] },
   ],
   [
     'a new Sandbox with a Service has no Pod',
-    snapshotOf({ sandbox: notebook({ spec: { service: true } }), service }),
+    buildSnapshot({ sandbox: notebook({ spec: { service: true } }), service }),
     { ...base, ...named, phase: 'Pending', conditions: [waiting('Pod does not exist; Service Exists'), awake()] },
   ],
   [
@@ -208,7 +208,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
   ],
   [
     'a Sandbox with two Pods shows neither',
-    snapshotOf({ ownedPods: [podOf(plain), podOf(plain, { name: 'other' })] }),
+    buildSnapshot({ ownedPods: [podOf(plain), podOf(plain, { name: 'other' })] }),
     {
       ...base,
       replicas: 1,
@@ -239,6 +239,6 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
 
 describe('the whole status of', () => {
   it.each(states)('%s', (_, snapshot, expected) => {
-    expect(statusOf(snapshot)).toEqual(expected);
+    expect(getStatus(snapshot)).toEqual(expected);
   });
 });

@@ -13,11 +13,11 @@ import {
   container,
   eventually,
   expected,
-  messageOf,
+  findMessage,
   ownedBy,
   running,
   sinceMs,
-  summaryOf,
+  getSummary,
   wholeStatus,
   work,
 } from '../../test/real-cluster.ts';
@@ -152,7 +152,7 @@ describe.concurrent('a Sandbox that runs', () => {
     expect((await cluster.pod(name)).metadata.uid).toBe(before.metadata.uid);
     await stopPod(name);
     await cluster.runPod(name, before);
-    expect(summaryOf(await cluster.until(name, READY))).not.toContain(`Finished=True/${reason}`);
+    expect(getSummary(await cluster.until(name, READY))).not.toContain(`Finished=True/${reason}`);
   });
 
   it('touches neither of two Pods that it controls, and reports them once', async () => {
@@ -342,7 +342,7 @@ describe.concurrent('a Sandbox that is suspended', () => {
     expect(wholeStatus(asleep)).toEqual(expected({ conditions, ...network('unborn'), ...record, phase: 'Suspended' }));
     expect(await cluster.isGone(persistentVolumeClaims, 'work-unborn')).toBe(false);
     expect(await cluster.isGone(pods, 'unborn')).toBe(true);
-    expect(messageOf(asleep, 'Finished')).toBeUndefined();
+    expect(findMessage(asleep, 'Finished')).toBeUndefined();
   });
 });
 

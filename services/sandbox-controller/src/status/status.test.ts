@@ -1,8 +1,8 @@
 import { nameHash } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
-import { expiredStatusOf, expiringStatusOf, statusOf } from './status.ts';
+import { getExpiredStatus, buildExpiringStatus, getStatus } from './status.ts';
 import { decideStatusWrite } from './decide-status-write.ts';
-import { EARLIER, NOW, NOW_MS, notebook, podOf, published, serviceOf, snapshotOf } from '../../test/builders.ts';
+import { EARLIER, NOW, NOW_MS, notebook, podOf, published, buildService, buildSnapshot } from '../../test/builders.ts';
 
 const authored = notebook({ spec: { service: true } });
 const selector = `agents.x-k8s.io/sandbox-name-hash=${nameHash('notebook')}`;
@@ -21,7 +21,7 @@ const notSuspended = condition('Suspended', 'False', ['NotSuspended', 'Sandbox i
 describe('the whole status', () => {
   it('of a Ready Sandbox', () => {
     const pod = podOf(authored, { ips: ['10.0.0.7', 'fd00::7'] });
-    expect(statusOf(snapshotOf({ sandbox: authored, ownedPods: [pod], service: serviceOf(authored) }))).toEqual({
+    expect(getStatus(buildSnapshot({ sandbox: authored, ownedPods: [pod], service: buildService(authored) }))).toEqual({
       conditions: [
         scheduled,
         condition('Ready', 'True', ['DependenciesReady', 'Pod is Ready; Service Exists']),
@@ -40,7 +40,7 @@ describe('the whole status', () => {
   });
 
   it('of a Sandbox that never had a Pod leaves out everything empty', () => {
-    expect(statusOf(snapshotOf())).toEqual({
+    expect(getStatus(buildSnapshot())).toEqual({
       conditions: [condition('Ready', 'False', ['DependenciesNotReady', 'Pod does not exist']), notSuspended],
       observedGeneration: 1,
       phase: 'Pending',
@@ -50,14 +50,14 @@ describe('the whole status', () => {
 
   it('of a suspended Sandbox keeps selector and Service and shows when and by whom it was suspended', () => {
     const before = published(
-      snapshotOf({ sandbox: authored, ownedPods: [podOf(authored)], service: serviceOf(authored) }),
+      buildSnapshot({ sandbox: authored, ownedPods: [podOf(authored)], service: buildService(authored) }),
     );
     const sandbox = {
       ...before,
       metadata: { ...before.metadata, annotations: { 'sandlot.dev/suspended-by': 'Idle' } },
       spec: { ...before.spec, replicas: 0 },
     };
-    expect(statusOf(snapshotOf({ sandbox, service: serviceOf(authored) }))).toEqual({
+    expect(getStatus(buildSnapshot({ sandbox, service: buildService(authored) }))).toEqual({
       conditions: [
         condition('Ready', 'False', ['SandboxSuspended', 'Sandbox is suspended']),
         condition('Suspended', 'True', ['PodTerminated', 'Pod has been terminated. Sandbox is suspended']),
@@ -75,14 +75,14 @@ describe('the whole status', () => {
 
   it('of a Sandbox being suspended has no address', () => {
     const sandbox = notebook({ spec: { operatingMode: 'Suspended' } });
-    const { podIPs, nodeName, replicas, phase } = statusOf(snapshotOf({ sandbox, ownedPods: [podOf(sandbox)] }));
+    const { podIPs, nodeName, replicas, phase } = getStatus(buildSnapshot({ sandbox, ownedPods: [podOf(sandbox)] }));
     expect({ podIPs, nodeName, replicas, phase }).toEqual({ replicas: 1, phase: 'Suspending' });
   });
 
   it('of a resumed Sandbox shows since when', () => {
     const suspended = notebook({ spec: { operatingMode: 'Suspended' } });
-    const sandbox = { ...published(snapshotOf({ sandbox: suspended })), spec: authored.spec };
-    const next = statusOf(snapshotOf({ sandbox, nowMs: NOW_MS + 5_000 }));
+    const sandbox = { ...published(buildSnapshot({ sandbox: suspended })), spec: authored.spec };
+    const next = getStatus(buildSnapshot({ sandbox, nowMs: NOW_MS + 5_000 }));
     expect([next.suspendedAt, next.suspendedBy, next.resumedAt]).toEqual([
       undefined,
       undefined,
@@ -92,14 +92,14 @@ describe('the whole status', () => {
 
   it('keeps the fields that other phases of the lifecycle write', () => {
     const status = { lastActivityTime: EARLIER, restarts: { count: 2 }, startup: { completedTime: EARLIER } };
-    expect(statusOf(snapshotOf({ sandbox: notebook({ status }) }))).toMatchObject(status);
+    expect(getStatus(buildSnapshot({ sandbox: notebook({ status }) }))).toMatchObject(status);
   });
 
   it('of an expiring Sandbox still shows its children', () => {
     const sandbox = published(
-      snapshotOf({ sandbox: authored, ownedPods: [podOf(authored)], service: serviceOf(authored) }),
+      buildSnapshot({ sandbox: authored, ownedPods: [podOf(authored)], service: buildService(authored) }),
     );
-    expect(expiringStatusOf(snapshotOf({ sandbox }))).toEqual({
+    expect(buildExpiringStatus(buildSnapshot({ sandbox }))).toEqual({
       ...sandbox.status,
       conditions: [condition('Ready', 'False', ['SandboxExpired', 'Sandbox has expired']), notSuspended],
       phase: 'Expired',
@@ -107,8 +107,8 @@ describe('the whole status', () => {
   });
 
   it('of a retained expired Sandbox is its conditions alone, and Finished stays', () => {
-    const sandbox = published(snapshotOf({ ownedPods: [podOf(authored, { phase: 'Succeeded' })] }));
-    expect(expiredStatusOf(snapshotOf({ sandbox }))).toEqual({
+    const sandbox = published(buildSnapshot({ ownedPods: [podOf(authored, { phase: 'Succeeded' })] }));
+    expect(getExpiredStatus(buildSnapshot({ sandbox }))).toEqual({
       conditions: [
         condition('Finished', 'True', ['PodSucceeded', 'Pod completed successfully']),
         condition('Ready', 'False', ['SandboxExpired', 'Sandbox has expired']),
@@ -136,70 +136,70 @@ describe('the start of the lifetime', () => {
     ['does not move once it is published', notebook({ metadata: warm, status: { startedAt: EARLIER } }), EARLIER],
     ['does not start anew after an expiry', notebook({ metadata: warm, status: { phase: 'Expired' } }), EARLIER],
   ])('%s', (_, sandbox, startedAt) => {
-    expect(statusOf(snapshotOf({ sandbox })).startedAt).toBe(startedAt);
+    expect(getStatus(buildSnapshot({ sandbox })).startedAt).toBe(startedAt);
   });
 });
 
 describe('writing the status', () => {
   const pending = podOf(authored, { phase: 'Pending', created: NOW });
   const quiet = { kind: 'hold', untilMs: NOW_MS + 2_000 };
-  const write = (snapshot: ReturnType<typeof snapshotOf>) => decideStatusWrite(snapshot, statusOf(snapshot));
+  const write = (snapshot: ReturnType<typeof buildSnapshot>) => decideStatusWrite(snapshot, getStatus(snapshot));
 
   it('holds the first status of a Pod that was just created', () => {
-    expect(write(snapshotOf({ ownedPods: [pending] }))).toEqual(quiet);
+    expect(write(buildSnapshot({ ownedPods: [pending] }))).toEqual(quiet);
   });
 
   it('holds the progress of a quiet start', () => {
-    const sandbox = published(snapshotOf());
-    expect(write(snapshotOf({ sandbox, ownedPods: [pending] }))).toEqual(quiet);
+    const sandbox = published(buildSnapshot());
+    expect(write(buildSnapshot({ sandbox, ownedPods: [pending] }))).toEqual(quiet);
   });
 
   it('holds the status of a Pod that a slow pass has just created', () => {
     const created = '2026-01-01T12:00:03Z';
     const young = podOf(authored, { phase: 'Pending', created });
-    expect(write(snapshotOf({ ownedPods: [young] }))).toEqual({ kind: 'hold', untilMs: NOW_MS + 5_000 });
+    expect(write(buildSnapshot({ ownedPods: [young] }))).toEqual({ kind: 'hold', untilMs: NOW_MS + 5_000 });
   });
 
   describe('after an adoption', () => {
     const pool = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxWarmPool', name: 'p', uid: 'u' };
     const member = notebook({ metadata: { ownerReferences: [{ ...pool, controller: true }] } });
     const pod = podOf(member);
-    const { status } = published(snapshotOf({ sandbox: member, ownedPods: [pod] }));
+    const { status } = published(buildSnapshot({ sandbox: member, ownedPods: [pod] }));
     const adopted = (spec = {}) =>
       notebook({ metadata: { generation: 2, labels: { 'agents.x-k8s.io/launch-type': 'warm' } }, spec, status });
     const statusHoldUntilMs = NOW_MS + 3_000;
 
     it('holds the status write', () => {
-      const snapshot = snapshotOf({ sandbox: adopted(), ownedPods: [pod], statusHoldUntilMs });
+      const snapshot = buildSnapshot({ sandbox: adopted(), ownedPods: [pod], statusHoldUntilMs });
       expect(write(snapshot)).toEqual({ kind: 'hold', untilMs: statusHoldUntilMs });
     });
 
     it.each([
-      ['when many are not adopted at the moment', snapshotOf({ sandbox: adopted(), ownedPods: [pod] })],
-      ['once the hold is over', snapshotOf({ sandbox: adopted(), ownedPods: [pod], statusHoldUntilMs: NOW_MS })],
+      ['when many are not adopted at the moment', buildSnapshot({ sandbox: adopted(), ownedPods: [pod] })],
+      ['once the hold is over', buildSnapshot({ sandbox: adopted(), ownedPods: [pod], statusHoldUntilMs: NOW_MS })],
       [
         'when its time to live begins with it',
-        snapshotOf({ sandbox: adopted({ ttlSeconds: 60 }), ownedPods: [pod], statusHoldUntilMs }),
+        buildSnapshot({ sandbox: adopted({ ttlSeconds: 60 }), ownedPods: [pod], statusHoldUntilMs }),
       ],
       [
         'when its idle time begins with it',
-        snapshotOf({ sandbox: adopted({ idle: { suspendAfterSeconds: 60 } }), ownedPods: [pod], statusHoldUntilMs }),
+        buildSnapshot({ sandbox: adopted({ idle: { suspendAfterSeconds: 60 } }), ownedPods: [pod], statusHoldUntilMs }),
       ],
-      ['when its Pod is lost', snapshotOf({ sandbox: adopted(), ownedPods: [], statusHoldUntilMs })],
+      ['when its Pod is lost', buildSnapshot({ sandbox: adopted(), ownedPods: [], statusHoldUntilMs })],
     ])('writes it %s', (_, snapshot) => {
       expect(write(snapshot).kind).toBe('write');
     });
   });
 
   it('holds longer in a burst of starts', () => {
-    const snapshot = snapshotOf({ nowMs: NOW_MS + 9_000, quietMs: 10_000, ownedPods: [pending] });
+    const snapshot = buildSnapshot({ nowMs: NOW_MS + 9_000, quietMs: 10_000, ownedPods: [pending] });
     expect(write(snapshot)).toEqual({ kind: 'hold', untilMs: NOW_MS + 10_000 });
   });
 
   it.each([
     [
       'an unschedulable Pod, in a burst too',
-      snapshotOf({
+      buildSnapshot({
         nowMs: NOW_MS + 2_000,
         quietMs: 10_000,
         ownedPods: [
@@ -211,38 +211,38 @@ describe('writing the status', () => {
         ],
       }),
     ],
-    ['a start that takes longer', snapshotOf({ nowMs: NOW_MS + 2_000, ownedPods: [pending] })],
-    ['a Pod that is Ready', snapshotOf({ ownedPods: [podOf(authored, { created: NOW })] })],
-    ['an error', snapshotOf({ ownedPods: [pending], failures: [{ phase: 'service', message: 'boom' }] })],
+    ['a start that takes longer', buildSnapshot({ nowMs: NOW_MS + 2_000, ownedPods: [pending] })],
+    ['a Pod that is Ready', buildSnapshot({ ownedPods: [podOf(authored, { created: NOW })] })],
+    ['an error', buildSnapshot({ ownedPods: [pending], failures: [{ phase: 'service', message: 'boom' }] })],
     [
       'a deadline that comes before the quiet time ends',
-      snapshotOf({ sandbox: notebook({ spec: { shutdownTime: '2026-01-01T12:00:01Z' } }), ownedPods: [pending] }),
+      buildSnapshot({ sandbox: notebook({ spec: { shutdownTime: '2026-01-01T12:00:01Z' } }), ownedPods: [pending] }),
     ],
     [
       'the loss of a Pod that was Ready',
-      snapshotOf({ sandbox: published(snapshotOf({ ownedPods: [podOf(authored)] })), ownedPods: [pending] }),
+      buildSnapshot({ sandbox: published(buildSnapshot({ ownedPods: [podOf(authored)] })), ownedPods: [pending] }),
     ],
     [
       'the generation of an edit',
-      snapshotOf({
-        sandbox: { ...published(snapshotOf()), metadata: { ...notebook().metadata, generation: 2 } },
+      buildSnapshot({
+        sandbox: { ...published(buildSnapshot()), metadata: { ...notebook().metadata, generation: 2 } },
         ownedPods: [pending],
       }),
     ],
     [
       'a Pod whose clock is far ahead',
-      snapshotOf({ ownedPods: [podOf(authored, { phase: 'Pending', created: '2027-01-01T00:00:00Z' })] }),
+      buildSnapshot({ ownedPods: [podOf(authored, { phase: 'Pending', created: '2027-01-01T00:00:00Z' })] }),
     ],
   ])('writes at once for %s', (_, snapshot) => {
     expect(write(snapshot).kind).toBe('write');
   });
 
   it('does not write the node alone until the Sandbox is Ready', () => {
-    const before = published(snapshotOf({ ownedPods: [podOf(authored, { phase: 'Pending', node: '' })] }));
-    const bound = snapshotOf({ sandbox: before, ownedPods: [podOf(authored, { phase: 'Pending' })] });
+    const before = published(buildSnapshot({ ownedPods: [podOf(authored, { phase: 'Pending', node: '' })] }));
+    const bound = buildSnapshot({ sandbox: before, ownedPods: [podOf(authored, { phase: 'Pending' })] });
     expect(write(bound).kind).toBe('none');
-    const ready = published(snapshotOf({ ownedPods: [podOf(authored)] }));
-    const moved = snapshotOf({ sandbox: ready, ownedPods: [podOf(authored, { node: 'node-2' })] });
+    const ready = published(buildSnapshot({ ownedPods: [podOf(authored)] }));
+    const moved = buildSnapshot({ sandbox: ready, ownedPods: [podOf(authored, { node: 'node-2' })] });
     expect(write(moved)).toEqual({
       kind: 'write',
       patch: { metadata: { uid: 'uid-team-a-notebook' }, status: { nodeName: 'node-2' } },
@@ -250,15 +250,15 @@ describe('writing the status', () => {
   });
 
   it('sends changed fields, null for removed ones, and no resourceVersion', () => {
-    const ready = published(snapshotOf({ ownedPods: [podOf(authored)], service: serviceOf(authored) }));
+    const ready = published(buildSnapshot({ ownedPods: [podOf(authored)], service: buildService(authored) }));
     const sandbox = { ...ready, spec: { ...ready.spec, operatingMode: 'Suspended' as const } };
-    const snapshot = snapshotOf({ sandbox });
+    const snapshot = buildSnapshot({ sandbox });
     expect(write(snapshot)).toEqual({
       kind: 'write',
       patch: {
         metadata: { uid: 'uid-team-a-notebook' },
         status: {
-          conditions: statusOf(snapshot).conditions,
+          conditions: getStatus(snapshot).conditions,
           service: null,
           serviceFQDN: null,
           podIPs: null,

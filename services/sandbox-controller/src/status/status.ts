@@ -1,51 +1,51 @@
 import {
-  effectiveMode,
+  resolveMode,
   findCondition,
   nameHashSelector,
-  rfc3339,
+  formatRfc3339,
   sandboxConditions,
-  serviceFQDN,
-  suspenderOf,
+  formatServiceFQDN,
+  getSuspender,
 } from '@sandlot/api-types';
 import type { Condition, Sandbox, SandboxStatus } from '@sandlot/api-types';
-import { startupOf } from '../lifetime/decide-startup.ts';
-import { expiryMs, startedAtOf } from '../lifetime/expiry.ts';
-import { lastActivityOf } from '../lifetime/idle.ts';
+import { findStartup } from '../lifetime/decide-startup.ts';
+import { findExpiryMs, findStartedAt } from '../lifetime/expiry.ts';
+import { findLastActivity } from '../lifetime/idle.ts';
 
-import { onlyPod } from '../plan/snapshot.ts';
+import { findOnlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
-import { awaitsRestart, restartsOf } from '../pod/restart.ts';
-import { serviceInUse } from '../service/decide-service.ts';
-import { conditionsOf, conditionsOfExpired } from './conditions.ts';
+import { isAwaitingRestart, findRestarts } from '../pod/restart.ts';
+import { findServiceInUse } from '../service/decide-service.ts';
+import { listConditions, listConditionsOfExpired } from './conditions.ts';
 
 /**
  * The whole status of a Sandbox that has not expired: docs/reference/sandbox.md#status. Empty values are left out, as Go
  * clients leave them out, so that equal states compare equal.
  */
-export function statusOf(snapshot: Snapshot): SandboxStatus {
+export function getStatus(snapshot: Snapshot): SandboxStatus {
   const { sandbox, nowMs } = snapshot;
   const before = sandbox.status ?? {};
-  const conditions = conditionsOf(snapshot, rfc3339(nowMs));
-  const startedAt = startedAtOf(snapshot);
+  const conditions = listConditions(snapshot, formatRfc3339(nowMs));
+  const startedAt = findStartedAt(snapshot);
   return withoutEmpty({
-    runtime: runtimeOf(sandbox, isTrue(conditions, sandboxConditions.ready)),
-    lastActivityTime: lastActivityOf(snapshot, isTrue(conditions, sandboxConditions.ready)),
-    restarts: restartsOf(snapshot),
-    startup: startupOf(snapshot),
+    runtime: findRuntime(sandbox, isTrue(conditions, sandboxConditions.ready)),
+    lastActivityTime: findLastActivity(snapshot, isTrue(conditions, sandboxConditions.ready)),
+    restarts: findRestarts(snapshot),
+    startup: findStartup(snapshot),
     conditions,
-    ...serviceFields(snapshot),
-    ...podFields(snapshot),
+    ...buildServiceFields(snapshot),
+    ...buildPodFields(snapshot),
     observedGeneration: sandbox.metadata.generation,
-    phase: phaseOf(snapshot, conditions),
+    phase: getPhase(snapshot, conditions),
     startedAt,
-    expiresAt: expiresAtOf({ ...sandbox, status: { ...before, conditions } }, startedAt),
-    ...suspensionFields(snapshot, conditions),
+    expiresAt: findExpiresAt({ ...sandbox, status: { ...before, conditions } }, startedAt),
+    ...buildSuspensionFields(snapshot, conditions),
   });
 }
 
 /** First pass of an expiry: the reason becomes visible before anything is deleted. */
-export function expiringStatusOf(snapshot: Snapshot): SandboxStatus {
-  const conditions = conditionsOfExpired(snapshot, rfc3339(snapshot.nowMs));
+export function buildExpiringStatus(snapshot: Snapshot): SandboxStatus {
+  const conditions = listConditionsOfExpired(snapshot, formatRfc3339(snapshot.nowMs));
   return {
     ...snapshot.sandbox.status,
     conditions,
@@ -55,8 +55,8 @@ export function expiringStatusOf(snapshot: Snapshot): SandboxStatus {
 }
 
 /** What a retained Sandbox shows once its children are gone: docs/reference/sandbox.md#status. */
-export function expiredStatusOf(snapshot: Snapshot): SandboxStatus {
-  const conditions = conditionsOfExpired(snapshot, rfc3339(snapshot.nowMs));
+export function getExpiredStatus(snapshot: Snapshot): SandboxStatus {
+  const conditions = listConditionsOfExpired(snapshot, formatRfc3339(snapshot.nowMs));
   return withoutEmpty({ conditions, observedGeneration: snapshot.sandbox.metadata.generation, phase: 'Expired' });
 }
 
@@ -66,7 +66,7 @@ export function isReadyNow(status: SandboxStatus | undefined): boolean {
 }
 
 /** The daemon starts with its container, so it runs in a Pod that is Ready. */
-function runtimeOf({ spec, status }: Sandbox, isReady: boolean): SandboxStatus['runtime'] {
+function findRuntime({ spec, status }: Sandbox, isReady: boolean): SandboxStatus['runtime'] {
   if (spec.runtime?.inject !== true) return status?.runtime;
   const { version, initializedAt } = status?.runtime ?? {};
   const runtime = { version, initializedAt, ready: isReady ? true : undefined };
@@ -74,19 +74,19 @@ function runtimeOf({ spec, status }: Sandbox, isReady: boolean): SandboxStatus['
   return known.length === 0 ? undefined : Object.fromEntries(known);
 }
 
-function serviceFields(snapshot: Snapshot): SandboxStatus {
-  const service = serviceInUse(snapshot);
+function buildServiceFields(snapshot: Snapshot): SandboxStatus {
+  const service = findServiceInUse(snapshot);
   if (service === undefined) return {};
-  return { service: service.metadata.name, serviceFQDN: serviceFQDN(service, snapshot.settings.clusterDomain) };
+  return { service: service.metadata.name, serviceFQDN: formatServiceFQDN(service, snapshot.settings.clusterDomain) };
 }
 
-function podFields(snapshot: Snapshot): SandboxStatus {
+function buildPodFields(snapshot: Snapshot): SandboxStatus {
   const { sandbox, ownedPods, foreignPod } = snapshot;
-  const pod = onlyPod(snapshot);
+  const pod = findOnlyPod(snapshot);
   const hasSeenPod = pod !== undefined || foreignPod !== undefined;
   const selector = hasSeenPod ? nameHashSelector(sandbox.metadata.name ?? '') : sandbox.status?.selector;
   const replicas = ownedPods.length > 0 ? 1 : undefined;
-  if (pod === undefined || effectiveMode(sandbox.spec) === 'Suspended') return { selector, replicas };
+  if (pod === undefined || resolveMode(sandbox.spec) === 'Suspended') return { selector, replicas };
   return {
     selector,
     replicas,
@@ -96,33 +96,33 @@ function podFields(snapshot: Snapshot): SandboxStatus {
 }
 
 /** `Restarting` lasts until the new Pod is Ready, or until the Sandbox is suspended or finishes. */
-function phaseOf(snapshot: Snapshot, conditions: readonly Condition[]): NonNullable<SandboxStatus['phase']> {
+function getPhase(snapshot: Snapshot, conditions: readonly Condition[]): NonNullable<SandboxStatus['phase']> {
   const { sandbox } = snapshot;
-  if (effectiveMode(sandbox.spec) === 'Suspended') {
+  if (resolveMode(sandbox.spec) === 'Suspended') {
     return isTrue(conditions, sandboxConditions.suspended) ? 'Suspended' : 'Suspending';
   }
   if (isTrue(conditions, sandboxConditions.finished)) return 'Finished';
   if (isTrue(conditions, sandboxConditions.ready)) return 'Running';
-  return awaitsRestart(snapshot) || sandbox.status?.phase === 'Restarting' ? 'Restarting' : 'Pending';
+  return isAwaitingRestart(snapshot) || sandbox.status?.phase === 'Restarting' ? 'Restarting' : 'Pending';
 }
 
 /** When the last suspension was complete and who asked for it, or when the Sandbox was resumed. */
-function suspensionFields({ sandbox, nowMs }: Snapshot, conditions: readonly Condition[]): SandboxStatus {
+function buildSuspensionFields({ sandbox, nowMs }: Snapshot, conditions: readonly Condition[]): SandboxStatus {
   const { suspendedAt, suspendedBy, resumedAt, conditions: before } = sandbox.status ?? {};
   const wasSuspended = isTrue(before, sandboxConditions.suspended);
-  if (effectiveMode(sandbox.spec) === 'Running') {
-    return wasSuspended ? { resumedAt: rfc3339(nowMs) } : { resumedAt };
+  if (resolveMode(sandbox.spec) === 'Running') {
+    return wasSuspended ? { resumedAt: formatRfc3339(nowMs) } : { resumedAt };
   }
   if (!isTrue(conditions, sandboxConditions.suspended)) return { resumedAt };
   return {
-    suspendedAt: wasSuspended ? suspendedAt : rfc3339(nowMs),
-    suspendedBy: wasSuspended ? suspendedBy : suspenderOf(sandbox),
+    suspendedAt: wasSuspended ? suspendedAt : formatRfc3339(nowMs),
+    suspendedBy: wasSuspended ? suspendedBy : getSuspender(sandbox),
   };
 }
 
-function expiresAtOf(sandbox: Sandbox, startedAt: string | undefined): string | undefined {
-  const ms = expiryMs(sandbox, startedAt);
-  return ms === undefined ? undefined : rfc3339(ms);
+function findExpiresAt(sandbox: Sandbox, startedAt: string | undefined): string | undefined {
+  const ms = findExpiryMs(sandbox, startedAt);
+  return ms === undefined ? undefined : formatRfc3339(ms);
 }
 
 function isTrue(conditions: readonly Condition[] | undefined, type: string): boolean {

@@ -1,13 +1,16 @@
 import { eventReasons, findCondition, sandboxConditions, sandboxMessages, sandboxReasons } from '@sandlot/api-types';
 import type { Condition, Sandbox, SandboxStatus } from '@sandlot/api-types';
 import { restartCovers } from '../pod/restart.ts';
-import { warning } from '../plan/steps.ts';
+import { formatWarning } from '../plan/steps.ts';
 import type { EventNote } from '../plan/steps.ts';
 
 /** The Events for a change of status: what happened and, where a person can act, what to do. */
-export function transitionNotes({ spec, status }: Pick<Sandbox, 'spec' | 'status'>, next: SandboxStatus): EventNote[] {
+export function listTransitionNotes(
+  { spec, status }: Pick<Sandbox, 'spec' | 'status'>,
+  next: SandboxStatus,
+): EventNote[] {
   const change = { spec, before: status ?? {}, next };
-  return [...readyNotes(change), ...suspensionNotes(change), ...restartNotes(change), ...endNotes(change)];
+  return [...listReadyNotes(change), ...listSuspensionNotes(change), ...restartNotes(change), ...endNotes(change)];
 }
 
 interface Change {
@@ -16,14 +19,14 @@ interface Change {
   readonly next: SandboxStatus;
 }
 
-function readyNotes(change: Change): EventNote[] {
-  const ready = entered(change, sandboxConditions.ready);
-  if (ready === undefined) return [...anotherErrorNotes(change), ...lossNotes(change)];
+function listReadyNotes(change: Change): EventNote[] {
+  const ready = findEntered(change, sandboxConditions.ready);
+  if (ready === undefined) return [...listAnotherErrorNotes(change), ...listLossNotes(change)];
   if (ready.reason === sandboxReasons.multiplePods) {
-    return [warning(eventReasons.multiplePods, `${ready.message}. Delete all but one of them`)];
+    return [formatWarning(eventReasons.multiplePods, `${ready.message}. Delete all but one of them`)];
   }
-  if (ready.reason === sandboxReasons.reconcilerError) return [warning(ready.reason, ready.message)];
-  if (ready.reason === sandboxReasons.dependenciesNotReady) return lossNotes(change);
+  if (ready.reason === sandboxReasons.reconcilerError) return [formatWarning(ready.reason, ready.message)];
+  if (ready.reason === sandboxReasons.dependenciesNotReady) return listLossNotes(change);
   if (ready.reason === sandboxReasons.sandboxExpired) {
     return [normal(eventReasons.sandboxExpired, `${ready.message}. Move its deadline to bring it back`)];
   }
@@ -31,29 +34,29 @@ function readyNotes(change: Change): EventNote[] {
 }
 
 /** The Sandbox had an error and now has another one. */
-function anotherErrorNotes({ before, next }: Change): EventNote[] {
+function listAnotherErrorNotes({ before, next }: Change): EventNote[] {
   const was = findCondition(before.conditions, sandboxConditions.ready);
   const now = findCondition(next.conditions, sandboxConditions.ready);
   if (now?.reason !== sandboxReasons.reconcilerError || now.message === was?.message) return [];
-  return [warning(now.reason, now.message)];
+  return [formatWarning(now.reason, now.message)];
 }
 
 /** A Ready Pod that is gone and never was terminating: its node or a forced deletion removed it. */
-function lossNotes({ before, next }: Change): EventNote[] {
+function listLossNotes({ before, next }: Change): EventNote[] {
   const wasReady = findCondition(before.conditions, sandboxConditions.ready)?.status === 'True';
   const now = findCondition(next.conditions, sandboxConditions.ready);
   if (!wasReady || now?.message.startsWith(sandboxMessages.podMissing) !== true) return [];
   return [normal('PodDeleted', 'Pod was removed by somebody else. A new one follows on the same volumes')];
 }
 
-function suspensionNotes(change: Change): EventNote[] {
-  const suspended = entered(change, sandboxConditions.suspended);
+function listSuspensionNotes(change: Change): EventNote[] {
+  const suspended = findEntered(change, sandboxConditions.suspended);
   if (suspended === undefined) return [];
   if (suspended.reason === sandboxReasons.podTerminated) {
     return [normal(eventReasons.suspended, 'Sandbox is suspended. Its volumes are kept for the next resume')];
   }
   if (suspended.reason === sandboxReasons.podNotOwned) {
-    return [warning(sandboxReasons.podNotOwned, `${suspended.message}. Delete or rename that Pod`)];
+    return [formatWarning(sandboxReasons.podNotOwned, `${suspended.message}. Delete or rename that Pod`)];
   }
   const wasSuspended = findCondition(change.before.conditions, sandboxConditions.suspended)?.status === 'True';
   if (!wasSuspended || suspended.message !== sandboxMessages.notSuspended) return [];
@@ -71,23 +74,23 @@ function restartNotes({ before, next }: Change): EventNote[] {
 }
 
 function endNotes(change: Change): EventNote[] {
-  const finished = entered(change, sandboxConditions.finished);
+  const finished = findEntered(change, sandboxConditions.finished);
   if (finished === undefined) return [];
   const phase = finished.reason === sandboxReasons.podSucceeded ? 'Succeeded' : 'Failed';
   if (restartCovers(change.spec, phase)) return [restartLimitNote(change, finished)];
   if (finished.reason === sandboxReasons.podSucceeded) return [normal(finished.reason, finished.message)];
   const hint = 'Set podFailurePolicy.restart to have it replaced, or delete the Pod for a new one';
-  return [warning(finished.reason, `${finished.message}. ${hint}`)];
+  return [formatWarning(finished.reason, `${finished.message}. ${hint}`)];
 }
 
 function restartLimitNote({ next: { restarts } }: Change, { message }: Condition): EventNote {
   const exit = `${message} (${restarts?.lastReason ?? 'unknown'}) after ${restarts?.count ?? 0} restarts, the limit`;
   const hint = 'Raise podFailurePolicy.maxRestarts to have it replaced, or delete the Pod for a new one';
-  return warning(eventReasons.podRestartLimit, `${exit}. ${hint}`);
+  return formatWarning(eventReasons.podRestartLimit, `${exit}. ${hint}`);
 }
 
 /** The condition, if this change gave it another reason. */
-function entered({ before, next }: Change, type: string): Condition | undefined {
+function findEntered({ before, next }: Change, type: string): Condition | undefined {
   const now = findCondition(next.conditions, type);
   return now?.reason === findCondition(before.conditions, type)?.reason ? undefined : now;
 }

@@ -2,34 +2,34 @@ import type { Sandbox } from '@sandlot/api-types';
 import { nameOf } from '@sandlot/outbox';
 import type { AnyFact } from '@sandlot/outbox';
 import { describe, expect, it } from 'vitest';
-import { sandboxFacts, sandboxTelling } from './lifecycle-events.ts';
-import { expiringStatusOf } from '../status/status.ts';
-import { EARLIER, NOW, NOW_MS, notebook, podOf, published, snapshotOf } from '../../test/builders.ts';
+import { listSandboxFacts, createSandboxTelling } from './lifecycle-events.ts';
+import { buildExpiringStatus } from '../status/status.ts';
+import { EARLIER, NOW, NOW_MS, notebook, podOf, published, buildSnapshot } from '../../test/builders.ts';
 
 const LATER = '2026-01-02T03:04:06Z';
 const created = notebook();
-const ready = published(snapshotOf({ ownedPods: [podOf(created)] }));
-const suspended = published(snapshotOf({ sandbox: { ...ready, spec: { ...ready.spec, replicas: 0 } } }));
-const resumed = published(snapshotOf({ sandbox: { ...suspended, spec: ready.spec }, nowMs: NOW_MS + 1_000 }));
-const failed = published(snapshotOf({ sandbox: ready, ownedPods: [podOf(created, { phase: 'Failed' })] }));
-const expired = { ...ready, status: expiringStatusOf(snapshotOf({ sandbox: ready })) };
+const ready = published(buildSnapshot({ ownedPods: [podOf(created)] }));
+const suspended = published(buildSnapshot({ sandbox: { ...ready, spec: { ...ready.spec, replicas: 0 } } }));
+const resumed = published(buildSnapshot({ sandbox: { ...suspended, spec: ready.spec }, nowMs: NOW_MS + 1_000 }));
+const failed = published(buildSnapshot({ sandbox: ready, ownedPods: [podOf(created, { phase: 'Failed' })] }));
+const expired = { ...ready, status: buildExpiringStatus(buildSnapshot({ sandbox: ready })) };
 
-const telling = sandboxTelling({ now: () => NOW_MS });
-const typesOf = (sandbox: Sandbox): string[] => sandboxFacts(sandbox).map(({ type }) => type);
-const factOf = (sandbox: Sandbox, type: string): AnyFact | undefined =>
-  sandboxFacts(sandbox).find((fact) => fact.type === type);
+const telling = createSandboxTelling({ now: () => NOW_MS });
+const listTypes = (sandbox: Sandbox): string[] => listSandboxFacts(sandbox).map(({ type }) => type);
+const findFact = (sandbox: Sandbox, type: string): AnyFact | undefined =>
+  listSandboxFacts(sandbox).find((fact) => fact.type === type);
 
 describe('the state of a Sandbox', () => {
   it.each([
     ['that was only just created', created, ['sandbox.created']],
-    ['that has a first status', published(snapshotOf()), ['sandbox.created']],
+    ['that has a first status', published(buildSnapshot()), ['sandbox.created']],
     ['that is Ready', ready, ['sandbox.created', 'sandbox.ready']],
     ['that is suspended', suspended, ['sandbox.created', 'sandbox.suspended']],
     ['that was resumed and has no Pod yet', resumed, ['sandbox.created', 'sandbox.resumed']],
     ['whose Pod failed', failed, ['sandbox.created', 'sandbox.finished']],
     ['that has expired', expired, ['sandbox.created', 'sandbox.expired']],
   ] as const)('%s says what has happened to it', (_, sandbox, types) => {
-    expect(typesOf(sandbox)).toEqual(types);
+    expect(listTypes(sandbox)).toEqual(types);
   });
 
   it('contains the owner, the launch type and the time', () => {
@@ -45,7 +45,7 @@ describe('the state of a Sandbox', () => {
       labels: { 'agents.x-k8s.io/launch-type': 'warm' },
       annotations: { 'agents.x-k8s.io/sandbox-template-ref': 'analyst' },
     };
-    const fact = factOf(notebook({ metadata }), 'sandbox.created');
+    const fact = findFact(notebook({ metadata }), 'sandbox.created');
     expect(fact?.timeMs).toBe(Date.parse(EARLIER));
     expect(fact?.data()).toMatchObject({
       namespace: 'team-a',
@@ -58,17 +58,17 @@ describe('the state of a Sandbox', () => {
 
   it('has one marker per transition, whatever else changes', () => {
     const touched = { ...ready, metadata: { ...ready.metadata, resourceVersion: '99', generation: 7 } };
-    expect(sandboxFacts(touched).map(nameOf)).toEqual(sandboxFacts(ready).map(nameOf));
+    expect(listSandboxFacts(touched).map(nameOf)).toEqual(listSandboxFacts(ready).map(nameOf));
     const conditions = ready.status?.conditions?.map((one) => ({ ...one, lastTransitionTime: LATER }));
     const again = { ...ready, status: { ...ready.status, conditions } };
     expect(NOW).not.toBe(LATER);
-    expect(factOf(again, 'sandbox.ready')?.marker).toBe(LATER);
+    expect(findFact(again, 'sandbox.ready')?.marker).toBe(LATER);
   });
 
   it('keeps the marker of an expiry when the status is cleared', () => {
     const cleared = { conditions: expired.status.conditions, phase: 'Expired' as const };
-    const before = factOf(expired, 'sandbox.expired');
-    expect(factOf({ ...expired, status: cleared }, 'sandbox.expired')?.marker).toBe(before?.marker);
+    const before = findFact(expired, 'sandbox.expired');
+    expect(findFact({ ...expired, status: cleared }, 'sandbox.expired')?.marker).toBe(before?.marker);
   });
 });
 

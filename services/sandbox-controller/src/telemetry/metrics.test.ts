@@ -1,11 +1,11 @@
 import { createMetrics } from '@sandlot/telemetry';
 import { describe, expect, it } from 'vitest';
 import { createSandboxMetrics } from './metrics.ts';
-import { EARLIER, NOW_MS, notebook, podOf, published, snapshotOf } from '../../test/builders.ts';
+import { EARLIER, NOW_MS, notebook, podOf, published, buildSnapshot } from '../../test/builders.ts';
 
 const created = notebook({ metadata: { labels: { 'agents.x-k8s.io/launch-type': 'cold' } } });
-const pending = published(snapshotOf({ sandbox: created }));
-const ready = published(snapshotOf({ sandbox: pending, ownedPods: [podOf(created)] }));
+const pending = published(buildSnapshot({ sandbox: created }));
+const ready = published(buildSnapshot({ sandbox: pending, ownedPods: [podOf(created)] }));
 
 function start(isCounting: () => boolean = () => true) {
   const { registry } = createMetrics({ processMetrics: false });
@@ -53,18 +53,18 @@ describe('metrics', () => {
 
   it('measure it once: not again after a flap, a resume or a restart of the controller', async () => {
     const { metrics, value } = start();
-    const lost = published(snapshotOf({ sandbox: ready, nowMs: NOW_MS + 5_000 }));
+    const lost = published(buildSnapshot({ sandbox: ready, nowMs: NOW_MS + 5_000 }));
     metrics.onStatusWritten(ready, lost);
     metrics.onStatusWritten(
       lost,
-      published(snapshotOf({ sandbox: lost, nowMs: NOW_MS + 9_000, ownedPods: [podOf(created)] })),
+      published(buildSnapshot({ sandbox: lost, nowMs: NOW_MS + 9_000, ownedPods: [podOf(created)] })),
     );
     const suspended = published(
-      snapshotOf({ sandbox: { ...ready, spec: { ...ready.spec, replicas: 0 } }, nowMs: NOW_MS + 1_000 }),
+      buildSnapshot({ sandbox: { ...ready, spec: { ...ready.spec, replicas: 0 } }, nowMs: NOW_MS + 1_000 }),
     );
-    const resuming = published(snapshotOf({ sandbox: { ...suspended, spec: ready.spec }, nowMs: NOW_MS + 7_000 }));
+    const resuming = published(buildSnapshot({ sandbox: { ...suspended, spec: ready.spec }, nowMs: NOW_MS + 7_000 }));
     metrics.onStatusWritten(suspended, resuming);
-    metrics.onStatusWritten(resuming, published(snapshotOf({ sandbox: resuming, ownedPods: [podOf(created)] })));
+    metrics.onStatusWritten(resuming, published(buildSnapshot({ sandbox: resuming, ownedPods: [podOf(created)] })));
     expect(await value(COUNT)).toBeNaN();
   });
 

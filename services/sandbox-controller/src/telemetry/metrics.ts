@@ -3,15 +3,15 @@ import {
   findCondition,
   labels,
   launchTypes,
-  normalisedCreator,
+  normaliseCreator,
   sandboxConditions,
 } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { controllerOf } from '@sandlot/kube';
-import { carriedSpan, createLabelSetLimit, createLatencyHistogram, isSlow } from '@sandlot/telemetry';
+import { findController } from '@sandlot/kube';
+import { parseCarriedSpan, createLabelSetLimit, createLatencyHistogram, isSlow } from '@sandlot/telemetry';
 import type { MetricsRegistry } from '@sandlot/telemetry';
 import { Counter, Gauge } from 'prom-client';
-import { idleDeleteMs } from '../lifetime/idle.ts';
+import { findIdleDeleteMs } from '../lifetime/idle.ts';
 import { START_OWNERS, START_PHASES } from './start-phases.ts';
 import type { PhaseTiming } from './start-phases.ts';
 import type { Timing } from './timings.ts';
@@ -77,7 +77,7 @@ export function createSandboxMetrics(registry: MetricsRegistry, options: Sandbox
   for (const cause of DELETION_CAUSES) deleted.inc({ cause }, 0);
   return {
     onSandboxChange: createPopulation(registry, options),
-    countDeletion: (sandbox, nowMs) => deleted.inc({ cause: causeOf(sandbox, nowMs) }),
+    countDeletion: (sandbox, nowMs) => deleted.inc({ cause: getCause(sandbox, nowMs) }),
     ...createTransitionMetrics(registry),
     observePhase: createPhases(registry),
     onStatusWritten(before, after) {
@@ -85,9 +85,9 @@ export function createSandboxMetrics(registry: MetricsRegistry, options: Sandbox
       if (!isFirstReady(before, after)) return;
       const readyAt = findCondition(after.status?.conditions, sandboxConditions.ready)?.lastTransitionTime ?? '';
       const ms = Date.parse(readyAt) - Date.parse(after.metadata.creationTimestamp ?? '');
-      const span = carriedSpan(after.metadata.annotations?.[annotations.traceContext]);
+      const span = parseCarriedSpan(after.metadata.annotations?.[annotations.traceContext]);
       const traced = { span, isSlow: isSlow('coldMs', ms) };
-      creation.observeTraced(origins(originLabels(after)), Math.max(0, ms), traced);
+      creation.observeTraced(origins(buildOriginLabels(after)), Math.max(0, ms), traced);
     },
   };
 }
@@ -99,7 +99,7 @@ function createPopulation(registry: MetricsRegistry, { isCounting }: SandboxMetr
   const counts = new Map<string, { readonly labels: PopulationLabels; count: number }>();
   const bounded = createLabelSetLimit(MAX_STATES, ['namespace', 'sandbox_template', 'owned_by']);
   const add = (sandbox: Sandbox, change: 1 | -1): void => {
-    const labelsOf = bounded(populationLabels(sandbox));
+    const labelsOf = bounded(getPopulationLabels(sandbox));
     const key = Object.values(labelsOf).join('\n');
     const entry = counts.get(key) ?? { labels: labelsOf, count: 0 };
     entry.count += change;
@@ -109,7 +109,7 @@ function createPopulation(registry: MetricsRegistry, { isCounting }: SandboxMetr
   new Gauge({
     name: 'agent_sandboxes',
     help: 'Sandboxes by state and origin.',
-    labelNames: Object.keys(populationLabels({ metadata: {} })),
+    labelNames: Object.keys(getPopulationLabels({ metadata: {} })),
     registers: [registry],
     collect() {
       this.reset();
@@ -167,28 +167,28 @@ function createTransitionMetrics(registry: MetricsRegistry): TransitionMetrics {
   };
 }
 
-type PopulationLabels = ReturnType<typeof populationLabels>;
+type PopulationLabels = ReturnType<typeof getPopulationLabels>;
 
-function populationLabels(sandbox: Pick<Sandbox, 'metadata' | 'status'>) {
+function getPopulationLabels(sandbox: Pick<Sandbox, 'metadata' | 'status'>) {
   return {
-    ...originLabels(sandbox),
+    ...buildOriginLabels(sandbox),
     ready_condition: findCondition(sandbox.status?.conditions, sandboxConditions.ready)?.status ?? 'Unknown',
     expired: String(sandbox.status?.phase === 'Expired'),
-    owned_by: controllerOf(sandbox)?.kind ?? 'None',
-    created_by: normalisedCreator(sandbox.metadata.labels?.[labels.createdBy]),
+    owned_by: findController(sandbox)?.kind ?? 'None',
+    created_by: normaliseCreator(sandbox.metadata.labels?.[labels.createdBy]),
   };
 }
 
-function originLabels({ metadata }: Pick<Sandbox, 'metadata'>) {
+function buildOriginLabels({ metadata }: Pick<Sandbox, 'metadata'>) {
   return {
     namespace: metadata.namespace ?? '',
-    launch_type: launchTypeOf(metadata.labels?.[labels.launchType]),
+    launch_type: getLaunchType(metadata.labels?.[labels.launchType]),
     sandbox_template: metadata.annotations?.[annotations.templateRef] ?? 'unknown',
   };
 }
 
 /** Users can write this label too: unknown values become `unknown`. */
-function launchTypeOf(mark: string | undefined): string {
+function getLaunchType(mark: string | undefined): string {
   return mark === launchTypes.warm || mark === launchTypes.cold ? mark : 'unknown';
 }
 
@@ -206,8 +206,8 @@ function isFirstReady(before: Sandbox, after: Sandbox): boolean {
 
 const restartCount = ({ status }: Sandbox): number => status?.restarts?.count ?? 0;
 
-function causeOf(sandbox: Sandbox, nowMs: number): (typeof DELETION_CAUSES)[number] {
+function getCause(sandbox: Sandbox, nowMs: number): (typeof DELETION_CAUSES)[number] {
   if (sandbox.status?.phase !== 'Expired')
-    return (idleDeleteMs({ sandbox, nowMs }) ?? Infinity) <= nowMs ? 'idle' : 'user';
+    return (findIdleDeleteMs({ sandbox, nowMs }) ?? Infinity) <= nowMs ? 'idle' : 'user';
   return sandbox.spec.shutdownTime === undefined ? 'ttl' : 'expiry';
 }

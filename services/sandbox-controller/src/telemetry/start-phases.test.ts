@@ -4,7 +4,7 @@ import { FakeClock } from '@sandlot/std/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { StartPhases } from './start-phases.ts';
 import type { PhaseTiming } from './start-phases.ts';
-import { NOW_MS, notebook, podOf, published, snapshotOf } from '../../test/builders.ts';
+import { NOW_MS, notebook, podOf, published, buildSnapshot } from '../../test/builders.ts';
 
 let clock: FakeClock;
 let phases: StartPhases;
@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 
 const fresh: Sandbox = { ...notebook(), status: undefined };
-const ready = published(snapshotOf({ ownedPods: [podOf(notebook())] }));
+const ready = published(buildSnapshot({ ownedPods: [podOf(notebook())] }));
 
 /** The Sandbox's Pod as far as it has come. */
 function podAt(stage: 'made' | 'scheduled' | 'running' | 'ready'): Pod {

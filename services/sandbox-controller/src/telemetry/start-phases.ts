@@ -1,6 +1,6 @@
 import { findCondition, sandboxConditions } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { controllerOf } from '@sandlot/kube';
+import { findController } from '@sandlot/kube';
 import type { Pod } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { TimedMap } from '../wiring/timed-map.ts';
@@ -57,11 +57,11 @@ export class StartPhases {
 
   onPodChange(pod: Pod | undefined): readonly PhaseTiming[] {
     if (pod === undefined) return [];
-    return this.#endPhases(controllerOf(pod)?.uid ?? '', endedPhasesOf(pod));
+    return this.#endPhases(findController(pod)?.uid ?? '', getEndedPhases(pod));
   }
 
   #begin(uid: string, sandbox: Sandbox): void {
-    this.#starts.set(uid, { owner: ownerOf(sandbox), ended: 0, lastMs: this.#clock.monotonic() }, LONGEST_MS);
+    this.#starts.set(uid, { owner: getOwner(sandbox), ended: 0, lastMs: this.#clock.monotonic() }, LONGEST_MS);
   }
 
   /** Ends the phases up to the first `count` ones. */
@@ -78,7 +78,7 @@ export class StartPhases {
   }
 }
 
-function endedPhasesOf({ spec, status }: Pod): number {
+function getEndedPhases({ spec, status }: Pod): number {
   if (findCondition(status?.conditions, 'Ready')?.status === 'True') return 4;
   if (status?.phase === 'Running') return 3;
   return spec.nodeName === undefined ? 1 : 2;
@@ -88,8 +88,8 @@ function isReady({ status }: Sandbox): boolean {
   return findCondition(status?.conditions, sandboxConditions.ready)?.status === 'True';
 }
 
-function ownerOf(sandbox: Sandbox): PhaseTiming['owner'] {
-  const kind = controllerOf(sandbox)?.kind;
+function getOwner(sandbox: Sandbox): PhaseTiming['owner'] {
+  const kind = findController(sandbox)?.kind;
   if (kind === 'SandboxClaim') return 'claim';
   return kind === 'SandboxWarmPool' ? 'pool' : 'none';
 }

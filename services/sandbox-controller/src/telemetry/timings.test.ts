@@ -4,7 +4,7 @@ import { createMetrics } from '@sandlot/telemetry';
 import { FakeClock } from '@sandlot/std/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createSandboxMetrics } from './metrics.ts';
-import { NOW_MS, diskOf, notebook, podOf, published, snapshotOf } from '../../test/builders.ts';
+import { NOW_MS, buildDisk, notebook, podOf, published, buildSnapshot } from '../../test/builders.ts';
 import { Timings } from './timings.ts';
 
 let clock: FakeClock;
@@ -14,14 +14,14 @@ beforeEach(() => {
   timings = new Timings(clock);
 });
 
-const ready = published(snapshotOf({ ownedPods: [podOf(notebook())] }));
+const ready = published(buildSnapshot({ ownedPods: [podOf(notebook())] }));
 const by = { annotations: { 'sandlot.dev/suspended-by': 'Idle' } };
 const asked: Sandbox = {
   ...ready,
   metadata: { ...ready.metadata, ...by },
   spec: { ...ready.spec, operatingMode: 'Suspended' },
 };
-const suspended = published(snapshotOf({ sandbox: asked }));
+const suspended = published(buildSnapshot({ sandbox: asked }));
 const sleeping = { ...suspended, metadata: asked.metadata };
 const resuming: Sandbox = { ...sleeping, metadata: ready.metadata, spec: ready.spec };
 
@@ -35,7 +35,7 @@ describe('the time it takes', () => {
 
   it('to resume is from the edit of the spec to Ready, by suspender', async () => {
     timings.onSandboxChange(sleeping, resuming);
-    const pending = published(snapshotOf({ sandbox: resuming }));
+    const pending = published(buildSnapshot({ sandbox: resuming }));
     await clock.advance(250);
     expect(timings.onSandboxChange(resuming, pending)).toBeUndefined();
     await clock.advance(250);
@@ -54,7 +54,7 @@ describe('the time it takes', () => {
   });
 
   it('to provision a disk is from its creation to its volume, measured once', async () => {
-    const of = (phase: 'Pending' | 'Bound'): PersistentVolumeClaim => ({ ...diskOf(notebook()), status: { phase } });
+    const of = (phase: 'Pending' | 'Bound'): PersistentVolumeClaim => ({ ...buildDisk(notebook()), status: { phase } });
     timings.onDiskChange(undefined, of('Pending'));
     await clock.advance(2_000);
     expect(timings.onDiskChange(of('Pending'), of('Pending'))).toBeUndefined();

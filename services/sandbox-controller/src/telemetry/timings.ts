@@ -1,4 +1,4 @@
-import { effectiveMode, findCondition, sandboxConditions, suspenderOf } from '@sandlot/api-types';
+import { resolveMode, findCondition, sandboxConditions, getSuspender } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { PersistentVolumeClaim } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
@@ -43,10 +43,10 @@ export class Timings {
       this.#modes.delete(uid);
       return undefined;
     }
-    const mode = effectiveMode(next.spec);
-    if (effectiveMode(old.spec) !== mode) {
+    const mode = resolveMode(next.spec);
+    if (resolveMode(old.spec) !== mode) {
       const what = mode === 'Suspended' ? 'suspend' : 'resume';
-      const cause = suspenderOf(mode === 'Suspended' ? next : old);
+      const cause = getSuspender(mode === 'Suspended' ? next : old);
       this.#modes.set(uid, { what, cause, atMs: this.#clock.monotonic() }, LONGEST_MS);
     }
     return this.#endIfTrue(uid, next);

@@ -1,11 +1,11 @@
-import { podNameOf } from '@sandlot/api-types';
+import { getPodName } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { events, persistentVolumeClaims, pods } from '@sandlot/kube';
 import type { KubeClient, Pod, Store } from '@sandlot/kube';
 import { pacing } from '@sandlot/pacing';
 import { TokenBucket } from '@sandlot/std';
 import type { Clock } from '@sandlot/std';
-import { diskNames } from '../disks/disk-names.ts';
+import { listDiskNames } from '../disks/disk-names.ts';
 import type { StartFacts } from './trace-phases.ts';
 
 const DEADLINE_MS = 5_000;
@@ -34,12 +34,12 @@ export class FactsReader {
   async read(sandbox: Sandbox): Promise<Facts> {
     const { clock, client, pods: cache } = this.#deps;
     const { namespace } = sandbox.metadata;
-    const cached = cache.get(`${namespace ?? ''}/${podNameOf(sandbox)}`);
+    const cached = cache.get(`${namespace ?? ''}/${getPodName(sandbox)}`);
     if (this.#rate.take(clock.monotonic(), 0) > 0) return { pod: cached, events: [], volumes: [] };
     const options = { priority: 'background', deadlineMs: DEADLINE_MS } as const;
     const uid = cached?.metadata.uid;
     const [pod, found, volumes] = await Promise.all([
-      client.get(pods, { namespace, name: podNameOf(sandbox) }, options).catch(() => cached),
+      client.get(pods, { namespace, name: getPodName(sandbox) }, options).catch(() => cached),
       uid === undefined
         ? []
         : client.list(events, { ...options, namespace, fieldSelector: `regarding.uid=${uid}`, limit: MAX_EVENTS }).then(
@@ -47,7 +47,7 @@ export class FactsReader {
             () => [],
           ),
       Promise.all(
-        diskNames(sandbox).map((name) =>
+        listDiskNames(sandbox).map((name) =>
           client.get(persistentVolumeClaims, { namespace, name }, options).catch(() => undefined),
         ),
       ),

@@ -3,7 +3,7 @@ import type { Sandbox } from '@sandlot/api-types';
 import { startTracing } from '@sandlot/telemetry';
 import { describe, expect, it } from 'vitest';
 import { EARLIER, NOW, NOW_MS, notebook } from '../../test/builders.ts';
-import { adoptionOf, createdMs, endedOperation, isCreating, isJustAdopted } from './trace-operations.ts';
+import { findAdoption, getCreatedMs, buildEndedOperation, isCreating, isJustAdopted } from './trace-operations.ts';
 
 type Status = NonNullable<Sandbox['status']>;
 type Turn = readonly [type: string, status: 'True' | 'False', time: string];
@@ -78,7 +78,7 @@ const expired = sandboxIn('Expired', [
   ['Suspended', 'False', EARLIER],
 ]);
 
-type Case = [before: Sandbox, after: Sandbox, expected: ReturnType<typeof endedOperation>];
+type Case = [before: Sandbox, after: Sandbox, expected: ReturnType<typeof buildEndedOperation>];
 
 describe('a status write ends', () => {
   it.each<[string, ...Case]>([
@@ -94,7 +94,7 @@ describe('a status write ends', () => {
     ['a creation that failed, by its expiry', starting, expired, { what: 'create', error: 'Ready is False' }],
     ['nothing, by the expiry of what ran', running, expired, undefined],
   ])('is %s', (_, ...[before, after, expected]: Case) => {
-    expect(endedOperation(before, after)).toEqual(expected);
+    expect(buildEndedOperation(before, after)).toEqual(expected);
   });
 });
 
@@ -135,7 +135,7 @@ describe('the time of a creation', () => {
     ['is not before that second', NOW_MS - 30_000, NOW_MS],
     ['is not after that second', NOW_MS + 5_000, NOW_MS + 999],
   ])('is %s', (_, carried, expected) => {
-    expect(createdMs(made, carried)).toBe(expected);
+    expect(getCreatedMs(made, carried)).toBe(expected);
   });
 });
 
@@ -154,7 +154,7 @@ describe('the operation that an adopted Sandbox was adopted by', () => {
     ['is absent without an owner', notebook(), undefined],
   ])('%s', async (_, sandbox, traceId) => {
     const tracing = startTracing({ service: 'test', endpoint: 'http://127.0.0.1:9' });
-    expect(adoptionOf(sandbox)?.span.traceId).toBe(traceId);
+    expect(findAdoption(sandbox)?.span.traceId).toBe(traceId);
     await tracing.shutdown();
   });
 });

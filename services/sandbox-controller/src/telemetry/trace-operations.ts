@@ -1,7 +1,7 @@
 // Which operation a Sandbox is in, and which one a status write ends, from the object alone.
 import {
   annotations,
-  effectiveMode,
+  resolveMode,
   findCondition,
   isPoolMember,
   labels,
@@ -9,8 +9,8 @@ import {
   sandboxConditions,
 } from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
-import { controllerOf } from '@sandlot/kube';
-import { operationOf, spanNames } from '@sandlot/telemetry';
+import { findController } from '@sandlot/kube';
+import { findOperation, spanNames } from '@sandlot/telemetry';
 import type { Operation } from '@sandlot/telemetry';
 
 /** Kubernetes truncates times to the second. */
@@ -24,17 +24,17 @@ export interface Ended {
 }
 
 /** The creation of a Sandbox: under the claim or client that made it, or, for a pool member, a trace of its own. */
-export function creationOf(sandbox: Sandbox): Operation | undefined {
+export function findCreation(sandbox: Sandbox): Operation | undefined {
   const { uid = '', annotations: notes = {} } = sandbox.metadata;
   const carried = isWarmed(sandbox) ? undefined : notes[annotations.traceContext];
-  return operationOf({ name: spanNames.sandboxCreate, uid, carried });
+  return findOperation({ name: spanNames.sandboxCreate, uid, carried });
 }
 
 /** The operation of the claim that adopted the Sandbox, as the claim-controller derives it; undefined without one. */
-export function adoptionOf(sandbox: Sandbox): Operation | undefined {
-  const owner = controllerOf(sandbox);
+export function findAdoption(sandbox: Sandbox): Operation | undefined {
+  const owner = findController(sandbox);
   const isAdopted = isWarmed(sandbox) && owner?.kind === 'SandboxClaim';
-  return isAdopted ? operationOf({ name: spanNames.claimCreate, uid: owner.uid }) : undefined;
+  return isAdopted ? findOperation({ name: spanNames.claimCreate, uid: owner.uid }) : undefined;
 }
 
 /** Whether a pool created it. Once adopted, it carries the trace context of its claim. */
@@ -44,7 +44,7 @@ function isWarmed(sandbox: Sandbox): boolean {
 
 /** Whether its first start has not ended, as far as the status shows. */
 export function isCreating({ metadata, spec, status }: Sandbox): boolean {
-  if (metadata.deletionTimestamp !== undefined || effectiveMode(spec) !== 'Running') return false;
+  if (metadata.deletionTimestamp !== undefined || resolveMode(spec) !== 'Running') return false;
   return status?.phase === undefined || (!ENDED.has(status.phase) && wasNeverReady(status));
 }
 
@@ -68,17 +68,18 @@ export function isJustAdopted(sandbox: Sandbox): boolean {
 }
 
 /** The operation that is over by the status of `after`, but not by that of `before`. */
-export function endedOperation(before: Sandbox, after: Sandbox): Ended | undefined {
-  if (becameTrue(before, after, sandboxConditions.suspended)) {
+export function buildEndedOperation(before: Sandbox, after: Sandbox): Ended | undefined {
+  if (hasBecomeTrue(before, after, sandboxConditions.suspended)) {
     return before.status?.conditions === undefined ? undefined : { what: 'suspend' };
   }
-  if (becameTrue(before, after, sandboxConditions.ready)) return endedByReady(before, after);
+  if (hasBecomeTrue(before, after, sandboxConditions.ready)) return findEndedByReady(before, after);
   if (!isCreating(before)) return undefined;
-  if (becameTrue(before, after, sandboxConditions.finished)) return { what: 'create', error: readyMessage(after) };
-  return after.status?.phase === 'Expired' ? { what: 'create', error: readyMessage(after) } : undefined;
+  if (hasBecomeTrue(before, after, sandboxConditions.finished))
+    return { what: 'create', error: findReadyMessage(after) };
+  return after.status?.phase === 'Expired' ? { what: 'create', error: findReadyMessage(after) } : undefined;
 }
 
-function endedByReady(before: Sandbox, after: Sandbox): Ended | undefined {
+function findEndedByReady(before: Sandbox, after: Sandbox): Ended | undefined {
   if (isCreating(before)) return { what: 'create' };
   const lostMs = Date.parse(
     findCondition(before.status?.conditions, sandboxConditions.ready)?.lastTransitionTime ?? '',
@@ -88,12 +89,12 @@ function endedByReady(before: Sandbox, after: Sandbox): Ended | undefined {
   return lostMs <= resumedMs ? { what: 'resume' } : undefined;
 }
 
-function becameTrue(before: Sandbox, after: Sandbox, type: string): boolean {
+function hasBecomeTrue(before: Sandbox, after: Sandbox, type: string): boolean {
   const isTrue = ({ status }: Sandbox): boolean => findCondition(status?.conditions, type)?.status === 'True';
   return isTrue(after) && !isTrue(before);
 }
 
-function readyMessage({ status }: Sandbox): string {
+function findReadyMessage({ status }: Sandbox): string {
   return findCondition(status?.conditions, sandboxConditions.ready)?.message ?? 'the sandbox ended before it was Ready';
 }
 
@@ -101,19 +102,19 @@ function readyMessage({ status }: Sandbox): string {
  * When the creation began, epoch milliseconds. The trace context of a claim carries its start in milliseconds: that is used
  * within the second that the API server shows.
  */
-export function createdMs({ metadata }: Sandbox, carriedStartMs: number | undefined): number {
+export function getCreatedMs({ metadata }: Sandbox, carriedStartMs: number | undefined): number {
   const ms = Date.parse(metadata.creationTimestamp ?? '');
   return carriedStartMs === undefined ? ms : Math.max(ms, Math.min(carriedStartMs, ms + RESOLUTION_MS - 1));
 }
 
 /** When a suspension or a resume began by the status, to the second. */
-export function modeChangedMs(what: 'suspend' | 'resume', before: Sandbox, after: Sandbox): number {
+export function getModeChangedMs(what: 'suspend' | 'resume', before: Sandbox, after: Sandbox): number {
   const ready = findCondition(before.status?.conditions, sandboxConditions.ready);
   const time = what === 'resume' ? after.status?.resumedAt : ready?.lastTransitionTime;
   return Date.parse(time ?? '');
 }
 
 /** When Ready turned True by the status. The claim-controller computes the same time. */
-export function readyMs({ status }: Sandbox): number {
+export function findReadyMs({ status }: Sandbox): number {
   return Date.parse(findCondition(status?.conditions, sandboxConditions.ready)?.lastTransitionTime ?? '');
 }

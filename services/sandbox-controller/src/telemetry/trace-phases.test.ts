@@ -1,7 +1,7 @@
 import type { Event, PersistentVolumeClaim, Pod } from '@sandlot/kube';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { phasesOf } from './trace-phases.ts';
+import { listPhases } from './trace-phases.ts';
 import type { Phase, StartFacts } from './trace-phases.ts';
 
 const START_MS = Date.UTC(2026, 0, 1, 12) + 400;
@@ -19,7 +19,7 @@ interface PodParts {
   readonly inits?: boolean;
 }
 
-function podOf({ conditions = [], started = [], inits = false }: PodParts = {}): Pod {
+function buildPod({ conditions = [], started = [], inits = false }: PodParts = {}): Pod {
   const containerStatuses = started.map((seconds, index) => ({
     name: `c${index}`,
     state: { running: { startedAt: at(seconds) } },
@@ -57,7 +57,7 @@ function disk(name: string, created: number, bound: number | undefined): Persist
 }
 
 function facts(parts: Partial<StartFacts> = {}): StartFacts {
-  return { pod: podOf(), events: [], volumes: [], startMs: START_MS, endMs: END_MS, error: undefined, ...parts };
+  return { pod: buildPod(), events: [], volumes: [], startMs: START_MS, endMs: END_MS, error: undefined, ...parts };
 }
 
 /** `name from-to`, in milliseconds after the start. */
@@ -73,7 +73,7 @@ describe('the phases of a start', () => {
     [
       'come from the Pod and its Events',
       {
-        pod: podOf({ conditions: REPORTED, started: [6, 7] }),
+        pod: buildPod({ conditions: REPORTED, started: [6, 7] }),
         events: [pulled(5, 'Successfully pulled image "ubuntu:24.04" in 1.5s (1.6s including waiting)')],
       },
       [
@@ -87,7 +87,7 @@ describe('the phases of a start', () => {
     ],
     [
       'have one more for init containers',
-      { pod: podOf({ conditions: REPORTED, started: [6], inits: true }) },
+      { pod: buildPod({ conditions: REPORTED, started: [6], inits: true }) },
       [
         'pod.create 0-0',
         'pod.schedule 0-1600',
@@ -99,12 +99,12 @@ describe('the phases of a start', () => {
     ],
     [
       'extend the next phase over a phase without a known end',
-      { pod: podOf({ conditions: [condition('PodScheduled', 1), condition('ContainersReady', 5)] }) },
+      { pod: buildPod({ conditions: [condition('PodScheduled', 1), condition('ContainersReady', 5)] }) },
       ['pod.create 0-0', 'pod.schedule 0-600', 'container.start 600-4600', 'pod.ready 4600-9000'],
     ],
     [
       'end with the one that failed',
-      { pod: podOf({ conditions: [condition('PodScheduled', 1)] }), error: 'deleted' },
+      { pod: buildPod({ conditions: [condition('PodScheduled', 1)] }), error: 'deleted' },
       ['pod.create 0-0', 'pod.schedule 0-600', 'pod.prepare 600-9000'],
     ],
     [
@@ -113,7 +113,7 @@ describe('the phases of a start', () => {
       ['pod.ready 0-9000', 'pvc.provision 0-2600'],
     ],
   ])('%s', (_, parts, expected) => {
-    expect(summary(phasesOf(facts(parts)))).toEqual(expected);
+    expect(summary(listPhases(facts(parts)))).toEqual(expected);
   });
 
   it.each([
@@ -121,7 +121,7 @@ describe('the phases of a start', () => {
     ['was pulled', 'Successfully pulled image "x" in 1m2.5s (2m including waiting)', { cached: false, ms: 62_500 }],
     ['was pulled quickly', 'Successfully pulled image "x" in 84ms (84ms including waiting)', { cached: false, ms: 84 }],
   ])('say whether the image %s', (_, note, { cached, ms }) => {
-    const pull = phasesOf(facts({ events: [pulled(5, note)] })).find(({ name }) => name === 'image.pull');
+    const pull = listPhases(facts({ events: [pulled(5, note)] })).find(({ name }) => name === 'image.pull');
     expect(pull?.attributes).toMatchObject({ 'sandlot.image.cached': cached, 'container.image.name': 'ubuntu:24.04' });
     expect(pull?.attributes['sandlot.image.pull_ms']).toBe(ms);
   });
@@ -136,8 +136,8 @@ describe('the phases of a start', () => {
           condition('PodReadyToStartContainers', ready),
           condition('Initialized', initialized),
         ];
-        const pod = podOf({ conditions, started: [started], inits });
-        const all = phasesOf(facts({ pod, events: [pulled(pull, '')], volumes: [disk('work', 0, bound)] }));
+        const pod = buildPod({ conditions, started: [started], inits });
+        const all = listPhases(facts({ pod, events: [pulled(pull, '')], volumes: [disk('work', 0, bound)] }));
         const chain = all.filter(({ name }) => name !== 'pvc.provision');
         const borders = [START_MS, ...chain.map(({ endMs }) => endMs)];
         expect(chain.map(({ startMs }) => startMs)).toEqual(borders.slice(0, -1));

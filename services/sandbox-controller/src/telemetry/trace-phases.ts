@@ -35,8 +35,8 @@ export interface Phase {
  * that was made for it. Times that were truncated to the second are moved into the start and into order. A phase without a
  * known end is part of the next one.
  */
-export function phasesOf(facts: StartFacts): Phase[] {
-  return [...chainOf(facts), ...facts.volumes.flatMap((volume) => provisioningOf(facts, volume))];
+export function listPhases(facts: StartFacts): Phase[] {
+  return [...chainOf(facts), ...facts.volumes.flatMap((volume) => getProvisioning(facts, volume))];
 }
 
 interface Milestone {
@@ -47,8 +47,8 @@ interface Milestone {
 
 function chainOf({ pod, events, startMs, endMs, error }: StartFacts): Phase[] {
   const phases: Phase[] = [];
-  const about = podAttributes(pod);
-  const milestones = milestonesOf(pod, events);
+  const about = buildPodAttributes(pod);
+  const milestones = listMilestones(pod, events);
   let fromMs = startMs;
   for (const { name, atMs, attributes } of milestones) {
     if (atMs === undefined) continue;
@@ -56,40 +56,42 @@ function chainOf({ pod, events, startMs, endMs, error }: StartFacts): Phase[] {
     phases.push({ name, startMs: fromMs, endMs: toMs, attributes: { ...about, ...attributes } });
     fromMs = toMs;
   }
-  const last = error === undefined ? spanNames.podReady : failedPhase(milestones);
+  const last = error === undefined ? spanNames.podReady : getFailedPhase(milestones);
   phases.push({ name: last, startMs: fromMs, endMs, attributes: about, error });
   return phases;
 }
 
 /** The first phase that never ended. */
-function failedPhase(milestones: readonly Milestone[]): SpanName {
+function getFailedPhase(milestones: readonly Milestone[]): SpanName {
   const reached = milestones.findLastIndex(({ atMs }) => atMs !== undefined);
   return milestones[reached + 1]?.name ?? spanNames.podReady;
 }
 
 /** In the order of a start. A phase ends at its milestone. */
-function milestonesOf(pod: Pod | undefined, events: readonly Event[]): Milestone[] {
+function listMilestones(pod: Pod | undefined, events: readonly Event[]): Milestone[] {
   const conditionMs = (type: string): number | undefined => {
     const condition = findCondition(pod?.status?.conditions, type);
-    return condition?.status === 'True' ? msOf(condition.lastTransitionTime) : undefined;
+    return condition?.status === 'True' ? findMs(condition.lastTransitionTime) : undefined;
   };
   const hasInits = (pod?.status?.initContainerStatuses ?? []).length > 0;
   return [
-    { name: spanNames.podCreate, atMs: msOf(pod?.metadata.creationTimestamp) },
+    { name: spanNames.podCreate, atMs: findMs(pod?.metadata.creationTimestamp) },
     { name: spanNames.podSchedule, atMs: conditionMs('PodScheduled') },
     { name: spanNames.podPrepare, atMs: conditionMs('PodReadyToStartContainers') },
     { name: spanNames.podInit, atMs: hasInits ? conditionMs('Initialized') : undefined },
-    { name: spanNames.imagePull, ...pullOf(pod, events) },
-    { name: spanNames.containerStart, atMs: startedMs(pod) ?? conditionMs('ContainersReady') },
+    { name: spanNames.imagePull, ...buildPull(pod, events) },
+    { name: spanNames.containerStart, atMs: findStartedMs(pod) ?? conditionMs('ContainersReady') },
   ];
 }
 
 /** When the last image of the main containers was pulled: only the kubelet's Events show it. */
-function pullOf(pod: Pod | undefined, events: readonly Event[]): Omit<Milestone, 'name'> {
-  const pulls = events.filter(({ reason }) => reason === 'Pulled').map((event) => ({ event, atMs: eventMs(event) }));
+function buildPull(pod: Pod | undefined, events: readonly Event[]): Omit<Milestone, 'name'> {
+  const pulls = events
+    .filter(({ reason }) => reason === 'Pulled')
+    .map((event) => ({ event, atMs: findEventMs(event) }));
   const known = pulls.filter(({ atMs }) => atMs !== undefined);
   if (known.length === 0) return { atMs: undefined };
-  const pulledMs = known.map(({ event }) => pullMs(event.note)).filter((ms) => ms !== undefined);
+  const pulledMs = known.map(({ event }) => findPullMs(event.note)).filter((ms) => ms !== undefined);
   const images = (pod?.spec.containers ?? []).map(({ image = '' }) => image).join(',');
   return {
     atMs: Math.max(...known.map(({ atMs = 0 }) => atMs)),
@@ -102,7 +104,7 @@ function pullOf(pod: Pod | undefined, events: readonly Event[]): Omit<Milestone,
 }
 
 /** From `Successfully pulled image "x" in 1.234s (1.3s including waiting)`; undefined for an image that was present. */
-function pullMs(note = ''): number | undefined {
+function findPullMs(note = ''): number | undefined {
   const [, duration = ''] = /^Successfully pulled image .* in ([\d.a-zµ]+)/.exec(note) ?? [];
   const parts = [...duration.matchAll(/([\d.]+)(ms|µs|us|s|m|h)/g)];
   if (parts.length === 0) return undefined;
@@ -111,22 +113,22 @@ function pullMs(note = ''): number | undefined {
 
 const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1, µs: 0.001, us: 0.001 };
 
-function eventMs({ deprecatedLastTimestamp, eventTime, metadata }: Event): number | undefined {
-  return [deprecatedLastTimestamp, eventTime, metadata.creationTimestamp].map(msOf).find((ms) => ms !== undefined);
+function findEventMs({ deprecatedLastTimestamp, eventTime, metadata }: Event): number | undefined {
+  return [deprecatedLastTimestamp, eventTime, metadata.creationTimestamp].map(findMs).find((ms) => ms !== undefined);
 }
 
 /** When the last container started, if all have. */
-function startedMs(pod: Pod | undefined): number | undefined {
+function findStartedMs(pod: Pod | undefined): number | undefined {
   const { containerStatuses = [] } = pod?.status ?? {};
-  const times = containerStatuses.map(({ state }) => msOf(state?.running?.startedAt ?? state?.terminated?.startedAt));
+  const times = containerStatuses.map(({ state }) => findMs(state?.running?.startedAt ?? state?.terminated?.startedAt));
   const known = times.filter((ms) => ms !== undefined);
   return known.length === 0 || known.length < times.length ? undefined : Math.max(...known);
 }
 
 /** From the creation of a disk until it was bound. A disk that existed before, or is not bound, has no phase. */
-function provisioningOf({ startMs, endMs }: StartFacts, { metadata, status }: PersistentVolumeClaim): Phase[] {
-  const createdMs = msOf(metadata.creationTimestamp);
-  const boundMs = msOf(metadata.managedFields?.findLast(({ subresource }) => subresource === 'status')?.time);
+function getProvisioning({ startMs, endMs }: StartFacts, { metadata, status }: PersistentVolumeClaim): Phase[] {
+  const createdMs = findMs(metadata.creationTimestamp);
+  const boundMs = findMs(metadata.managedFields?.findLast(({ subresource }) => subresource === 'status')?.time);
   const isOfThisStart = createdMs !== undefined && createdMs + RESOLUTION_MS > startMs;
   if (!isOfThisStart || status?.phase !== 'Bound' || boundMs === undefined) return [];
   const fromMs = Math.min(Math.max(createdMs, startMs), endMs);
@@ -139,7 +141,7 @@ function provisioningOf({ startMs, endMs }: StartFacts, { metadata, status }: Pe
   ];
 }
 
-function podAttributes(pod: Pod | undefined): Phase['attributes'] {
+function buildPodAttributes(pod: Pod | undefined): Phase['attributes'] {
   const resolution = { [spanAttributes.timeResolutionMs]: RESOLUTION_MS };
   if (pod === undefined) return resolution;
   const { metadata, spec } = pod;
@@ -151,7 +153,7 @@ function podAttributes(pod: Pod | undefined): Phase['attributes'] {
   };
 }
 
-function msOf(time: string | null | undefined): number | undefined {
+function findMs(time: string | null | undefined): number | undefined {
   const ms = Date.parse(time ?? '');
   return Number.isNaN(ms) ? undefined : ms;
 }

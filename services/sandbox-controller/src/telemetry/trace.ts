@@ -1,17 +1,17 @@
-import { annotations, effectiveMode, isPoolMember, labels, suspenderOf } from '@sandlot/api-types';
+import { annotations, resolveMode, isPoolMember, labels, getSuspender } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { controllerOf, keyOf } from '@sandlot/kube';
+import { findController, getKey } from '@sandlot/kube';
 import type { KubeClient, Pod, Store } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import {
-  carriedContext,
+  parseCarriedContext,
   endOperation,
-  inContext,
+  runInContext,
   isSampled,
   isSlow,
   linkTo,
   linkToContext,
-  operationOf,
+  findOperation,
   recordSpan,
   spanAttributes,
   spanNames,
@@ -21,17 +21,17 @@ import type { Informers } from '../wiring/informers.ts';
 import { TimedMap } from '../wiring/timed-map.ts';
 import { FactsReader } from './trace-facts.ts';
 import {
-  adoptionOf,
-  createdMs,
-  creationOf,
-  endedOperation,
+  findAdoption,
+  getCreatedMs,
+  findCreation,
+  buildEndedOperation,
   isCreating,
   isJustAdopted,
-  modeChangedMs,
-  readyMs,
+  getModeChangedMs,
+  findReadyMs,
 } from './trace-operations.ts';
 import type { Ended } from './trace-operations.ts';
-import { phasesOf } from './trace-phases.ts';
+import { listPhases } from './trace-phases.ts';
 
 export interface SandboxTraceDeps {
   readonly client: KubeClient;
@@ -85,7 +85,7 @@ export class SandboxTraces {
   async within(key: string, run: () => Promise<void>): Promise<void> {
     const sandbox = this.#deps.sandboxes.get(key);
     const from = sandbox === undefined ? undefined : this.#contextOf(sandbox);
-    await (from === undefined ? run() : inContext(from, run));
+    await (from === undefined ? run() : runInContext(from, run));
     const { uid = '' } = sandbox?.metadata ?? {};
     const ending = this.#endings.get(uid);
     if (ending === undefined) return;
@@ -96,8 +96,8 @@ export class SandboxTraces {
 
   /** Call it with every status that was written. */
   onStatusWritten(before: Sandbox, after: Sandbox): void {
-    const ended = endedOperation(before, after);
-    if (ended !== undefined && creationOf(after) !== undefined) {
+    const ended = buildEndedOperation(before, after);
+    if (ended !== undefined && findCreation(after) !== undefined) {
       this.#endings.set(after.metadata.uid ?? '', { ended, before, after });
     }
   }
@@ -113,11 +113,11 @@ export class SandboxTraces {
   #onSandboxChange(old: Sandbox | undefined, next: Sandbox | undefined): void {
     if (old === undefined) return;
     if (next === undefined) this.#onSandboxGone(old);
-    else if (effectiveMode(old.spec) !== effectiveMode(next.spec)) this.#beginModeChange(old, next);
+    else if (resolveMode(old.spec) !== resolveMode(next.spec)) this.#beginModeChange(old, next);
   }
 
   #onPodGone(pod: Pod): void {
-    const uid = controllerOf(pod)?.uid ?? '';
+    const uid = findController(pod)?.uid ?? '';
     const deletion = this.#deletions.get(uid);
     if (deletion === undefined) return;
     this.#deletions.delete(uid);
@@ -133,45 +133,45 @@ export class SandboxTraces {
     const { uid = '', annotations: notes = {} } = sandbox.metadata;
     const modeChange = this.#modeChanges.get(uid);
     if (modeChange !== undefined) return modeChange.operation.context;
-    if (isCreating(sandbox)) return creationOf(sandbox)?.context;
-    return isJustAdopted(sandbox) ? carriedContext(notes[annotations.traceContext], 'sampled') : undefined;
+    if (isCreating(sandbox)) return findCreation(sandbox)?.context;
+    return isJustAdopted(sandbox) ? parseCarriedContext(notes[annotations.traceContext], 'sampled') : undefined;
   }
 
   /** A context that came with the edit belongs to this operation; an older one belongs to another. */
   #beginModeChange(old: Sandbox, next: Sandbox): void {
     const { uid = '', generation = 0 } = next.metadata;
-    const what = effectiveMode(next.spec) === 'Suspended' ? 'suspend' : 'resume';
-    const operation = modeOperation({ what, uid, generation, carried: newCarrier(old, next) });
-    const cause = suspenderOf(what === 'suspend' ? next : old);
+    const what = resolveMode(next.spec) === 'Suspended' ? 'suspend' : 'resume';
+    const operation = findModeOperation({ what, uid, generation, carried: findNewCarrier(old, next) });
+    const cause = getSuspender(what === 'suspend' ? next : old);
     if (operation === undefined) return;
     // The edit has replaced the context that the Sandbox carried before.
-    const links = linksOf(old);
+    const links = listLinks(old);
     this.#modeChanges.set(uid, { operation, startMs: this.#deps.clock.now(), cause, links }, LONGEST_MS);
   }
 
   #onSandboxGone(sandbox: Sandbox): void {
     const { uid = '', deletionTimestamp } = sandbox.metadata;
     this.#modeChanges.delete(uid);
-    const creation = this.#deps.isLeader() ? creationOf(sandbox) : undefined;
+    const creation = this.#deps.isLeader() ? findCreation(sandbox) : undefined;
     if (creation === undefined) return;
     const nowMs = this.#deps.clock.now() + 1;
     if (isCreating(sandbox) && !isPoolMember(sandbox)) {
-      const startMs = createdMs(sandbox, creation.carriedStartMs);
+      const startMs = getCreatedMs(sandbox, creation.carriedStartMs);
       const error = 'the sandbox was deleted before it was Ready';
       endOperation(creation, { startMs, endMs: nowMs, error, isSlow: false, attributes: describe(sandbox) });
     }
     const askedMs = Date.parse(deletionTimestamp ?? '');
     const deletion = { sandbox, startMs: Number.isNaN(askedMs) ? nowMs - 1 : Math.min(askedMs, nowMs) };
-    if (this.#deps.pods.get(keyOf(sandbox)) === undefined) this.#endDeletion(deletion);
+    if (this.#deps.pods.get(getKey(sandbox)) === undefined) this.#endDeletion(deletion);
     else this.#deletions.set(uid, deletion, LONGEST_MS);
   }
 
   #endDeletion({ sandbox, startMs }: Deletion): void {
     const { uid = '' } = sandbox.metadata;
-    const operation = operationOf({ name: spanNames.sandboxDelete, uid, marker: 'deleted' });
+    const operation = findOperation({ name: spanNames.sandboxDelete, uid, marker: 'deleted' });
     if (operation === undefined) return;
     const endMs = this.#deps.clock.now() + 1;
-    const links = linksOf(sandbox);
+    const links = listLinks(sandbox);
     const slow = isSlow('coldMs', endMs - startMs);
     endOperation(operation, { startMs, endMs, links, isSlow: slow, attributes: describe(sandbox) });
   }
@@ -182,18 +182,18 @@ export class SandboxTraces {
   }
 
   #finishCreation({ ended, after }: StatusChange): Finished | undefined {
-    const operation = creationOf(after);
+    const operation = findCreation(after);
     if (operation === undefined) return undefined;
     const endMs = this.#deps.clock.now() + 1;
-    const startMs = createdMs(after, operation.carriedStartMs);
-    const judgedMs = (ended.error === undefined ? readyMs(after) : endMs) - (operation.carriedStartMs ?? startMs);
+    const startMs = getCreatedMs(after, operation.carriedStartMs);
+    const judgedMs = (ended.error === undefined ? findReadyMs(after) : endMs) - (operation.carriedStartMs ?? startMs);
     return { operation, ended, startMs, endMs, isSlow: isSlow('coldMs', judgedMs) };
   }
 
   #finishModeChange({ ended, before, after }: StatusChange): Finished | undefined {
     const { uid = '' } = after.metadata;
     const endMs = this.#deps.clock.now() + 1;
-    const modeChange = this.#modeChanges.get(uid) ?? unseenModeChange(ended, before, after);
+    const modeChange = this.#modeChanges.get(uid) ?? findUnseenModeChange(ended, before, after);
     this.#modeChanges.delete(uid);
     if (modeChange === undefined) return undefined;
     const startMs = Math.min(modeChange.startMs, endMs);
@@ -205,7 +205,7 @@ export class SandboxTraces {
     const isKept = isSampled(operation) || slow || ended.error !== undefined;
     if (isKept && ended.what !== 'suspend') {
       const facts = { ...(await this.#facts.read(sandbox)), startMs, endMs, error: ended.error };
-      for (const phase of phasesOf(facts)) recordSpan({ ...phase, parent: operation.context });
+      for (const phase of listPhases(facts)) recordSpan({ ...phase, parent: operation.context });
     }
     const attributes = { ...describe(sandbox), ...(cause === undefined ? {} : { [spanAttributes.cause]: cause }) };
     endOperation(operation, { startMs, endMs, attributes, links, error: ended.error, isSlow: slow });
@@ -238,38 +238,38 @@ interface ModeOperation {
   readonly carried: string | undefined;
 }
 
-function modeOperation({ what, uid, generation, carried }: ModeOperation): Operation | undefined {
+function findModeOperation({ what, uid, generation, carried }: ModeOperation): Operation | undefined {
   const name = what === 'suspend' ? spanNames.sandboxSuspend : spanNames.sandboxResume;
-  return operationOf({ name, uid, marker: String(generation), carried });
+  return findOperation({ name, uid, marker: String(generation), carried });
 }
 
 /** One that began before this process: the status shows when, to the second. */
-function unseenModeChange({ what }: Ended, before: Sandbox, after: Sandbox): ModeChange | undefined {
+function findUnseenModeChange({ what }: Ended, before: Sandbox, after: Sandbox): ModeChange | undefined {
   if (what === 'create') return undefined;
   const { uid = '', generation = 0 } = after.metadata;
-  const operation = modeOperation({ what, uid, generation, carried: undefined });
-  const startMs = modeChangedMs(what, before, after);
-  const cause = suspenderOf(what === 'suspend' ? after : before);
+  const operation = findModeOperation({ what, uid, generation, carried: undefined });
+  const startMs = getModeChangedMs(what, before, after);
+  const cause = getSuspender(what === 'suspend' ? after : before);
   return operation === undefined || Number.isNaN(startMs)
     ? undefined
-    : { operation, startMs, cause, links: linksOf(after) };
+    : { operation, startMs, cause, links: listLinks(after) };
 }
 
 /** The trace context that came with an edit. */
-function newCarrier(old: Sandbox, next: Sandbox): string | undefined {
+function findNewCarrier(old: Sandbox, next: Sandbox): string | undefined {
   const carrier = next.metadata.annotations?.[annotations.traceContext];
   return carrier === old.metadata.annotations?.[annotations.traceContext] ? undefined : carrier;
 }
 
 /** The earlier operation to link to: the one that the Sandbox carries, else its adoption or creation. */
-function linksOf(sandbox: Sandbox): Links {
-  const carried = linkToContext(carriedContext(sandbox.metadata.annotations?.[annotations.traceContext]));
-  return carried.length > 0 ? carried : linkTo(adoptionOf(sandbox) ?? creationOf(sandbox));
+function listLinks(sandbox: Sandbox): Links {
+  const carried = linkToContext(parseCarriedContext(sandbox.metadata.annotations?.[annotations.traceContext]));
+  return carried.length > 0 ? carried : linkTo(findAdoption(sandbox) ?? findCreation(sandbox));
 }
 
 function describe({ metadata }: Sandbox): Record<string, string> {
   const template = metadata.annotations?.[annotations.templateRef];
-  const pool = controllerOf({ metadata });
+  const pool = findController({ metadata });
   return {
     [spanAttributes.namespace]: metadata.namespace ?? '',
     [spanAttributes.sandboxName]: metadata.name ?? '',

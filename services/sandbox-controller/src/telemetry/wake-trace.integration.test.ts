@@ -3,7 +3,7 @@ import { sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials, namespaces } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
-import { freePort, fetchTrace, startControlPlane, startNats, startTraceBackend } from '@sandlot/local-cluster';
+import { findFreePort, fetchTrace, startControlPlane, startNats, startTraceBackend } from '@sandlot/local-cluster';
 import type { ControlPlane, ReceivedSpan, TraceBackend } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service-testkit';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -50,7 +50,7 @@ const common = (): Readonly<Record<string, string>> => ({
 
 /** The gateway, for agent-sandbox clients alone; the port that it serves them on. */
 async function startGateway(traces: 'parent' | 'link'): Promise<number> {
-  const [port, routerPort] = [await freePort(), await freePort()];
+  const [port, routerPort] = [await findFreePort(), await findFreePort()];
   const main = new URL('../../../gateway/src/main.ts', import.meta.url);
   const own = { PORT: String(port), ROUTER_PORT: String(routerPort), CLIENT_TRACES: traces, CONNECT_TIMEOUT: '500ms' };
   const gateway = open.use(await startServiceProcess(main, { ...common(), ...own }));

@@ -1,5 +1,5 @@
 import type { ContainerStatus, Pod } from '@sandlot/kube/objects';
-import { warning } from '../plan/steps.ts';
+import { formatWarning } from '../plan/steps.ts';
 import type { Trouble } from '../plan/steps.ts';
 
 /** For how long the end of a container is reported, also by a controller that starts later. */
@@ -10,7 +10,7 @@ interface NamedStatus {
   readonly status: ContainerStatus;
 }
 
-function statusesOf({ status: { initContainerStatuses = [], containerStatuses = [] } = {} }: Pod): NamedStatus[] {
+function listStatuses({ status: { initContainerStatuses = [], containerStatuses = [] } = {} }: Pod): NamedStatus[] {
   return [
     ...initContainerStatuses.map((status) => ({ noun: 'Init container', status })),
     ...containerStatuses.map((status) => ({ noun: 'Container', status })),
@@ -40,22 +40,22 @@ const WAITING: readonly (readonly [reasons: RegExp, reason: string, advice: stri
 ];
 
 /** Why containers of a Pod that stays do not start, and which of them the kubelet had to restart. */
-export function containerTroubles(pod: Pod, nowMs: number): Trouble[] {
-  return statusesOf(pod).flatMap((container) => [
-    ...waitingTroubles(pod, container),
+export function listContainerTroubles(pod: Pod, nowMs: number): Trouble[] {
+  return listStatuses(pod).flatMap((container) => [
+    ...listWaitingTroubles(pod, container),
     ...restartTroubles(pod, { ...container, nowMs }),
   ]);
 }
 
 /** One per container and kind of trouble: kubelets alternate between a failure and its back-off. */
-function waitingTroubles({ metadata: { uid } }: Pod, container: NamedStatus): Trouble[] {
+function listWaitingTroubles({ metadata: { uid } }: Pod, container: NamedStatus): Trouble[] {
   const { reason = '', message } = container.status.state?.waiting ?? {};
   const known = WAITING.find(([reasons]) => reasons.test(reason));
   const isReportedAsRestart = reason === 'CrashLoopBackOff' && container.status.lastState?.terminated !== undefined;
   if (known === undefined || isReportedAsRestart) return [];
   const [, kind, advice] = known;
   const detail = [reason, message].filter((text) => text !== undefined && text !== '').join(': ');
-  const note = warning(kind, `${nameOf(container)} does not start: ${detail}. ${advice}`);
+  const note = formatWarning(kind, `${nameOf(container)} does not start: ${detail}. ${advice}`);
   return [{ key: `${uid ?? ''}/${container.status.name}/${kind}`, note }];
 }
 
@@ -69,5 +69,5 @@ function restartTroubles({ metadata }: Pod, container: NamedStatus & { readonly 
     reason === 'OOMKilled' ? 'Raise its memory limit, or have it use less' : 'What it logged: kubectl logs --previous';
   const text = `${nameOf(container)} ended (${reason}, exit code ${exitCode}) and is started again in its Pod. ${advice}`;
   const key = `${metadata.uid ?? ''}/${name}/restart/${restartCount}`;
-  return [{ key, note: warning('ContainerRestarted', text), isPast: true }];
+  return [{ key, note: formatWarning('ContainerRestarted', text), isPast: true }];
 }

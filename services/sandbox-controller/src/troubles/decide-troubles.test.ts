@@ -3,15 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { decide } from '../decide.ts';
 import { requeueAtMs } from '../lifetime/decide-requeue.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
-import { statusOf } from '../status/status.ts';
+import { getStatus } from '../status/status.ts';
 import type { Trouble } from '../plan/steps.ts';
-import { EARLIER, NOW_MS, WORK, diskOf, notebook, podOf, published, snapshotOf } from '../../test/builders.ts';
+import { EARLIER, NOW_MS, WORK, buildDisk, notebook, podOf, published, buildSnapshot } from '../../test/builders.ts';
 import type { PodParts, SnapshotParts } from '../../test/builders.ts';
 import { reducePod } from '../wiring/transform.ts';
 
 const sandbox = notebook({ spec: { volumeClaimTemplates: [WORK] } });
 const disk = (phase: 'Pending' | 'Bound' | 'Lost'): PersistentVolumeClaim => ({
-  ...diskOf(sandbox),
+  ...buildDisk(sandbox),
   spec: { storageClassName: 'fast', volumeName: 'pv-7' },
   status: { phase },
 });
@@ -21,14 +21,14 @@ const ago = (seconds: number): string => new Date(NOW_MS - seconds * 1_000).toIS
 
 /** The Sandbox with this Pod as the cache keeps it; its status says what is to be said already. */
 function settled(pod: Pod, parts: SnapshotParts = {}): Snapshot {
-  const snapshot = snapshotOf({ sandbox, disks: [disk('Bound')], ownedPods: [reducePod(pod)], ...parts });
+  const snapshot = buildSnapshot({ sandbox, disks: [disk('Bound')], ownedPods: [reducePod(pod)], ...parts });
   return { ...snapshot, sandbox: published(snapshot) };
 }
 
-const troublesOf = (snapshot: Snapshot): Trouble[] =>
+const listTroubles = (snapshot: Snapshot): Trouble[] =>
   decide(snapshot).flatMap((step) => (step.kind === 'reportTrouble' ? [step.trouble] : []));
 const sentences = (snapshot: Snapshot): string[] =>
-  troublesOf(snapshot).map(({ note: { type, reason, message } }) => `${type} ${reason}: ${message}`);
+  listTroubles(snapshot).map(({ note: { type, reason, message } }) => `${type} ${reason}: ${message}`);
 
 function withContainers(
   pod: Pod,
@@ -113,7 +113,7 @@ describe('a container', () => {
 
   it('is reported once, whether the kubelet fails or backs off, and again after ten minutes', () => {
     const snapshot = main(waiting('ErrImagePull', 'manifest unknown'));
-    const key = troublesOf(snapshot)[0]?.key ?? '';
+    const key = listTroubles(snapshot)[0]?.key ?? '';
     const later = {
       ...main(waiting('ImagePullBackOff', 'Back-off pulling image')),
       reportedTroubles: new Map([[key, NOW_MS + 1]]),
@@ -125,7 +125,7 @@ describe('a container', () => {
 
   it('that ended is reported once for each end, without a requeue', () => {
     const snapshot = main(restarted('OOMKilled', ago(5)), running);
-    const reported1 = new Map([[troublesOf(snapshot)[0]?.key ?? '', NOW_MS + 1]]);
+    const reported1 = new Map([[listTroubles(snapshot)[0]?.key ?? '', NOW_MS + 1]]);
     expect(requeueAtMs({ ...snapshot, reportedTroubles: reported1 })).toBeUndefined();
     const again = main({ ...restarted('OOMKilled', ago(1)), restartCount: 4 }, running);
     expect(sentences({ ...again, reportedTroubles: reported1 })).toHaveLength(1);
@@ -134,7 +134,7 @@ describe('a container', () => {
   it('that changes its reason to wait costs no status write', () => {
     const before = main(waiting('ContainerCreating'));
     const after = main(waiting('ErrImagePull', 'manifest unknown'));
-    expect(statusOf(after)).toEqual(statusOf(before));
+    expect(getStatus(after)).toEqual(getStatus(before));
     expect(decide(after).map(({ kind }) => kind)).toEqual(['reportTrouble']);
   });
 });
@@ -242,7 +242,7 @@ describe('a disk', () => {
   };
 
   it('that keeps a Pod waiting is reported with its class and its cause', () => {
-    const [trouble] = troublesOf(waitingFor(MISSING));
+    const [trouble] = listTroubles(waitingFor(MISSING));
     expect(trouble).toMatchObject({
       note: {
         reason: 'VolumeNotBound',
@@ -264,7 +264,7 @@ describe('a disk', () => {
     ['that lost its volume is reported', settled(running, { disks: [disk('Lost')] }), ['VolumeLost']],
     ['that waits while the Pod runs is no trouble', settled(running, { disks: [disk('Pending')] }), []],
   ])('%s', (_, snapshot, expected) => {
-    expect(troublesOf(snapshot).map(({ note }) => note.reason)).toEqual(expected);
+    expect(listTroubles(snapshot).map(({ note }) => note.reason)).toEqual(expected);
   });
 
   it('that lost its volume is reported with its class and its volume', () => {

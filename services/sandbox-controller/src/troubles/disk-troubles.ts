@@ -1,7 +1,7 @@
 import { findCondition } from '@sandlot/api-types';
 import type { Condition, PersistentVolumeClaim } from '@sandlot/kube/objects';
-import { diskNames } from '../disks/disk-names.ts';
-import { isTerminating, onlyPod } from '../plan/snapshot.ts';
+import { listDiskNames } from '../disks/disk-names.ts';
+import { isTerminating, findOnlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import type { Trouble } from '../plan/steps.ts';
 
@@ -12,25 +12,25 @@ export const UNSCHEDULED_MS = 5_000;
 const ABOUT_DISKS = /persistentvolume|storageclass|volume/i;
 
 /** Disks that lost their volume, and disks that the Pod waits for. */
-export function diskTroubles(snapshot: Snapshot): Trouble[] {
-  return [...disksOf(snapshot).flatMap(lostTroubles), ...unboundTroubles(snapshot)];
+export function listDiskTroubles(snapshot: Snapshot): Trouble[] {
+  return [...listDisks(snapshot).flatMap(listLostTroubles), ...listUnboundTroubles(snapshot)];
 }
 
 /** Disks without a volume, when the scheduler says that the Pod waits for one. */
-export function unboundDisks(snapshot: Snapshot): PersistentVolumeClaim[] {
-  const said = unscheduled(snapshot);
+export function listUnboundDisks(snapshot: Snapshot): PersistentVolumeClaim[] {
+  const said = findUnscheduled(snapshot);
   if (said === undefined || !ABOUT_DISKS.test(said.message ?? '')) return [];
-  return disksOf(snapshot).filter(({ status }) => status?.phase !== 'Bound' && status?.phase !== 'Lost');
+  return listDisks(snapshot).filter(({ status }) => status?.phase !== 'Bound' && status?.phase !== 'Lost');
 }
 
 /**
  * The cause is in the Events of the disk. They alone distinguish a storage class that rightly waits for the first Pod from
  * one that cannot provision. The message of the scheduler is second best.
  */
-function unboundTroubles(snapshot: Snapshot): Trouble[] {
-  const { lastTransitionTime = '', message = '' } = unscheduled(snapshot) ?? {};
+function listUnboundTroubles(snapshot: Snapshot): Trouble[] {
+  const { lastTransitionTime = '', message = '' } = findUnscheduled(snapshot) ?? {};
   const sinceMs = Date.parse(lastTransitionTime);
-  return unboundDisks(snapshot).map((disk) => ({
+  return listUnboundDisks(snapshot).map((disk) => ({
     key: `${disk.metadata.uid ?? ''}/unbound`,
     note: { type: 'Warning', reason: 'VolumeNotBound', message: `${nameOf(disk)} has no volume` },
     ...(Number.isNaN(sinceMs) ? {} : { dueMs: sinceMs + UNSCHEDULED_MS }),
@@ -40,7 +40,7 @@ function unboundTroubles(snapshot: Snapshot): Trouble[] {
 }
 
 /** Reported also while a Pod still runs on the disk. */
-function lostTroubles(disk: PersistentVolumeClaim): Trouble[] {
+function listLostTroubles(disk: PersistentVolumeClaim): Trouble[] {
   const { metadata, spec, status } = disk;
   if (status?.phase !== 'Lost') return [];
   const volume = `its volume "${spec.volumeName ?? ''}" is gone`;
@@ -48,15 +48,15 @@ function lostTroubles(disk: PersistentVolumeClaim): Trouble[] {
   return [{ key: `${metadata.uid ?? ''}/lost`, note: { type: 'Warning', reason: 'VolumeLost', message } }];
 }
 
-function unscheduled(snapshot: Snapshot): Condition | undefined {
-  const pod = onlyPod(snapshot);
+function findUnscheduled(snapshot: Snapshot): Condition | undefined {
+  const pod = findOnlyPod(snapshot);
   if (pod === undefined || isTerminating(pod)) return undefined;
   const said = findCondition(pod.status?.conditions, 'PodScheduled');
   return said?.status === 'False' ? said : undefined;
 }
 
-function disksOf({ sandbox, disks }: Snapshot): PersistentVolumeClaim[] {
-  return diskNames(sandbox).flatMap((name) => disks.get(name) ?? []);
+function listDisks({ sandbox, disks }: Snapshot): PersistentVolumeClaim[] {
+  return listDiskNames(sandbox).flatMap((name) => disks.get(name) ?? []);
 }
 
 function nameOf({ metadata, spec }: PersistentVolumeClaim): string {

@@ -54,7 +54,7 @@ function say(object: KubeObject, event: Pick<Event, 'type' | 'reason' | 'note'>)
   });
 }
 
-const eventsOf = (reason: string): Event[] => h.api.objects(events).filter((event) => event.reason === reason);
+const listEvents = (reason: string): Event[] => h.api.objects(events).filter((event) => event.reason === reason);
 const questions = (): number =>
   h.api.requests().filter(({ verb, resource }) => verb === 'list' && resource === 'events').length;
 
@@ -65,8 +65,8 @@ describe('a disk without a volume', () => {
     await h.elapse(2_000);
     say(disk, { type: 'Warning', reason: 'ProvisioningFailed', note: 'storageclass.storage.k8s.io "fast" not found' });
     say(disk, { type: 'Normal', reason: 'ExternalProvisioning', note: 'waiting for a volume' });
-    await h.until(() => eventsOf('VolumeNotBound').length > 0, 'it is reported');
-    expect(eventsOf('VolumeNotBound').map(({ note }) => note)).toEqual([
+    await h.until(() => listEvents('VolumeNotBound').length > 0, 'it is reported');
+    expect(listEvents('VolumeNotBound').map(({ note }) => note)).toEqual([
       'PersistentVolumeClaim "work-notebook" of class "fast" has no volume: ' +
         'ProvisioningFailed: storageclass.storage.k8s.io "fast" not found',
     ]);
@@ -82,33 +82,33 @@ describe('a disk without a volume', () => {
     ['in the words of the scheduler, where it only waits for its Pod', 'WaitForFirstConsumer', 'waiting', /unbound/],
   ])('is reported %s', async (...[, reason, note, expected]) => {
     say(await wait(), { type: 'Normal', reason, note });
-    await h.until(() => eventsOf('VolumeNotBound').length > 0, 'it is reported');
-    expect(eventsOf('VolumeNotBound')[0]?.note).toMatch(expected);
+    await h.until(() => listEvents('VolumeNotBound').length > 0, 'it is reported');
+    expect(listEvents('VolumeNotBound')[0]?.note).toMatch(expected);
   });
 
   it('is looked up once in ten minutes, however many passes there are', async () => {
     await wait();
-    await h.until(() => eventsOf('VolumeNotBound').length > 0, 'it is reported');
+    await h.until(() => listEvents('VolumeNotBound').length > 0, 'it is reported');
     for (let time = 0; time < 5; time += 1) {
       h.api.change(pods, KEY, (pod) => (pod.metadata.annotations = { time: String(time) }));
       await h.elapse(1_000);
     }
     expect(questions()).toBe(1);
-    expect(eventsOf('VolumeNotBound')).toHaveLength(1);
+    expect(listEvents('VolumeNotBound')).toHaveLength(1);
   });
 
   it('is reported in the words of the scheduler when its Events cannot be read', async () => {
     const match = { verb: 'list', resource: 'events' } as const;
     h.api.faults.failNext({ match, answer: { status: 403, reason: 'Forbidden' }, times: 100 });
     await wait();
-    await h.until(() => eventsOf('VolumeNotBound').length > 0, 'it is reported');
-    expect(eventsOf('VolumeNotBound')[0]?.note).toContain(UNBOUND);
+    await h.until(() => listEvents('VolumeNotBound').length > 0, 'it is reported');
+    expect(listEvents('VolumeNotBound')[0]?.note).toContain(UNBOUND);
   });
 
   it('is not reported for its first seconds', async () => {
     await wait();
     await h.elapse(3_000);
-    expect([eventsOf('VolumeNotBound').length, questions()]).toEqual([0, 0]);
+    expect([listEvents('VolumeNotBound').length, questions()]).toEqual([0, 0]);
   });
 });
 
@@ -122,12 +122,12 @@ describe('a Pod that does not start on its node', () => {
       pod.status = { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'True', lastTransitionTime }] };
     });
     await h.elapse(40_000);
-    expect([eventsOf('PodNotStarting').length, questions()]).toEqual([0, 1]);
+    expect([listEvents('PodNotStarting').length, questions()]).toEqual([0, 1]);
     const pod = h.pod();
     if (pod === undefined) throw new Error('there is no Pod');
     say(pod, { type: 'Warning', reason: 'FailedMount', note: 'volume "work" is in use on node-2' });
     await h.elapse(60_000);
-    expect(eventsOf('PodNotStarting').map(({ note }) => note)).toEqual([
+    expect(listEvents('PodNotStarting').map(({ note }) => note)).toEqual([
       'Pod does not start on node "node-1": FailedMount: volume "work" is in use on node-2',
     ]);
   });

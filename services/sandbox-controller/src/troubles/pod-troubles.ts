@@ -1,10 +1,10 @@
-import { effectiveMode, findCondition } from '@sandlot/api-types';
+import { resolveMode, findCondition } from '@sandlot/api-types';
 import type { Condition, Pod } from '@sandlot/kube/objects';
-import { containerTroubles } from './container-troubles.ts';
-import { UNSCHEDULED_MS, unboundDisks } from './disk-troubles.ts';
-import { isTerminating, onlyPod } from '../plan/snapshot.ts';
+import { listContainerTroubles } from './container-troubles.ts';
+import { UNSCHEDULED_MS, listUnboundDisks } from './disk-troubles.ts';
+import { isTerminating, findOnlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
-import { warning } from '../plan/steps.ts';
+import { formatWarning } from '../plan/steps.ts';
 import type { EventNote, Trouble } from '../plan/steps.ts';
 
 /** When the Events of a Pod are read because its node reports no progress: most images are pulled by then. */
@@ -13,58 +13,58 @@ const SILENT_START_MS = 30_000;
 const LATE_END_MS = 30_000;
 
 /** Why the Pod does not start, does not stay, or does not end. */
-export function podTroubles(snapshot: Snapshot): Trouble[] {
-  const pod = onlyPod(snapshot);
+export function listPodTroubles(snapshot: Snapshot): Trouble[] {
+  const pod = findOnlyPod(snapshot);
   if (pod === undefined) return [];
-  if (isTerminating(pod)) return [...deletionTroubles(snapshot, pod), ...lateEndTroubles(pod)];
-  const containers = containerTroubles(pod, snapshot.nowMs);
-  const silence = containers.length > 0 ? [] : silenceTroubles(pod);
-  return [...containers, ...schedulingTroubles(snapshot, pod), ...silence];
+  if (isTerminating(pod)) return [...listDeletionTroubles(snapshot, pod), ...listLateEndTroubles(pod)];
+  const containers = listContainerTroubles(pod, snapshot.nowMs);
+  const silence = containers.length > 0 ? [] : listSilenceTroubles(pod);
+  return [...containers, ...listSchedulingTroubles(snapshot, pod), ...silence];
 }
 
 /** When disks are not the reason. */
-function schedulingTroubles(snapshot: Snapshot, pod: Pod): Trouble[] {
+function listSchedulingTroubles(snapshot: Snapshot, pod: Pod): Trouble[] {
   const said = findCondition(pod.status?.conditions, 'PodScheduled');
-  if (said?.status !== 'False' || unboundDisks(snapshot).length > 0) return [];
+  if (said?.status !== 'False' || listUnboundDisks(snapshot).length > 0) return [];
   const text = `No node takes the Pod: ${said.message ?? said.reason ?? 'the scheduler says no more'}`;
   const advice = 'Ask for less, relax nodeSelector, affinity or tolerations, or add nodes';
-  const note = warning('PodUnschedulable', `${text}. ${advice}`);
+  const note = formatWarning('PodUnschedulable', `${text}. ${advice}`);
   const dueMs = Date.parse(said.lastTransitionTime ?? '') + UNSCHEDULED_MS;
   return [{ key: `${pod.metadata.uid ?? ''}/unschedulable`, note, ...(Number.isNaN(dueMs) ? {} : { dueMs }) }];
 }
 
 /** The Pod is on its node and no status gives a reason: volumes, networks and runtimes report in Events of the Pod alone. */
-function silenceTroubles(pod: Pod): Trouble[] {
+function listSilenceTroubles(pod: Pod): Trouble[] {
   const { metadata, spec, status } = pod;
   const scheduled = findCondition(status?.conditions, 'PodScheduled');
   if (status?.phase !== 'Pending' || scheduled?.status !== 'True') return [];
   const sinceMs = Date.parse(scheduled.lastTransitionTime ?? '');
   if (Number.isNaN(sinceMs)) return [];
-  const note = warning('PodNotStarting', `Pod does not start on node "${spec.nodeName ?? ''}"`);
+  const note = formatWarning('PodNotStarting', `Pod does not start on node "${spec.nodeName ?? ''}"`);
   return [{ key: `${metadata.uid ?? ''}/silent`, note, dueMs: sinceMs + SILENT_START_MS, causedBy: pod }];
 }
 
 /** The key of the trouble that a Pod was deleted. The controller records it for a Pod that it deletes itself. */
-export const deletionKey = ({ metadata: { uid = '' } }: Pod): string => `${uid}/deleted`;
+export const formatDeletionKey = ({ metadata: { uid = '' } }: Pod): string => `${uid}/deleted`;
 
-function deletionTroubles({ sandbox }: Snapshot, pod: Pod): Trouble[] {
+function listDeletionTroubles({ sandbox }: Snapshot, pod: Pod): Trouble[] {
   const isOurs = sandbox.status?.restarts?.nextRestartTime !== undefined;
-  if (effectiveMode(sandbox.spec) === 'Suspended' || isOurs) return [];
+  if (resolveMode(sandbox.spec) === 'Suspended' || isOurs) return [];
   const disruption = findCondition(pod.status?.conditions, 'DisruptionTarget');
-  return [{ key: deletionKey(pod), isPast: true, note: deletionNote(disruption) }];
+  return [{ key: formatDeletionKey(pod), isPast: true, note: buildDeletionNote(disruption) }];
 }
 
-function deletionNote(disruption: Condition | undefined): EventNote {
+function buildDeletionNote(disruption: Condition | undefined): EventNote {
   const next = 'A new one follows on the same volumes';
   if (disruption?.status !== 'True') {
     return { type: 'Normal', reason: 'PodDeleted', message: `Pod was deleted by somebody else. ${next}` };
   }
   const why = [disruption.reason, disruption.message].filter((text) => text !== undefined && text !== '').join(': ');
-  return warning('PodEvicted', `Pod was evicted (${why}). ${next}`);
+  return formatWarning('PodEvicted', `Pod was evicted (${why}). ${next}`);
 }
 
 /** The deletion timestamp of a Pod includes its grace period; a Pod that exists after that is stuck. */
-function lateEndTroubles(pod: Pod): Trouble[] {
+function listLateEndTroubles(pod: Pod): Trouble[] {
   const { uid = '', name = '', deletionTimestamp = '', finalizers = [] } = pod.metadata;
   const held = `is held by finalizers (${finalizers.join(', ')}). Whoever put them there has to take them away`;
   const silent =
@@ -74,7 +74,7 @@ function lateEndTroubles(pod: Pod): Trouble[] {
   return [
     {
       key: `${uid}/late`,
-      note: warning('PodStuckTerminating', text),
+      note: formatWarning('PodStuckTerminating', text),
       dueMs: Date.parse(deletionTimestamp) + LATE_END_MS,
     },
   ];

@@ -3,8 +3,8 @@ import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
 import { decide } from '../decide.ts';
 import { requeueAtMs } from '../lifetime/decide-requeue.ts';
-import { statusOf } from '../status/status.ts';
-import { EARLIER, NOW_MS, kinds, notebook, podOf, published, snapshotOf, stepOf } from '../../test/builders.ts';
+import { getStatus } from '../status/status.ts';
+import { EARLIER, NOW_MS, kinds, notebook, podOf, published, buildSnapshot, getStep } from '../../test/builders.ts';
 import type { SnapshotParts } from '../../test/builders.ts';
 import { WakeRequests } from './wake-requests.ts';
 
@@ -16,7 +16,7 @@ const UNTIL = NOW_MS + 5_000;
 /** A Sandbox that is suspended by spec and status, with a request to wake it. */
 function asleep(spec: Spec = {}, metadata: Sandbox['metadata'] = by('Idle')): SnapshotParts & { sandbox: Sandbox } {
   const sandbox = notebook({ metadata, spec: { operatingMode: 'Suspended', ...spec } });
-  return { sandbox: { ...sandbox, status: statusOf(snapshotOf({ sandbox })) }, wakeRequestUntilMs: UNTIL };
+  return { sandbox: { ...sandbox, status: getStatus(buildSnapshot({ sandbox })) }, wakeRequestUntilMs: UNTIL };
 }
 
 const expired = {
@@ -25,12 +25,14 @@ const expired = {
   message: 'Sandbox has expired',
   lastTransitionTime: EARLIER,
 } as const;
-const running = snapshotOf({ ownedPods: [podOf(notebook())] });
+const running = buildSnapshot({ ownedPods: [podOf(notebook())] });
 const pods = { ownedPods: [podOf(notebook())] };
 
 /** The kinds of the steps of the next plan, and the answer to the request. */
 function answer(parts: SnapshotParts): string[] {
-  return decide(snapshotOf(parts)).map((step) => (step.kind === 'answerWake' ? `answer: ${step.answer}` : step.kind));
+  return decide(buildSnapshot(parts)).map((step) =>
+    step.kind === 'answerWake' ? `answer: ${step.answer}` : step.kind,
+  );
 }
 
 const resumed = ['resumeSandbox', 'answer: resumed'];
@@ -70,7 +72,7 @@ describe('a request to wake a Sandbox', () => {
     ['replicas', { operatingMode: undefined, replicas: 0 }, { replicas: 1 }],
   ])('writes %s, removes the suspender and is guarded by resourceVersion', (_, spec, expected) => {
     const { sandbox } = asleep(spec);
-    expect(stepOf(decide(snapshotOf(asleep(spec))), 'resumeSandbox').patch).toEqual({
+    expect(getStep(decide(buildSnapshot(asleep(spec))), 'resumeSandbox').patch).toEqual({
       metadata: {
         uid: sandbox.metadata.uid,
         resourceVersion: sandbox.metadata.resourceVersion,
@@ -87,7 +89,7 @@ describe('a request that arrives while the Sandbox is being suspended', () => {
   const terminating = podOf(suspending.sandbox, { terminating: true });
 
   it('resumes it while its Pod is terminating', () => {
-    const status = statusOf(snapshotOf({ ...suspending, ownedPods: [terminating] }));
+    const status = getStatus(buildSnapshot({ ...suspending, ownedPods: [terminating] }));
     const parts = { sandbox: { ...suspending.sandbox, status }, ownedPods: [terminating], wakeRequestUntilMs: UNTIL };
     expect(status.phase).toBe('Suspending');
     expect(answer(parts)).toEqual(resumed);
@@ -99,7 +101,7 @@ describe('a request that arrives while the Sandbox is being suspended', () => {
     const before = { sandbox: fresh, ownedPods: [pod], wakeRequestUntilMs: UNTIL };
     expect(answer({ ...before, wakeRequestUntilMs: undefined })).toEqual(['deletePod']);
     expect(answer(before)).toContain('patchStatus');
-    const shown = { ...before, sandbox: { ...fresh, status: statusOf(snapshotOf(before)) } };
+    const shown = { ...before, sandbox: { ...fresh, status: getStatus(buildSnapshot(before)) } };
     expect(answer(shown)).toEqual(resumed);
   });
 
@@ -110,7 +112,7 @@ describe('a request that arrives while the Sandbox is being suspended', () => {
     });
     const parts = { sandbox, wakeRequestUntilMs: UNTIL };
     expect(answer(parts)).toContain('patchStatus');
-    const status = statusOf(snapshotOf(parts));
+    const status = getStatus(buildSnapshot(parts));
     expect(status.startup?.completedTime).toBeDefined();
     expect(answer({ ...parts, sandbox: { ...sandbox, status } })).toEqual(resumed);
   });
@@ -118,17 +120,19 @@ describe('a request that arrives while the Sandbox is being suspended', () => {
 
 describe('idleness and a request to wake the Sandbox', () => {
   const idle = { suspendAfterSeconds: 60, deleteAfterSeconds: 600 };
-  const sandbox = published(snapshotOf({ sandbox: notebook({ spec: { idle } }), ...pods }));
+  const sandbox = published(buildSnapshot({ sandbox: notebook({ spec: { idle } }), ...pods }));
   const late = { sandbox, ...pods, nowMs: NOW_MS + 60_000 };
 
   it('exclude each other: nothing is suspended or deleted while a request stands', () => {
-    expect(kinds(snapshotOf(late))).toEqual(['suspendSandbox']);
-    expect(kinds(snapshotOf({ ...late, wakeRequestUntilMs: late.nowMs + 5_000 }))).toEqual([]);
-    expect(kinds(snapshotOf({ ...late, nowMs: NOW_MS + 600_000, wakeRequestUntilMs: NOW_MS + 605_000 }))).toEqual([]);
+    expect(kinds(buildSnapshot(late))).toEqual(['suspendSandbox']);
+    expect(kinds(buildSnapshot({ ...late, wakeRequestUntilMs: late.nowMs + 5_000 }))).toEqual([]);
+    expect(kinds(buildSnapshot({ ...late, nowMs: NOW_MS + 600_000, wakeRequestUntilMs: NOW_MS + 605_000 }))).toEqual(
+      [],
+    );
   });
 
   it('are decided again when the request lapses', () => {
-    expect(requeueAtMs(snapshotOf({ ...late, wakeRequestUntilMs: late.nowMs + 5_000 }))).toBe(late.nowMs + 5_000);
+    expect(requeueAtMs(buildSnapshot({ ...late, wakeRequestUntilMs: late.nowMs + 5_000 }))).toBe(late.nowMs + 5_000);
   });
 });
 

@@ -1,4 +1,4 @@
-import { effectiveMode, wakeObstacleOf } from '@sandlot/api-types';
+import { resolveMode, wakeObstacleOf } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { isMarkedExpired } from '../lifetime/expiry.ts';
 import { needsStartupRecord } from '../lifetime/decide-startup.ts';
@@ -27,14 +27,14 @@ export function decideWake(snapshot: Snapshot, deadlineMs: number | undefined): 
   const isOver = isMarkedExpired(sandbox) || (deadlineMs !== undefined && deadlineMs <= nowMs);
   const refusal = isOver ? 'expired' : wakeRefusalOf(sandbox);
   if (refusal !== undefined) return { kind: 'refuse', step: { kind: 'answerWake', answer: refusal } };
-  if (effectiveMode(sandbox.spec) === 'Running') return { kind: 'none' };
+  if (resolveMode(sandbox.spec) === 'Running') return { kind: 'none' };
   if (!isSuspensionPublished(sandbox)) return { kind: 'wait' };
   return { kind: 'resume', plan: [resumeStep(sandbox, wakeTrace), { kind: 'answerWake', answer: 'resumed' }] };
 }
 
 function wakeRefusalOf({ metadata, spec }: Sandbox): WakeRefusal | undefined {
   if (metadata.deletionTimestamp !== undefined) return 'deleting';
-  if (effectiveMode(spec) === 'Running') return undefined;
+  if (resolveMode(spec) === 'Running') return undefined;
   return wakeObstacleOf({ metadata, spec }, undefined);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NOW_MS, notebook, snapshotOf } from '../../test/builders.ts';
+import { NOW_MS, notebook, buildSnapshot } from '../../test/builders.ts';
 import { decideWake } from './decide-wake.ts';
 
 const TRACE = JSON.stringify({ traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' });
@@ -19,7 +19,7 @@ describe('the trace context of a request to wake a Sandbox', () => {
       spec: { ...asleep.spec, operatingMode: 'Suspended' as const },
       status: { phase: 'Suspended' as const, observedGeneration: 3 },
     };
-    const answer = decideWake(snapshotOf({ sandbox, wakeRequestUntilMs: NOW_MS + 1_000, wakeTrace }), undefined);
+    const answer = decideWake(buildSnapshot({ sandbox, wakeRequestUntilMs: NOW_MS + 1_000, wakeTrace }), undefined);
     expect(answer).toMatchObject({ kind: 'resume', plan: [{ patch: { metadata: { annotations } } }, {}] });
     expect(JSON.stringify(answer).includes('trace-context')).toBe(wakeTrace !== undefined);
   });

@@ -1,5 +1,5 @@
 import type { Bus } from '@sandlot/bus';
-import { channelSource } from '@sandlot/kube';
+import { createChannelSource } from '@sandlot/kube';
 import type { Source } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { TimedMap } from '../wiring/timed-map.ts';
@@ -47,7 +47,7 @@ export class WakeRequests {
 
 /** Records requests as they arrive on the bus and enqueues their Sandboxes. */
 export function wakeSource(bus: Bus, wakes: WakeRequests): Source & Disposable {
-  const source = channelSource();
+  const source = createChannelSource();
   const subscription = bus.onHint(
     'sandbox.wake.requested',
     ({ data: { namespace, name, uid }, traceparent, tracestate }) => {

@@ -1,5 +1,5 @@
 import { sandboxes } from '@sandlot/api-types';
-import { eventId } from '@sandlot/bus';
+import { formatEventId } from '@sandlot/bus';
 import { pods } from '@sandlot/kube';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Harness, KEY } from '../../test/harness.ts';
@@ -15,7 +15,7 @@ let requests = 0;
 /** The gateway asks for the Sandbox; by its UID unless the test says otherwise. */
 function ask(uid = h.sandbox().metadata.uid ?? ''): void {
   const type = 'sandbox.wake.requested';
-  const id = eventId({ uid, type, marker: (requests += 1) });
+  const id = formatEventId({ uid, type, marker: (requests += 1) });
   h.bus.publish({ type, id, timeMs: h.clock.now(), data: { ...KEY, uid } });
 }
 

@@ -16,20 +16,20 @@ export const sandboxSettings = controllerSettings.extend({
   /** Image of the in-sandbox daemon for Sandboxes that name none. */
   RUNTIME_IMAGE: z.string().default(''),
   /** By this key the daemon recognises the installation; without it the daemon trusts its first caller. */
-  RUNTIME_PUBLIC_KEY: publicKey().default(''),
+  RUNTIME_PUBLIC_KEY: parsePublicKey().default(''),
 });
 
 /** An Ed25519 public key as PEM, alone or in a certificate, read as base64 of its 32 bytes. */
-function publicKey() {
+function parsePublicKey() {
   return z.string().transform((pem, context): string => {
-    const key = rawPublicKey(pem);
+    const key = findRawPublicKey(pem);
     if (key !== undefined) return key;
     context.issues.push({ code: 'custom', message: 'an Ed25519 public key or certificate in PEM', input: pem });
     return z.NEVER;
   });
 }
 
-function rawPublicKey(pem: string): string | undefined {
+function findRawPublicKey(pem: string): string | undefined {
   try {
     const { crv, x = '' } = createPublicKey(pem).export({ format: 'jwk' });
     return crv === 'Ed25519' ? Buffer.from(x, 'base64url').toString('base64') : undefined;

@@ -1,6 +1,6 @@
 import { labels, nameHash, sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { controllerOf, createInformer, persistentVolumeClaims, pods, services } from '@sandlot/kube';
+import { findController, createInformer, persistentVolumeClaims, pods, services } from '@sandlot/kube';
 import type { Informer, InformerOptions, KubeObject, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
 
 import { reduceChild, reducePod, reduceSandbox } from './transform.ts';
@@ -30,7 +30,7 @@ export function createInformers(shared: Shared): Informers {
       indexers: { [BY_NAME_HASH]: nameHashKeys },
       transform: reduceSandbox,
     }),
-    pods: createInformer({ ...tracked, resource: pods, indexers: { [BY_OWNER]: ownerUids }, transform: reducePod }),
+    pods: createInformer({ ...tracked, resource: pods, indexers: { [BY_OWNER]: listOwnerUids }, transform: reducePod }),
     services: createInformer({ ...tracked, resource: services, transform: reduceChild<Service> }),
     disks: createInformer({
       ...tracked,
@@ -40,8 +40,8 @@ export function createInformers(shared: Shared): Informers {
   };
 }
 
-function ownerUids(object: KubeObject): readonly string[] {
-  const uid = controllerOf(object)?.uid;
+function listOwnerUids(object: KubeObject): readonly string[] {
+  const uid = findController(object)?.uid;
   return uid === undefined ? [] : [uid];
 }
 

@@ -1,6 +1,6 @@
 import { isPoolMember, labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { controllerOf, keyOf, watchSource } from '@sandlot/kube';
+import { findController, getKey, watchSource } from '@sandlot/kube';
 import type { KubeObject, Source, Store } from '@sandlot/kube';
 import { pacing } from '@sandlot/pacing';
 import { delayOf } from '../pacing/adoption-delay.ts';
@@ -10,8 +10,8 @@ import type { Informers } from './informers.ts';
 
 /** Which change of which object enqueues which Sandboxes, and how soon. */
 export function watchSources({ sandboxes, pods, services, disks }: Informers): Source[] {
-  const ofChild = (child: KubeObject): string[] => sandboxKeysOf(child, sandboxes.store);
-  const keyIf = (isWanted: boolean, sandbox: Sandbox): string[] => (isWanted ? [keyOf(sandbox)] : []);
+  const ofChild = (child: KubeObject): string[] => listSandboxKeys(child, sandboxes.store);
+  const keyIf = (isWanted: boolean, sandbox: Sandbox): string[] => (isWanted ? [getKey(sandbox)] : []);
   return [
     watchSource(sandboxes, (sandbox) => keyIf(!isPoolMember(sandbox), sandbox), { delayMs: delayOf }),
     watchSource(sandboxes, (sandbox) => keyIf(isPoolMember(sandbox), sandbox), {
@@ -28,9 +28,9 @@ export function watchSources({ sandboxes, pods, services, disks }: Informers): S
 }
 
 /** Keys of the Sandboxes that a change of `child` may concern: its controller, and those that its label points to. */
-export function sandboxKeysOf(child: KubeObject, sandboxes: Store<Sandbox>): string[] {
+export function listSandboxKeys(child: KubeObject, sandboxes: Store<Sandbox>): string[] {
   const { namespace = '' } = child.metadata;
-  const owner = controllerOf(child);
+  const owner = findController(child);
   const hash = child.metadata.labels?.[labels.nameHash] ?? '';
   const named = [...sandboxes.byIndex(BY_NAME_HASH, `${namespace}/${hash}`)].map(
     ({ metadata }) => `${namespace}/${metadata.name ?? ''}`,

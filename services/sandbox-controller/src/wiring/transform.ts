@@ -1,7 +1,7 @@
 import { annotations } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { ContainerStatus, KubeObject, ObjectMeta, Pod } from '@sandlot/kube';
-import { authorshipEntries } from '../service/authorship.ts';
+import { listAuthorshipEntries } from '../service/authorship.ts';
 
 type PodStatus = NonNullable<Pod['status']>;
 
@@ -9,7 +9,7 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** A Sandbox as the cache keeps it: of managedFields only what shows whether its author used v1alpha1. */
 export function reduceSandbox(sandbox: Sandbox): Sandbox {
-  const authorship = authorshipEntries(sandbox.metadata.managedFields);
+  const authorship = listAuthorshipEntries(sandbox.metadata.managedFields);
   const metadata = withoutBulk(sandbox.metadata);
   return { ...sandbox, metadata: authorship.length === 0 ? metadata : { ...metadata, managedFields: authorship } };
 }
@@ -18,7 +18,7 @@ export function reduceSandbox(sandbox: Sandbox): Sandbox {
 export function reducePod(pod: Pod): Pod {
   const { nodeName } = pod.spec;
   const { phase, podIPs, conditions, reason, message } = pod.status ?? {};
-  const status = { phase, podIPs, conditions, reason, message, ...containersOf(pod) };
+  const status = { phase, podIPs, conditions, reason, message, ...buildContainers(pod) };
   const spec = { containers: [], ...(nodeName === undefined ? {} : { nodeName }) };
   return { ...pod, metadata: withoutBulk(pod.metadata), spec, status };
 }
@@ -31,7 +31,7 @@ export function reduceChild<T extends KubeObject>(object: T): T {
 type Containers = Pick<PodStatus, 'containerStatuses' | 'initContainerStatuses'>;
 
 /** How the containers of a finished Pod ended; of any other Pod those that wait or were restarted. */
-function containersOf({
+function buildContainers({
   metadata,
   status: { phase, containerStatuses = [], initContainerStatuses = [] } = {},
 }: Pod): Containers {

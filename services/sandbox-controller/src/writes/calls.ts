@@ -1,4 +1,4 @@
-import { isAlreadyExists, isNotFound, keyOf } from '@sandlot/kube';
+import { isAlreadyExists, isNotFound, getKey } from '@sandlot/kube';
 import type { CallOptions, JsonObject, KubeClient, KubeObject, ObjectKey, Priority } from '@sandlot/kube';
 import type { Collection, Collections } from './collections.ts';
 
@@ -25,10 +25,10 @@ export async function createOrRead<T extends KubeObject>(
 ): Promise<T> {
   const { client } = deps;
   try {
-    return await own.write(keyOf(object), () => client.create(resource, object, callOptions(deps)));
+    return await own.write(getKey(object), () => client.create(resource, object, callOptions(deps)));
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    return client.get(resource, objectKey(object), callOptions(deps));
+    return client.get(resource, buildObjectKey(object), callOptions(deps));
   }
 }
 
@@ -46,7 +46,7 @@ export function patchObject<T extends KubeObject>(
   { object, patch, subresource }: PatchInput,
 ): Promise<T> {
   const options = { ...callOptions(deps), subresource };
-  return own.write(keyOf(object), () => deps.client.mergePatch(resource, objectKey(object), patch, options));
+  return own.write(getKey(object), () => deps.client.mergePatch(resource, buildObjectKey(object), patch, options));
 }
 
 /**
@@ -61,7 +61,7 @@ export async function deleteObject<T extends KubeObject>(
   const { uid } = object.metadata;
   const options = { ...callOptions(deps), ...(uid === undefined ? {} : { uid }) };
   try {
-    await deps.client.delete(resource, objectKey(object), options);
+    await deps.client.delete(resource, buildObjectKey(object), options);
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
@@ -70,6 +70,6 @@ export async function deleteObject<T extends KubeObject>(
 }
 
 /** Namespace and name of `object`. */
-export function objectKey({ metadata: { namespace, name = '' } }: KubeObject): ObjectKey {
+export function buildObjectKey({ metadata: { namespace, name = '' } }: KubeObject): ObjectKey {
   return { namespace, name };
 }

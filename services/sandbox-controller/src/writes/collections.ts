@@ -4,7 +4,7 @@ import { createOwnWrites, persistentVolumeClaims, pods, services } from '@sandlo
 import type { Informer, KubeObject, OwnWrites, PersistentVolumeClaim, Pod, Resource, Service } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import type { Informers } from '../wiring/informers.ts';
-import { sandboxKeysOf } from '../wiring/sources.ts';
+import { listSandboxKeys } from '../wiring/sources.ts';
 
 /** The objects of one kind: their resource, and what the cache and this process's own writes show of them. */
 export interface Collection<T extends KubeObject> {
@@ -34,24 +34,24 @@ export interface CollectionsOptions {
 
 export function createCollections(informers: Informers, { clock, enqueue }: CollectionsOptions): Collections {
   const isSandbox = (resource: Resource<KubeObject>): boolean => resource.kind === sandboxes.kind;
-  const collectionOf = <T extends KubeObject>(resource: Resource<T>, informer: Informer<T>): Collection<T> => {
+  const buildCollection = <T extends KubeObject>(resource: Resource<T>, informer: Informer<T>): Collection<T> => {
     const own: OwnWrites<T> = createOwnWrites({
       informer,
       clock,
       onDoubt: (key, object) => {
         own.forget(key);
         if (object === undefined) return;
-        const keys = isSandbox(resource) ? [key] : sandboxKeysOf(object, informers.sandboxes.store);
+        const keys = isSandbox(resource) ? [key] : listSandboxKeys(object, informers.sandboxes.store);
         for (const sandboxKey of keys) enqueue(sandboxKey);
       },
     });
     return { resource, own };
   };
   return {
-    sandboxes: collectionOf(sandboxes, informers.sandboxes),
-    pods: collectionOf(pods, informers.pods),
-    services: collectionOf(services, informers.services),
-    disks: collectionOf(persistentVolumeClaims, informers.disks),
+    sandboxes: buildCollection(sandboxes, informers.sandboxes),
+    pods: buildCollection(pods, informers.pods),
+    services: buildCollection(services, informers.services),
+    disks: buildCollection(persistentVolumeClaims, informers.disks),
   };
 }
 

@@ -1,7 +1,7 @@
 import { KubeError } from '@sandlot/kube';
 import type { KubeErrorCode, Verb } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
-import { publishableText } from './error-text.ts';
+import { findPublishableText } from './error-text.ts';
 
 const failure = (code: KubeErrorCode, verb: Verb): KubeError =>
   new KubeError({ code, verb, resource: 'pods', key: 'team-a/notebook', message: 'because' });
@@ -14,7 +14,7 @@ describe('an error', () => {
     ['NotFound', 'create'],
     ['BadRequest', 'mergePatch'],
   ] as const)('%s of a %s is for the owner to read', (code, verb) => {
-    expect(publishableText(failure(code, verb))).toBe(`${verb} pods team-a/notebook: because`);
+    expect(findPublishableText(failure(code, verb))).toBe(`${verb} pods team-a/notebook: because`);
   });
 
   it.each([
@@ -25,10 +25,10 @@ describe('an error', () => {
     ['Network', 'create'],
     ['Aborted', 'create'],
   ] as const)('%s of a %s only asks for another pass', (code, verb) => {
-    expect(publishableText(failure(code, verb))).toBeUndefined();
+    expect(findPublishableText(failure(code, verb))).toBeUndefined();
   });
 
   it('that is not from the API server is not published', () => {
-    expect(publishableText(new Error('bug'))).toBeUndefined();
+    expect(findPublishableText(new Error('bug'))).toBeUndefined();
   });
 });

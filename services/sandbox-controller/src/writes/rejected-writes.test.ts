@@ -80,7 +80,7 @@ describe('a write that the API server rejects', () => {
   afterEach(() => h[Symbol.asyncDispose]());
 
   const ready = () => h.status().conditions?.find(({ type }) => type === 'Ready');
-  const eventsOf = () => h.api.objects(events).filter(({ reason }) => reason === 'ReconcilerError');
+  const listEvents = () => h.api.objects(events).filter(({ reason }) => reason === 'ReconcilerError');
   const attempts = ({ match }: Refused): number =>
     h.api.requests().filter(({ verb, resource }) => verb === match.verb && resource === match.resource).length;
   const refuse = ({ match, status, words }: Refused): void => {
@@ -98,7 +98,7 @@ describe('a write that the API server rejects', () => {
       expect(ready()).toMatchObject({ status: 'False', message: expect.stringContaining(row.words) as string });
       expect(ready()?.message).toContain(row.advice);
       await h.elapse(60_000);
-      expect(eventsOf().map(({ type, note }) => [type, note])).toEqual([['Warning', ready()?.message]]);
+      expect(listEvents().map(({ type, note }) => [type, note])).toEqual([['Warning', ready()?.message]]);
       expect(attempts(row)).toBeLessThan(12);
       expect(h.writes().filter((write) => write === 'patch sandboxes/status')).toHaveLength(1);
     },

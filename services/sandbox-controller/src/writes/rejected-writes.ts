@@ -36,7 +36,7 @@ export class RejectedWrites {
 
   /** Records that the API server rejected a write; returns the failure with the time to retry. */
   record({ metadata: { uid = '', generation } }: Sandbox, failure: Failure): Failure {
-    const key = keyOf(uid, failure);
+    const key = formatKey(uid, failure);
     const before = this.#rejections.get(key);
     const isRepeated = before !== undefined && before.generation === generation;
     const delayMs = isRepeated ? Math.min(before.delayMs * 2, LONGEST_MS) : FIRST_MS;
@@ -48,7 +48,7 @@ export class RejectedWrites {
   /** Rejections of this generation of the Sandbox whose time to retry has not come. */
   pendingOf({ metadata: { uid = '', generation } }: Sandbox): Failure[] {
     return (['disks', 'pod', 'service'] as const).flatMap((phase) => {
-      const found = this.#rejections.get(keyOf(uid, { phase }));
+      const found = this.#rejections.get(formatKey(uid, { phase }));
       const leftMs = (found?.retryAtMs ?? 0) - this.#clock.monotonic();
       if (found === undefined || found.generation !== generation || leftMs <= 0) return [];
       return [{ ...found.failure, retryAtMs: this.#clock.now() + leftMs }];
@@ -56,4 +56,4 @@ export class RejectedWrites {
   }
 }
 
-const keyOf = (uid: string, { phase }: Pick<Failure, 'phase'>): string => `${uid} ${phase}`;
+const formatKey = (uid: string, { phase }: Pick<Failure, 'phase'>): string => `${uid} ${phase}`;

@@ -1,5 +1,5 @@
 import type { SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { backoffMs } from '@sandlot/std';
+import { computeBackoffMs } from '@sandlot/std';
 import type { Random } from '@sandlot/std';
 
 /** Why a pool does not create members before `untilMs`: the API server refuses them, or their Pods end at once. */
@@ -11,7 +11,7 @@ export interface CreationBackoff {
   readonly attempt: number;
   /** Monotonic time of the next attempt. */
   readonly untilMs: number;
-  /** {@link creationSubjectOf} the failed creations; the pool tries another subject at once. */
+  /** {@link formatCreationSubject} the failed creations; the pool tries another subject at once. */
   readonly subject: string;
 }
 
@@ -26,19 +26,19 @@ const DELAYS = { baseMs: 250, maxMs: 30_000 };
 const RESET_MS = 2 * DELAYS.maxMs;
 
 /** The back-off after one more failure; delays double from 250 ms to 30 s, with 20 % jitter. */
-export function afterFailure(
+export function computeBackoffAfterFailure(
   previous: CreationBackoff | undefined,
   failure: CreationFailure,
   { nowMs, random }: { readonly nowMs: number; readonly random: Random },
 ): CreationBackoff {
-  const continued = backoffFor(failure.subject, previous, nowMs);
+  const continued = findBackoff(failure.subject, previous, nowMs);
   const attempt = continued === undefined ? 1 : continued.attempt + 1;
-  const waitMs = backoffMs({ ...DELAYS, attempt: attempt - 1, random, jitter: 0.2 });
+  const waitMs = computeBackoffMs({ ...DELAYS, attempt: attempt - 1, random, jitter: 0.2 });
   return { ...failure, attempt, untilMs: nowMs + waitMs };
 }
 
 /** The back-off if it concerns `subject` and is not too old; it may be over, see `untilMs`. */
-export function backoffFor(
+export function findBackoff(
   subject: string,
   backoff: CreationBackoff | undefined,
   nowMs: number,
@@ -54,6 +54,6 @@ export interface CreationInput {
 }
 
 /** Identifies what a pool creates: it changes with the spec of the pool and with the blueprint of its template. */
-export function creationSubjectOf({ pool, template, templateHash }: CreationInput): string {
+export function formatCreationSubject({ pool, template, templateHash }: CreationInput): string {
   return `${pool.metadata.generation ?? 0} ${template?.metadata.uid ?? ''} ${templateHash ?? ''}`;
 }

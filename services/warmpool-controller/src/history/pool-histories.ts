@@ -1,12 +1,12 @@
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from '@sandlot/api-types';
-import { keyOf } from '@sandlot/kube';
+import { getKey } from '@sandlot/kube';
 import { withEvent } from '@sandlot/std';
 import type { Random } from '@sandlot/std';
 import { addAdoption, restartPause } from '../refill/adoption-pause.ts';
 import { refillTokensAt } from '../refill/tokens.ts';
 import { CLAIM_RATE_WINDOW_MS } from '../sizing/decide-target.ts';
 import type { Demand } from '../sizing/demand.ts';
-import { afterFailure, SHORT_LIVED } from './creation-backoff.ts';
+import { computeBackoffAfterFailure, SHORT_LIVED } from './creation-backoff.ts';
 import type { CreationFailure } from './creation-backoff.ts';
 import type { PoolHistory } from './history.ts';
 
@@ -33,17 +33,17 @@ export class PoolHistories {
 
   /** Empty until {@link recordSeen}. */
   of(pool: SandboxWarmPool): PoolHistory {
-    const entry = this.#entries.get(keyOf(pool));
+    const entry = this.#entries.get(getKey(pool));
     return entry !== undefined && entry.uid === pool.metadata.uid ? entry.history : NOTHING;
   }
 
   /** Starts the history of a pool with what its status still says; changes nothing for a pool already seen. */
   recordSeen(pool: SandboxWarmPool): void {
-    const known = this.#entries.get(keyOf(pool));
+    const known = this.#entries.get(getKey(pool));
     if (known !== undefined && known.uid === pool.metadata.uid) return;
-    this.#entries.set(keyOf(pool), {
+    this.#entries.set(getKey(pool), {
       uid: pool.metadata.uid,
-      history: historyFromStatus(pool.status, this.#deps.monotonic()),
+      history: parseHistory(pool.status, this.#deps.monotonic()),
     });
   }
 
@@ -76,7 +76,7 @@ export class PoolHistories {
   /** Creations failed, or members did not last. Returns the milliseconds until the next attempt. */
   recordFailure(pool: SandboxWarmPool, failure: CreationFailure): number {
     const nowMs = this.#deps.monotonic();
-    const backoff = afterFailure(this.of(pool).backoff, failure, { nowMs, random: this.#deps.random });
+    const backoff = computeBackoffAfterFailure(this.of(pool).backoff, failure, { nowMs, random: this.#deps.random });
     this.#update(pool, { backoff });
     return backoff.untilMs - nowMs;
   }
@@ -91,12 +91,12 @@ export class PoolHistories {
   }
 
   #update(pool: SandboxWarmPool, changes: Partial<PoolHistory>): void {
-    this.#entries.set(keyOf(pool), { uid: pool.metadata.uid, history: { ...this.of(pool), ...changes } });
+    this.#entries.set(getKey(pool), { uid: pool.metadata.uid, history: { ...this.of(pool), ...changes } });
   }
 }
 
 /** The status carries the claim rate over a restart; it fades from there. */
-function historyFromStatus(status: SandboxWarmPoolStatus | undefined, nowMs: number): PoolHistory {
+function parseHistory(status: SandboxWarmPoolStatus | undefined, nowMs: number): PoolHistory {
   const perMinute = status?.claimRatePerMinute ?? 0;
   return perMinute === 0 ? NOTHING : { claimRate: { perSecond: perMinute / 60, atMs: nowMs } };
 }

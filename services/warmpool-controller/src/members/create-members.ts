@@ -1,8 +1,8 @@
 import { sandboxes } from '@sandlot/api-types';
 import type { SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { memberSandbox } from '@sandlot/blueprint';
+import { buildMemberSandbox } from '@sandlot/blueprint';
 import type { PodDefaults } from '@sandlot/blueprint';
-import { isAlreadyExists, isUnknownOutcome, keyOf } from '@sandlot/kube';
+import { isAlreadyExists, isUnknownOutcome, getKey } from '@sandlot/kube';
 import type { Expectations, KubeClient, Priority } from '@sandlot/kube';
 import type { Random } from '@sandlot/std';
 import type { PoolMetrics } from '../telemetry/pool-metrics.ts';
@@ -49,18 +49,18 @@ export async function createMembers(deps: CreateDeps, input: CreateInput): Promi
     asked += size;
     const results = await Promise.allSettled(Array.from({ length: size }, () => createMember(deps, input)));
     const failed = results.find((result) => result.status === 'rejected');
-    if (failed !== undefined) return { asked, failure: errorOf(failed.reason) };
+    if (failed !== undefined) return { asked, failure: getError(failed.reason) };
   }
   return { asked };
 }
 
-function errorOf(reason: unknown): Error {
+function getError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
 }
 
 async function createMember(deps: CreateDeps, { pool, template, priority, signal }: CreateInput): Promise<void> {
-  const member = memberSandbox({ pool, template, defaults: deps.podDefaults, suffix: randomSuffix(deps.random) });
-  const [owner, key] = [keyOf(pool), keyOf(member)];
+  const member = buildMemberSandbox({ pool, template, defaults: deps.podDefaults, suffix: drawSuffix(deps.random) });
+  const [owner, key] = [getKey(pool), getKey(member)];
   deps.expectations.expectCreate(owner, key);
   deps.metrics.recordCreateStart(key);
   try {
@@ -73,7 +73,7 @@ async function createMember(deps: CreateDeps, { pool, template, priority, signal
   }
 }
 
-function randomSuffix(random: Random): string {
+function drawSuffix(random: Random): string {
   const letter = (): string => ALPHABET[Math.floor(random() * ALPHABET.length)] ?? 'x';
   return Array.from({ length: SUFFIX_LENGTH }, letter).join('');
 }

@@ -1,7 +1,7 @@
 import { isFinished, isReady } from '@sandlot/blueprint';
 import type { Member, PoolSnapshot } from '../plan/snapshot.ts';
-import { minReadyMembers, surgeOf } from '../rollout/allowance.ts';
-import { decideReplacements, oldestFirst } from '../rollout/decide-replacements.ts';
+import { countMinReadyMembers, getSurge } from '../rollout/allowance.ts';
+import { decideReplacements, byAge } from '../rollout/decide-replacements.ts';
 import { isStuck, needsReplacement } from './stuck.ts';
 
 /** What brings a pool to its target. */
@@ -21,8 +21,8 @@ export function decideMembers(snapshot: PoolSnapshot, target: number): MemberCha
   const { pool, template, members, strays, terminating, unseenCreates, unseenDeletes } = snapshot;
   const staying = members.filter(({ sandbox }) => !unseenDeletes.has(sandbox.metadata.uid ?? ''));
   const [useless, useful] = partition(staying, (member) => isUseless(member, snapshot));
-  const surge = template === undefined ? 0 : surgeOf(pool.spec, target, useful);
-  const surplus = selectSurplus(useful, useful.length - target - surge, minReadyMembers(pool.spec, target));
+  const surge = template === undefined ? 0 : getSurge(pool.spec, target, useful);
+  const surplus = selectSurplus(useful, useful.length - target - surge, countMinReadyMembers(pool.spec, target));
   const left = useful.filter((member) => !surplus.includes(member));
   const replaced = canReplace(snapshot)
     ? decideReplacements({ spec: pool.spec, target, members: left, nowMs: snapshot.nowMs })
@@ -63,7 +63,7 @@ function isUseless(member: Member, { pool, template, nowMs }: PoolSnapshot): boo
 function selectSurplus(members: readonly Member[], surplus: number, minReady: number): readonly Member[] {
   if (surplus <= 0) return [];
   const rank = ({ sandbox, current }: Member): number => (current ? 2 : 0) + (isReady(sandbox) ? 1 : 0);
-  const sorted = [...members].sort((a, b) => rank(a) - rank(b) || oldestFirst(b, a));
+  const sorted = [...members].sort((a, b) => rank(a) - rank(b) || byAge(b, a));
   let spare = members.filter(({ sandbox }) => isReady(sandbox)).length - minReady;
   return sorted.filter(({ sandbox }) => !isReady(sandbox) || spare-- > 0).slice(0, surplus);
 }

@@ -1,6 +1,6 @@
 import { sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
-import { isConflict, isNotFound, isUnknownOutcome, keyOf } from '@sandlot/kube';
+import { isConflict, isNotFound, isUnknownOutcome, getKey } from '@sandlot/kube';
 import type { Expectations, KubeClient } from '@sandlot/kube';
 
 export interface DeleteDeps {
@@ -16,7 +16,7 @@ export interface DeleteInput {
 
 /** Deletes members at the resourceVersion that the pass saw: a member that a claim has just adopted stays. */
 export async function deleteMembers(deps: DeleteDeps, { pool, members, signal }: DeleteInput): Promise<void> {
-  const owner = keyOf(pool);
+  const owner = getKey(pool);
   const deletions = members.map(async ({ metadata }) => {
     const { namespace, name = '', uid = '', resourceVersion } = metadata;
     deps.expectations.expectDelete(owner, uid);

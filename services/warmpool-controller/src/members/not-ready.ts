@@ -12,7 +12,7 @@ export interface NotReadyCause {
 const UNSCHEDULABLE = 'Unschedulable';
 
 /** Since when a member is not Ready: its creation, or the moment it was last Ready. Wall-clock milliseconds. */
-export function notReadySinceMs({ metadata, status }: Sandbox): number {
+export function getNotReadySinceMs({ metadata, status }: Sandbox): number {
   const createdMs = Date.parse(metadata.creationTimestamp ?? '');
   const ready = findCondition(status?.conditions, sandboxConditions.ready);
   const changedMs = ready === undefined ? NaN : Date.parse(ready.lastTransitionTime);
@@ -20,7 +20,7 @@ export function notReadySinceMs({ metadata, status }: Sandbox): number {
 }
 
 /** The most specific cause that the status of the Sandbox gives. */
-export function notReadyCauseOf({ status }: Sandbox): NotReadyCause {
+export function buildNotReadyCause({ status }: Sandbox): NotReadyCause {
   const scheduled = findCondition(status?.conditions, sandboxConditions.podScheduled);
   if (scheduled?.status === 'False') return { reason: scheduled.reason, message: scheduled.message };
   const ready = findCondition(status?.conditions, sandboxConditions.ready);
@@ -56,7 +56,7 @@ interface CountedCause extends NotReadyCause {
 function countCauses(members: readonly Member[]): readonly CountedCause[] {
   const byReason = new Map<string, CountedCause>();
   for (const { sandbox } of members) {
-    const cause = notReadyCauseOf(sandbox);
+    const cause = buildNotReadyCause(sandbox);
     byReason.set(cause.reason, { ...cause, count: (byReason.get(cause.reason)?.count ?? 0) + 1 });
   }
   return [...byReason.values()].sort((a, b) => b.count - a.count || (a.reason < b.reason ? -1 : 1));

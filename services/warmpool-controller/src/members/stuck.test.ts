@@ -1,10 +1,20 @@
 import type { SandboxStatus } from '@sandlot/api-types';
 import { sandbox } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
-import { ago, conditionOf, creates, deletes, member, members, snapshot, statusOf, steps } from '../../test/builders.ts';
+import {
+  ago,
+  findCondition,
+  creates,
+  deletes,
+  member,
+  members,
+  snapshot,
+  getStatus,
+  steps,
+} from '../../test/builders.ts';
 import type { SnapshotParts } from '../../test/builders.ts';
 import { decide } from '../decide.ts';
-import { notReadyCauseOf } from './not-ready.ts';
+import { buildNotReadyCause } from './not-ready.ts';
 
 const NO_ROOM = '0/1 nodes are available: 1 Insufficient memory.';
 const late = { ready: false, created: ago(301) };
@@ -132,7 +142,7 @@ describe('the cause why a member is not Ready', () => {
     ],
     ['is a missing status: the sandbox-controller may not run', undefined, 'NotStarted', /sandbox-controller/],
   ])('%s', (...[, status, reason, message]) => {
-    const cause = notReadyCauseOf(sandbox({ status }));
+    const cause = buildNotReadyCause(sandbox({ status }));
     expect(cause.reason).toBe(reason);
     expect(cause.message).toMatch(message);
   });
@@ -144,7 +154,7 @@ describe('a pool with stuck members', () => {
     steps(decide(snapshot(parts)), 'event').map(({ type, reason }) => `${type} ${reason}`);
 
   it('reports how many, why, and where to look', () => {
-    expect(conditionOf(stuck, 'Progressing')).toMatchObject({
+    expect(findCondition(stuck, 'Progressing')).toMatchObject({
       status: 'False',
       reason: 'WarmPoolNotProgressing',
       message: `3 members, 1 Ready, 3 wanted; not Ready: 2 Unschedulable (${NO_ROOM}). Their Pods carry the label agents.x-k8s.io/warm-pool-sandbox=91dd7983`,
@@ -155,7 +165,7 @@ describe('a pool with stuck members', () => {
     const waiting = {
       members: [...members(2), member('a', { ready: false, created: ago(20), unschedulable: NO_ROOM })],
     };
-    expect(conditionOf(waiting, 'Progressing')).toMatchObject({
+    expect(findCondition(waiting, 'Progressing')).toMatchObject({
       status: 'True',
       reason: 'ScalingUp',
       message: `3 members, 2 Ready, 3 wanted; not Ready: 1 Unschedulable (${NO_ROOM})`,
@@ -164,18 +174,18 @@ describe('a pool with stuck members', () => {
 
   it('sends one Warning, and one Event when it progresses again', () => {
     expect(events(stuck)).toEqual(['Warning WarmPoolNotProgressing']);
-    const lastStatus = statusOf(stuck);
+    const lastStatus = getStatus(stuck);
     expect(events({ ...stuck, lastStatus })).toEqual([]);
     expect(events({ members: members(3), lastStatus })).toEqual(['Normal WarmPoolProgressing']);
   });
 
   it('does not progress by replacing stuck members, only when another member is Ready', () => {
-    const lastStatus = statusOf({ members: [member('a', late)] });
+    const lastStatus = getStatus({ members: [member('a', late)] });
     const replaced = { members: members(3, { ready: false }), lastStatus };
-    expect(conditionOf(replaced, 'Progressing')?.reason).toBe('WarmPoolNotProgressing');
+    expect(findCondition(replaced, 'Progressing')?.reason).toBe('WarmPoolNotProgressing');
     expect(events(replaced)).toEqual([]);
     const recovered = { members: [...members(1), ...members(2, { ready: false }, 'n')], lastStatus };
-    expect(conditionOf(recovered, 'Progressing')?.reason).toBe('ScalingUp');
+    expect(findCondition(recovered, 'Progressing')?.reason).toBe('ScalingUp');
     expect(events(recovered)).toEqual(['Normal WarmPoolProgressing']);
   });
 });
@@ -195,7 +205,7 @@ describe('members whose Pods end soon after their creation', () => {
     const backoff = { code: 'ShortLived', message: 'Members end', attempt: 3, untilMs: 1_000_500, subject: '' };
     const parts = { history: { backoff } };
     expect(creates(decide(snapshot(parts)))).toBe(0);
-    expect(conditionOf(parts, 'Progressing')).toMatchObject({
+    expect(findCondition(parts, 'Progressing')).toMatchObject({
       status: 'False',
       message: 'Members end. Tried again with growing pauses',
     });

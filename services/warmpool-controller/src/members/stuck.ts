@@ -1,19 +1,19 @@
 import type { Sandbox, SandboxWarmPoolSpec } from '@sandlot/api-types';
 import { isFinished, isReady } from '@sandlot/blueprint';
 import type { Member } from '../plan/snapshot.ts';
-import { isUnschedulable, notReadySinceMs } from './not-ready.ts';
+import { isUnschedulable, getNotReadySinceMs } from './not-ready.ts';
 
 type StuckPolicy = SandboxWarmPoolSpec['stuckMember'];
 
 const DEFAULT_GRACE_SECONDS = 300;
 
-function graceMsOf(policy: StuckPolicy): number {
+function getGraceMs(policy: StuckPolicy): number {
   return (policy?.graceSeconds ?? DEFAULT_GRACE_SECONDS) * 1_000;
 }
 
 /** Not Ready for longer than the grace of the pool. */
 export function isStuck(sandbox: Sandbox, policy: StuckPolicy, nowMs: number): boolean {
-  return !isReady(sandbox) && !isFinished(sandbox) && nowMs - notReadySinceMs(sandbox) > graceMsOf(policy);
+  return !isReady(sandbox) && !isFinished(sandbox) && nowMs - getNotReadySinceMs(sandbox) > getGraceMs(policy);
 }
 
 /**
@@ -36,11 +36,14 @@ export interface StuckInput {
 }
 
 /** Milliseconds until the next member may count as stuck, or a held one is checked again; undefined when all are Ready. */
-export function msUntilStuck(members: readonly Member[], { policy, nowMs, jitter }: StuckInput): number | undefined {
+export function findMsUntilStuck(
+  members: readonly Member[],
+  { policy, nowMs, jitter }: StuckInput,
+): number | undefined {
   let soonest: number | undefined;
   for (const { sandbox } of members) {
     if (isReady(sandbox) || isFinished(sandbox)) continue;
-    const remainingMs = notReadySinceMs(sandbox) + graceMsOf(policy) - nowMs;
+    const remainingMs = getNotReadySinceMs(sandbox) + getGraceMs(policy) - nowMs;
     const checkMs = remainingMs < 0 ? HOLD_RECHECK_MS : (remainingMs + SLACK_MS) * (1 + jitter / 2);
     soonest = Math.min(soonest ?? Infinity, checkMs);
   }

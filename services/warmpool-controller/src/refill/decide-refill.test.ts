@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { conditionOf, creates, members, NOW, snapshot, statusOf, steps } from '../../test/builders.ts';
+import { findCondition, creates, members, NOW, snapshot, getStatus, steps } from '../../test/builders.ts';
 import type { SnapshotParts } from '../../test/builders.ts';
 import { decide } from '../decide.ts';
 import { addAdoption, needsInterruption, restartPause } from './adoption-pause.ts';
@@ -159,12 +159,12 @@ describe('a pool that refill.delay holds', () => {
 
   it('reports RefillHeld with its end, and requeues for then', () => {
     expect(creates(decide(snapshot(parts)))).toBe(0);
-    expect(conditionOf(parts, 'Progressing')).toMatchObject({
+    expect(findCondition(parts, 'Progressing')).toMatchObject({
       status: 'False',
       reason: 'RefillHeld',
       message: '2 members, 2 Ready, 3 wanted; the refill waits until adoptions pause for 250ms',
     });
-    expect(statusOf(parts).refillHeldUntil).toBe(new Date(NOW + 1_000).toISOString().replace('.000', ''));
+    expect(getStatus(parts).refillHeldUntil).toBe(new Date(NOW + 1_000).toISOString().replace('.000', ''));
     expect(steps(decide(snapshot(parts)), 'requeue').map(({ afterMs }) => afterMs)).toContain(150);
   });
 
@@ -175,7 +175,7 @@ describe('a pool that refill.delay holds', () => {
       history: { adoptions: { firstMs: 999_990, lastMs: 999_990, pace: { perSecond: 0, atMs: 0 } } },
     };
     expect(creates(decide(snapshot(short)))).toBe(0);
-    expect(conditionOf(short, 'Progressing')).toMatchObject({ status: 'True', reason: 'ScalingUp' });
-    expect(statusOf(short).refillHeldUntil).toBeUndefined();
+    expect(findCondition(short, 'Progressing')).toMatchObject({ status: 'True', reason: 'ScalingUp' });
+    expect(getStatus(short).refillHeldUntil).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 import type { Tokens } from '@sandlot/std';
 import { pauseOf, refillDelayMs } from './adoption-pause.ts';
 import type { Adoptions, RefillSpec } from './adoption-pause.ts';
-import { msUntilToken, refillTokensAt } from './tokens.ts';
+import { findMsUntilToken, refillTokensAt } from './tokens.ts';
 
 const DEFAULT_MAX_IN_FLIGHT = 300;
 
@@ -40,7 +40,7 @@ export function decideRefill(input: RefillInput): Refill {
   const { missing, nowMs, notBeforeMs = -Infinity } = input;
   const isShort = isShortOfReady(input);
   if (missing <= 0) return { count: 0, yields: true, isShort };
-  const pausedMs = pausedForMs(input);
+  const pausedMs = getPausedForMs(input);
   const waitMs = Math.max(pausedMs, notBeforeMs - nowMs);
   if (waitMs <= 0) return decideBatch(input);
   const isHeld = refillDelayMs(input.refill) > 0 && pausedMs > 0;
@@ -53,7 +53,7 @@ function decideBatch(input: RefillInput): Refill {
   const wanted = Math.min(missing, room);
   const tokens = refillTokensAt(input.tokens, refill, nowMs);
   const count = Math.max(0, Math.min(wanted, Math.floor(tokens?.left ?? wanted)));
-  const tokenMs = count < wanted ? msUntilToken(tokens, refill) : undefined;
+  const tokenMs = count < wanted ? findMsUntilToken(tokens, refill) : undefined;
   return {
     count,
     yields: canYield(input),
@@ -67,7 +67,7 @@ function isShortOfReady({ ready, starting, missing }: RefillInput): boolean {
 }
 
 /** A pool without Ready members does not pause: claims can adopt nothing, and wait for its members. */
-function pausedForMs({ refill, ready, adoptions, nowMs }: RefillInput): number {
+function getPausedForMs({ refill, ready, adoptions, nowMs }: RefillInput): number {
   if (adoptions === undefined || (ready === 0 && refillDelayMs(refill) === 0)) return 0;
   return Math.max(0, pauseOf(adoptions, refill, nowMs).untilMs - nowMs);
 }

@@ -12,7 +12,7 @@ export interface Allowance {
 }
 
 /** The bounds of a rolling update at this target; where rounding makes both zero, one member may be missing. */
-export function allowanceOf({ updateStrategy }: SandboxWarmPoolSpec, target: number): Allowance {
+export function getAllowance({ updateStrategy }: SandboxWarmPoolSpec, target: number): Allowance {
   const { maxUnavailable = DEFAULT_MAX_UNAVAILABLE, maxSurge = DEFAULT_MAX_SURGE } =
     updateStrategy?.rollingUpdate ?? {};
   const allowed = {
@@ -28,13 +28,13 @@ function countOf(value: number | string, whole: number, round: (share: number) =
 }
 
 /** Ready members that scaling down leaves to a rolling update; other strategies have no such bound. */
-export function minReadyMembers(spec: SandboxWarmPoolSpec, target: number): number {
-  return spec.updateStrategy?.type === 'RollingUpdate' ? target - allowanceOf(spec, target).maxUnavailable : 0;
+export function countMinReadyMembers(spec: SandboxWarmPoolSpec, target: number): number {
+  return spec.updateStrategy?.type === 'RollingUpdate' ? target - getAllowance(spec, target).maxUnavailable : 0;
 }
 
 /** Members above target that a rolling update wants now: one for each stale member, at most `maxSurge`. */
-export function surgeOf(spec: SandboxWarmPoolSpec, target: number, members: readonly Member[]): number {
+export function getSurge(spec: SandboxWarmPoolSpec, target: number, members: readonly Member[]): number {
   if (spec.updateStrategy?.type !== 'RollingUpdate') return 0;
   const stale = members.filter(({ current }) => !current).length;
-  return Math.min(stale, allowanceOf(spec, target).maxSurge);
+  return Math.min(stale, getAllowance(spec, target).maxSurge);
 }

@@ -1,8 +1,8 @@
 import type { SandboxWarmPoolSpec } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
 import type { Member } from '../plan/snapshot.ts';
-import { allowanceOf } from './allowance.ts';
-import { msUntilTooOld } from './max-age.ts';
+import { getAllowance } from './allowance.ts';
+import { findMsUntilTooOld } from './max-age.ts';
 
 export interface ReplacementInput {
   readonly spec: SandboxWarmPoolSpec;
@@ -19,19 +19,19 @@ export interface ReplacementInput {
  */
 export function decideReplacements({ spec, target, members, nowMs }: ReplacementInput): readonly Member[] {
   const ready = members.filter(({ sandbox }) => isReady(sandbox));
-  const spare = ready.length - (target - allowanceOf(spec, target).maxUnavailable);
+  const spare = ready.length - (target - getAllowance(spec, target).maxUnavailable);
   if (spare <= 0) return [];
   const stale = spec.updateStrategy?.type === 'RollingUpdate' ? ready.filter(({ current }) => !current) : [];
   const old = ready.filter((member) => !stale.includes(member) && isTooOld(member, spec, nowMs));
-  return [...stale.sort(oldestFirst), ...old.sort(oldestFirst)].slice(0, spare);
+  return [...stale.sort(byAge), ...old.sort(byAge)].slice(0, spare);
 }
 
 function isTooOld({ sandbox }: Member, { recycle }: SandboxWarmPoolSpec, nowMs: number): boolean {
-  return (msUntilTooOld(sandbox, recycle, nowMs) ?? 1) <= 0;
+  return (findMsUntilTooOld(sandbox, recycle, nowMs) ?? 1) <= 0;
 }
 
 /** Sort order; the name decides between members created in the same second. */
-export function oldestFirst({ sandbox: a }: Member, { sandbox: b }: Member): number {
+export function byAge({ sandbox: a }: Member, { sandbox: b }: Member): number {
   const age = ({ metadata }: Member['sandbox']): string => `${metadata.creationTimestamp ?? ''} ${metadata.name ?? ''}`;
   return age(a) < age(b) ? -1 : 1;
 }

@@ -12,7 +12,7 @@ function spreadOf({ metadata }: Sandbox): number {
 }
 
 /** Milliseconds until a member is too old, negative once it is; undefined without an age limit. */
-export function msUntilTooOld(sandbox: Sandbox, recycle: Recycle, nowMs: number): number | undefined {
+export function findMsUntilTooOld(sandbox: Sandbox, recycle: Recycle, nowMs: number): number | undefined {
   if (recycle?.maxAgeSeconds === undefined) return undefined;
   const createdMs = Date.parse(sandbox.metadata.creationTimestamp ?? '');
   return Number.isNaN(createdMs)

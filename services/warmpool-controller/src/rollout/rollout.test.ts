@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ago, creates, deletes, member, members, snapshot } from '../../test/builders.ts';
 import type { SnapshotParts } from '../../test/builders.ts';
 import { decide } from '../decide.ts';
-import { allowanceOf } from './allowance.ts';
+import { getAllowance } from './allowance.ts';
 import type { Member } from '../plan/snapshot.ts';
 
 type Rolling = { readonly maxUnavailable?: number | string; readonly maxSurge?: number | string };
@@ -25,7 +25,7 @@ describe('the allowance of a rolling update', () => {
     ['none missing where rounding leaves a surge', { maxUnavailable: '25%', maxSurge: '10%' }, 3, 0, 1],
   ])('is %s', (...[, given, target, maxUnavailable, maxSurge]) => {
     const spec = { sandboxTemplateRef: { name: 't' }, ...rolling(given) };
-    expect(allowanceOf(spec, target)).toEqual({ maxUnavailable, maxSurge });
+    expect(getAllowance(spec, target)).toEqual({ maxUnavailable, maxSurge });
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { members, NOW, snapshot, statusOf, steps } from '../../test/builders.ts';
+import { members, NOW, snapshot, getStatus, steps } from '../../test/builders.ts';
 import { addDemand } from './demand.ts';
 import type { Demand } from './demand.ts';
 import { decide } from '../decide.ts';
@@ -169,7 +169,7 @@ describe('the target of a pool', () => {
 describe('a pool whose target changes', () => {
   it('reports the target, the time of the change and what decided', () => {
     const parts = { lastStatus: { desiredReplicas: 3 }, windows: [open('day', { replicas: 12 })] };
-    expect(statusOf(parts)).toMatchObject({
+    expect(getStatus(parts)).toMatchObject({
       desiredReplicas: 12,
       activeSchedule: 'day',
       lastScaleTime: '2026-01-01T12:00:00Z',
@@ -186,10 +186,10 @@ describe('a pool whose target changes', () => {
 
   it('reports its claim rate, and requeues while it fades', () => {
     const parts = { members: members(3), history: { claimRate: { perSecond: 0.5, atMs: 1_000_000 } } };
-    expect(statusOf(parts).claimRatePerMinute).toBe(30);
+    expect(getStatus(parts).claimRatePerMinute).toBe(30);
     expect(steps(decide(snapshot(parts)), 'requeue').map(({ afterMs }) => afterMs)).toEqual([15_000]);
     const faded = { ...parts, history: { claimRate: { perSecond: 0.5, atMs: 400_000 } } };
-    expect(statusOf(faded).claimRatePerMinute).toBeUndefined();
+    expect(getStatus(faded).claimRatePerMinute).toBeUndefined();
   });
 
   it('sends one Warning for a schedule that can never open', () => {
@@ -202,7 +202,7 @@ describe('a pool whose target changes', () => {
 
   it('keeps lastScaleTime while the target stays', () => {
     const lastScaleTime = '2026-01-01T01:00:00Z';
-    expect(statusOf({ lastStatus: { desiredReplicas: 3, lastScaleTime } }).lastScaleTime).toBe(lastScaleTime);
+    expect(getStatus({ lastStatus: { desiredReplicas: 3, lastScaleTime } }).lastScaleTime).toBe(lastScaleTime);
   });
 });
 

@@ -1,9 +1,9 @@
 import type { SandboxWarmPoolSpec, SandboxWarmPoolStatus } from '@sandlot/api-types';
-import { rateAt } from '@sandlot/std';
+import { computeRate } from '@sandlot/std';
 import type { Rate } from '@sandlot/std';
-import { addDemand, demandOf, msUntilLower } from './demand.ts';
+import { addDemand, demandOf, findMsUntilLower } from './demand.ts';
 import type { Autoscaling, Demand } from './demand.ts';
-import { nextEdgeMs } from './schedule.ts';
+import { findNextEdgeMs } from './schedule.ts';
 import type { Window } from './schedule.ts';
 
 const DEFAULT_REPLICAS = 1;
@@ -44,9 +44,9 @@ export interface Target {
 export function decideTarget(input: TargetInput): Target {
   const { spec, windows, nowMs } = input;
   const auto = spec.autoscaling === undefined ? NOT_AUTOSCALED : autoscale(input, spec.autoscaling);
-  const edgeMs = nextEdgeMs(windows);
-  const recheckAfterMs = earliest([edgeMs === undefined ? undefined : edgeMs - nowMs, auto.recheckAfterMs]);
-  const scheduled = largestOpen(windows, { wanted: auto.wanted, autoscaling: spec.autoscaling });
+  const edgeMs = findNextEdgeMs(windows);
+  const recheckAfterMs = findEarliest([edgeMs === undefined ? undefined : edgeMs - nowMs, auto.recheckAfterMs]);
+  const scheduled = findLargestOpen(windows, { wanted: auto.wanted, autoscaling: spec.autoscaling });
   if (scheduled !== undefined) {
     const { replicas, schedule } = scheduled;
     return { replicas, schedule, source: `schedule "${schedule}"`, demands: auto.demands, recheckAfterMs };
@@ -54,7 +54,7 @@ export function decideTarget(input: TargetInput): Target {
   if (spec.autoscaling === undefined || auto.wanted === undefined) {
     return { replicas: spec.replicas ?? DEFAULT_REPLICAS, source: 'spec.replicas', demands: [], recheckAfterMs };
   }
-  const replicas = clamp(auto.wanted, boundsOf(undefined, spec.autoscaling));
+  const replicas = clamp(auto.wanted, listBounds(undefined, spec.autoscaling));
   return { replicas, source: 'autoscaling', demands: auto.demands, recheckAfterMs };
 }
 
@@ -69,17 +69,17 @@ const NOT_AUTOSCALED: Autoscaled = { wanted: undefined, demands: [], recheckAfte
 
 function autoscale(input: TargetInput, autoscaling: Autoscaling): Autoscaled {
   const { inUse, claimRate, monotonicMs } = input;
-  const claimsPerSecond = rateAt(claimRate, monotonicMs, CLAIM_RATE_WINDOW_MS);
+  const claimsPerSecond = computeRate(claimRate, monotonicMs, CLAIM_RATE_WINDOW_MS);
   const windowMs = (autoscaling.scaleDownDelaySeconds ?? DEFAULT_SCALE_DOWN_SECONDS) * 1_000;
   const present = { atMs: monotonicMs, replicas: demandOf({ inUse, claimsPerSecond }, autoscaling) };
-  const demands = addDemand(input.demands ?? demandsFromStatus(input), present, windowMs);
+  const demands = addDemand(input.demands ?? parseDemands(input), present, windowMs);
   const fading = (autoscaling.coverSeconds ?? 0) > 0 && present.replicas > 0 ? CLAIM_RATE_RECHECK_MS : undefined;
-  const recheckAfterMs = earliest([msUntilLower(demands, monotonicMs, windowMs), fading]);
+  const recheckAfterMs = findEarliest([findMsUntilLower(demands, monotonicMs, windowMs), fading]);
   return { wanted: demands[0]?.replicas ?? present.replicas, demands, recheckAfterMs };
 }
 
 /** After a restart the target in the status counts as the demand until now: a restart never shrinks a pool. */
-function demandsFromStatus({ lastStatus, monotonicMs }: TargetInput): readonly Demand[] {
+function parseDemands({ lastStatus, monotonicMs }: TargetInput): readonly Demand[] {
   const { desiredReplicas, activeSchedule } = lastStatus ?? {};
   if (desiredReplicas === undefined || activeSchedule !== undefined) return [];
   return [{ atMs: monotonicMs, replicas: desiredReplicas }];
@@ -97,7 +97,7 @@ interface AutoscalingInput {
 }
 
 /** Of several open windows the one that wants most; the first of equals. */
-function largestOpen(windows: readonly Window[], auto: AutoscalingInput): Scheduled | undefined {
+function findLargestOpen(windows: readonly Window[], auto: AutoscalingInput): Scheduled | undefined {
   let best: Scheduled | undefined;
   for (const { schedule, open } of windows) {
     if (!open) continue;
@@ -115,11 +115,11 @@ interface Limits {
 /** A window with bounds moves those of autoscaling. Without autoscaling its minimum is the target, else its maximum. */
 function clampToSchedule(schedule: Limits, { wanted, autoscaling }: AutoscalingInput): number {
   if (wanted === undefined) return schedule.minReplicas ?? schedule.maxReplicas ?? 0;
-  return clamp(wanted, boundsOf(schedule, autoscaling));
+  return clamp(wanted, listBounds(schedule, autoscaling));
 }
 
 /** Where a window gives one bound, the other bound of autoscaling moves as far as needed. */
-function boundsOf(schedule: Limits = {}, autoscaling: Limits = {}): readonly [number, number] {
+function listBounds(schedule: Limits = {}, autoscaling: Limits = {}): readonly [number, number] {
   const { minReplicas: min = 0, maxReplicas: max = Infinity } = autoscaling;
   const { minReplicas = Math.min(min, schedule.maxReplicas ?? min) } = schedule;
   const { maxReplicas = Math.max(max, minReplicas) } = schedule;
@@ -130,7 +130,7 @@ function clamp(value: number, [min, max]: readonly [number, number]): number {
   return Math.max(min, Math.min(max, value));
 }
 
-function earliest(times: readonly (number | undefined)[]): number | undefined {
+function findEarliest(times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((ms) => ms !== undefined);
   return known.length === 0 ? undefined : Math.max(0, Math.min(...known));
 }

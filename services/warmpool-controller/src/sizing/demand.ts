@@ -45,7 +45,7 @@ export function addDemand(held: readonly Demand[], next: Demand, windowMs: numbe
 }
 
 /** Milliseconds until the highest demand expires; undefined while it is the present one. */
-export function msUntilLower(demands: readonly Demand[], nowMs: number, windowMs: number): number | undefined {
+export function findMsUntilLower(demands: readonly Demand[], nowMs: number, windowMs: number): number | undefined {
   const [highest, next] = demands;
   return highest === undefined || next === undefined ? undefined : Math.max(0, highest.atMs + windowMs - nowMs);
 }

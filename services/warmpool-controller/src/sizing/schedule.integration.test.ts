@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
-import { nullBus } from '@sandlot/bus';
+import { createNullBus } from '@sandlot/bus';
 import { connectDeadlineStore } from '@sandlot/jobs/store';
 import type { DeadlineStore } from '@sandlot/jobs';
 import { createKubeClient, createManager, loadCredentials, namespaces, noMetrics } from '@sandlot/kube';
@@ -90,7 +90,7 @@ async function runController(): Promise<void> {
   const manager = createManager({ ...common, drainMs: 0 });
   const deadlines = { store, auditEveryMs: 1_000 };
   const observed = { registry, kubeMetrics: noMetrics, templateLabels: [], instance: 'test' };
-  const parts = { ...common, ...observed, manager, bus: nullBus(), deadlines };
+  const parts = { ...common, ...observed, manager, bus: createNullBus(), deadlines };
   const controller = addWarmPoolController(parts, { concurrency: 2, namespace: undefined, podDefaults: POD_DEFAULTS });
   open.defer(() => controller.close());
   const abort = new AbortController();

@@ -13,7 +13,7 @@ export interface Window {
 }
 
 /** The next moment at which one of the windows opens or closes, epoch milliseconds; undefined when none ever does. */
-export function nextEdgeMs(windows: readonly Window[]): number | undefined {
+export function findNextEdgeMs(windows: readonly Window[]): number | undefined {
   const edges = windows.flatMap(({ changesAtMs }) => changesAtMs ?? []);
   return edges.length === 0 ? undefined : Math.min(...edges);
 }

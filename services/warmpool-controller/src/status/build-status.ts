@@ -1,9 +1,15 @@
-import { rfc3339, setCondition, warmPoolConditions, warmPoolReasons, warmPoolSelector } from '@sandlot/api-types';
+import {
+  formatRfc3339,
+  setCondition,
+  warmPoolConditions,
+  warmPoolReasons,
+  formatWarmPoolSelector,
+} from '@sandlot/api-types';
 import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
-import { rateAt } from '@sandlot/std';
+import { computeRate } from '@sandlot/std';
 import type { PoolSnapshot } from '../plan/snapshot.ts';
-import { templateProblem } from '../refill/template-problem.ts';
+import { findTemplateProblem } from '../refill/template-problem.ts';
 import { CLAIM_RATE_WINDOW_MS } from '../sizing/decide-target.ts';
 import { decideProgressing } from './decide-progressing.ts';
 import type { Finding, Outlook } from './decide-progressing.ts';
@@ -13,11 +19,11 @@ export function buildStatus(snapshot: PoolSnapshot, outlook: Outlook): SandboxWa
   const { pool, members, inUse, templateHash, history, monotonicMs } = snapshot;
   const { target, schedule } = outlook;
   const ready = members.filter(({ sandbox }) => isReady(sandbox)).length;
-  const claimRatePerMinute = Math.round(rateAt(history.claimRate, monotonicMs, CLAIM_RATE_WINDOW_MS) * 60);
+  const claimRatePerMinute = Math.round(computeRate(history.claimRate, monotonicMs, CLAIM_RATE_WINDOW_MS) * 60);
   return {
     replicas: members.length,
     readyReplicas: ready,
-    selector: warmPoolSelector(pool.metadata.name ?? ''),
+    selector: formatWarmPoolSelector(pool.metadata.name ?? ''),
     observedGeneration: pool.metadata.generation ?? 0,
     desiredReplicas: target,
     updatedReplicas: members.filter(({ current }) => current).length,
@@ -26,23 +32,23 @@ export function buildStatus(snapshot: PoolSnapshot, outlook: Outlook): SandboxWa
     ...(claimRatePerMinute === 0 ? {} : { claimRatePerMinute }),
     ...(templateHash === undefined ? {} : { templateHash }),
     ...(schedule === undefined ? {} : { activeSchedule: schedule }),
-    ...timesOf(snapshot, outlook),
-    conditions: conditionsOf(snapshot, outlook, ready),
+    ...buildTimes(snapshot, outlook),
+    conditions: listConditions(snapshot, outlook, ready),
   };
 }
 
-function timesOf({ lastStatus, nowMs }: PoolSnapshot, { target, heldMs }: Outlook): Partial<SandboxWarmPoolStatus> {
+function buildTimes({ lastStatus, nowMs }: PoolSnapshot, { target, heldMs }: Outlook): Partial<SandboxWarmPoolStatus> {
   const before = lastStatus?.desiredReplicas;
   const scaled = before !== undefined && before !== target;
-  const lastScaleTime = scaled ? rfc3339(nowMs) : lastStatus?.lastScaleTime;
+  const lastScaleTime = scaled ? formatRfc3339(nowMs) : lastStatus?.lastScaleTime;
   return {
     ...(lastScaleTime === undefined ? {} : { lastScaleTime }),
     // Rounded up to a whole second: a time in the past would say that nothing is held.
-    ...(heldMs === undefined ? {} : { refillHeldUntil: rfc3339(Math.ceil((nowMs + heldMs) / 1_000) * 1_000) }),
+    ...(heldMs === undefined ? {} : { refillHeldUntil: formatRfc3339(Math.ceil((nowMs + heldMs) / 1_000) * 1_000) }),
   };
 }
 
-function conditionsOf(
+function listConditions(
   snapshot: PoolSnapshot,
   outlook: Outlook,
   ready: number,
@@ -56,7 +62,7 @@ function conditionsOf(
   let conditions = lastStatus?.conditions ?? [];
   for (const [type, finding] of findings) {
     const next = { type, observedGeneration: pool.metadata.generation ?? 0, ...finding };
-    conditions = setCondition(conditions, next, rfc3339(nowMs));
+    conditions = setCondition(conditions, next, formatRfc3339(nowMs));
   }
   return conditions;
 }
@@ -76,7 +82,7 @@ function checkTemplate(snapshot: PoolSnapshot): Finding {
       message: `SandboxTemplate "${name}" not found; members are kept, none is created`,
     };
   }
-  const problem = templateProblem(snapshot);
+  const problem = findTemplateProblem(snapshot);
   if (problem !== undefined) {
     const message = `SandboxTemplate "${name}" makes no member: ${problem}`;
     return { status: 'False', reason: warmPoolReasons.templateInvalid, message };

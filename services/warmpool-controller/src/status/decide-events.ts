@@ -16,18 +16,18 @@ export interface StatusTransition {
 /** One Event for each transition of the status; a state that lasts has no further Event. */
 export function decideEvents(transition: StatusTransition): readonly PoolEvent[] {
   return [
-    ...rolloutEvents(transition),
-    ...progressEvents(transition),
+    ...listRolloutEvents(transition),
+    ...listProgressEvents(transition),
     ...targetEvents(transition),
     ...scheduleEvents(transition),
   ];
 }
 
 /** Stale members show that a rollout has started, also while another finding hides it in Progressing. */
-function rolloutEvents({ snapshot, before, after }: StatusTransition): readonly PoolEvent[] {
+function listRolloutEvents({ snapshot, before, after }: StatusTransition): readonly PoolEvent[] {
   const { pool, template, templateHash = '' } = snapshot;
-  if (before === undefined || template === undefined || !replacesStale(pool)) return [];
-  const was = wasRollingOut(before) || hadStale(before);
+  if (before === undefined || template === undefined || !canReplaceStale(pool)) return [];
+  const was = wasRollingOut(before) || hasStale(before);
   const is = isRollingOut({ ...snapshot, lastStatus: before }, { target: after.desiredReplicas ?? 0 });
   if (was === is) return [];
   if (!is) {
@@ -38,15 +38,15 @@ function rolloutEvents({ snapshot, before, after }: StatusTransition): readonly 
   return [{ type: 'Normal', reason: eventReasons.rolloutStarted, message }];
 }
 
-function replacesStale({ spec }: SandboxWarmPool): boolean {
+function canReplaceStale({ spec }: SandboxWarmPool): boolean {
   return spec.updateStrategy !== undefined && spec.updateStrategy.type !== 'OnReplenish';
 }
 
-function hadStale({ updatedReplicas = 0, replicas = 0 }: SandboxWarmPoolStatus): boolean {
+function hasStale({ updatedReplicas = 0, replicas = 0 }: SandboxWarmPoolStatus): boolean {
   return updatedReplicas < replicas;
 }
 
-function progressEvents({ before, after }: StatusTransition): readonly PoolEvent[] {
+function listProgressEvents({ before, after }: StatusTransition): readonly PoolEvent[] {
   const [was, is] = [isNotProgressing(before), isNotProgressing(after)];
   if (is && !was) {
     const message = findCondition(after.conditions, warmPoolConditions.progressing)?.message ?? '';

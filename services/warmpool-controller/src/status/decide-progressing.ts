@@ -1,11 +1,16 @@
-import { findCondition, warmPoolConditions, warmPoolReasons as reasons, warmPoolSelector } from '@sandlot/api-types';
+import {
+  findCondition,
+  warmPoolConditions,
+  warmPoolReasons as reasons,
+  formatWarmPoolSelector,
+} from '@sandlot/api-types';
 import type { NextCondition, SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
 import type { CreationBackoff } from '../history/creation-backoff.ts';
-import { describeNotReady, isUnschedulable, notReadySinceMs } from '../members/not-ready.ts';
+import { describeNotReady, isUnschedulable, getNotReadySinceMs } from '../members/not-ready.ts';
 import { isStuck } from '../members/stuck.ts';
 import type { Member, PoolSnapshot } from '../plan/snapshot.ts';
-import { surgeOf } from '../rollout/allowance.ts';
+import { getSurge } from '../rollout/allowance.ts';
 
 export type Finding = Pick<NextCondition, 'status' | 'reason' | 'message'>;
 
@@ -23,7 +28,7 @@ export function decideProgressing(snapshot: PoolSnapshot, outlook: Outlook): Fin
     const finding = check(snapshot, outlook);
     if (finding !== undefined) return finding;
   }
-  return { status: 'True', reason: sizeReason(snapshot, outlook), message: sizeMessage(snapshot, outlook) };
+  return { status: 'True', reason: getSizeReason(snapshot, outlook), message: formatSizeMessage(snapshot, outlook) };
 }
 
 type Check = (snapshot: PoolSnapshot, outlook: Outlook) => Finding | undefined;
@@ -50,7 +55,7 @@ function checkStuckMembers(snapshot: PoolSnapshot, outlook: Outlook): Finding | 
   const { pool, members, nowMs } = snapshot;
   const stuck = members.filter(({ sandbox }) => isStuck(sandbox, pool.spec.stuckMember, nowMs));
   if (stuck.length === 0) return undefined;
-  const message = `${sizeMessage(snapshot, outlook, stuck)}. Their Pods carry the label ${warmPoolSelector(pool.metadata.name ?? '')}`;
+  const message = `${formatSizeMessage(snapshot, outlook, stuck)}. Their Pods carry the label ${formatWarmPoolSelector(pool.metadata.name ?? '')}`;
   return { status: 'False', reason: reasons.notProgressing, message };
 }
 
@@ -60,22 +65,22 @@ function checkRecovery(snapshot: PoolSnapshot, outlook: Outlook): Finding | unde
   if (!isNotProgressing(lastStatus)) return undefined;
   const ready = countReady(snapshot);
   if (ready >= outlook.target || ready > (lastStatus?.readyReplicas ?? 0)) return undefined;
-  const message = `No member has become Ready since: ${sizeMessage(snapshot, outlook)}`;
+  const message = `No member has become Ready since: ${formatSizeMessage(snapshot, outlook)}`;
   return { status: 'False', reason: reasons.notProgressing, message };
 }
 
 /** Whether this status reports the pool as not progressing. */
 export function isNotProgressing(status: SandboxWarmPoolStatus | undefined): boolean {
-  return progressReasonOf(status) === reasons.notProgressing;
+  return findProgressReason(status) === reasons.notProgressing;
 }
 
-function progressReasonOf(status: SandboxWarmPoolStatus | undefined): string | undefined {
+function findProgressReason(status: SandboxWarmPoolStatus | undefined): string | undefined {
   return findCondition(status?.conditions, warmPoolConditions.progressing)?.reason;
 }
 
 function checkHeldRefill(snapshot: PoolSnapshot, outlook: Outlook): Finding | undefined {
   if (outlook.heldMs === undefined) return undefined;
-  const message = `${sizeMessage(snapshot, outlook)}; the refill waits until adoptions pause for ${snapshot.pool.spec.refill?.delay ?? '0s'}`;
+  const message = `${formatSizeMessage(snapshot, outlook)}; the refill waits until adoptions pause for ${snapshot.pool.spec.refill?.delay ?? '0s'}`;
   return { status: 'False', reason: reasons.refillHeld, message };
 }
 
@@ -89,13 +94,13 @@ export function isRollingOut(snapshot: PoolSnapshot, { target }: Outlook): boole
 }
 
 export function wasRollingOut(status: SandboxWarmPoolStatus | undefined): boolean {
-  return progressReasonOf(status) === reasons.rollingOut;
+  return findProgressReason(status) === reasons.rollingOut;
 }
 
-function sizeReason(snapshot: PoolSnapshot, outlook: Outlook): string {
+function getSizeReason(snapshot: PoolSnapshot, outlook: Outlook): string {
   const { pool, members } = snapshot;
   const { target } = outlook;
-  if (members.length > target + surgeOf(pool.spec, target, members)) return reasons.scalingDown;
+  if (members.length > target + getSurge(pool.spec, target, members)) return reasons.scalingDown;
   if (isRollingOut(snapshot, outlook)) return reasons.rollingOut;
   return members.length < target || countReady(snapshot) < target ? reasons.scalingUp : reasons.scaledToTarget;
 }
@@ -103,19 +108,19 @@ function sizeReason(snapshot: PoolSnapshot, outlook: Outlook): string {
 /** The status says why a member is not Ready after this long; most members are Ready before. */
 export const SLOW_MEMBER_MS = 10_000;
 
-function sizeMessage(
+function formatSizeMessage(
   snapshot: PoolSnapshot,
   { target }: Outlook,
-  notReady: readonly Member[] = slowMembers(snapshot),
+  notReady: readonly Member[] = listSlowMembers(snapshot),
 ): string {
   const text = `${snapshot.members.length} members, ${countReady(snapshot)} Ready, ${target} wanted`;
   return notReady.length === 0 ? text : `${text}; not Ready: ${describeNotReady(notReady)}`;
 }
 
-function slowMembers({ members, nowMs }: PoolSnapshot): readonly Member[] {
+function listSlowMembers({ members, nowMs }: PoolSnapshot): readonly Member[] {
   return members.filter(
     ({ sandbox }) =>
-      !isReady(sandbox) && (isUnschedulable(sandbox) || nowMs - notReadySinceMs(sandbox) >= SLOW_MEMBER_MS),
+      !isReady(sandbox) && (isUnschedulable(sandbox) || nowMs - getNotReadySinceMs(sandbox) >= SLOW_MEMBER_MS),
   );
 }
 

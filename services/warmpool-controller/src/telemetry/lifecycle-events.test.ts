@@ -2,7 +2,7 @@ import type { SandboxWarmPool } from '@sandlot/api-types';
 import { pool, template } from '@sandlot/api-types/testing';
 import { nameOf } from '@sandlot/outbox';
 import { describe, expect, it } from 'vitest';
-import { poolFacts, templateFacts } from './lifecycle-events.ts';
+import { listPoolFacts, templateFacts } from './lifecycle-events.ts';
 
 const FIRST = '2026-01-01T10:00:00Z';
 const THEN = '2026-01-01T11:00:00Z';
@@ -21,8 +21,8 @@ const owner = template({ metadata: { uid: 'uid-t', generation: 4 } });
 const full = { replicas: 3, readyReplicas: 3, desiredReplicas: 3, updatedReplicas: 3, templateHash: 'h' };
 const rolling = { updateStrategy: { type: 'RollingUpdate' } } as const;
 
-function namesOf(status: Status | undefined, spec: Partial<SandboxWarmPool['spec']> = {}): readonly string[] {
-  const facts = poolFacts(() => owner).factsOf(pool(status === undefined ? { spec } : { spec, status }));
+function listNames(status: Status | undefined, spec: Partial<SandboxWarmPool['spec']> = {}): readonly string[] {
+  const facts = listPoolFacts(() => owner).factsOf(pool(status === undefined ? { spec } : { spec, status }));
   return facts.map((fact) => (fact.after === undefined ? nameOf(fact) : `${nameOf(fact)} after ${fact.after}`));
 }
 
@@ -70,12 +70,12 @@ describe('the facts of a pool', () => {
       [`pool.stuck/${LAST}`],
     ],
   ])('%s', (...[, status, spec, names]) => {
-    expect(namesOf(status, spec)).toEqual(names);
+    expect(listNames(status, spec)).toEqual(names);
   });
 
   it('are urgent when it ran empty', () => {
     const status = { conditions: [available(false), progressing('ScalingUp')] };
-    expect(poolFacts(() => owner).factsOf(pool({ status }))).toMatchObject([{ urgent: true }]);
+    expect(listPoolFacts(() => owner).factsOf(pool({ status }))).toMatchObject([{ urgent: true }]);
   });
 });
 

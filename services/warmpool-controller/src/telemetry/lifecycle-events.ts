@@ -8,12 +8,16 @@ type TemplateOf = (pool: SandboxWarmPool) => SandboxTemplate | undefined;
 type Status = NonNullable<SandboxWarmPool['status']>;
 
 /** The facts that the state of a pool shows; `templateOf` finds its template. */
-export function poolFacts(templateOf: TemplateOf): Telling<SandboxWarmPool> {
+export function listPoolFacts(templateOf: TemplateOf): Telling<SandboxWarmPool> {
   return {
     factsOf: (pool) => {
       const { status } = pool;
       if (status === undefined) return [];
-      return [...stockFacts(pool, status), ...rolloutFacts(pool, status, templateOf), ...stuckFacts(pool, status)];
+      return [
+        ...listStockFacts(pool, status),
+        ...listRolloutFacts(pool, status, templateOf),
+        ...listStuckFacts(pool, status),
+      ];
     },
   };
 }
@@ -28,18 +32,18 @@ export const templateFacts: Telling<SandboxTemplate> = {
   },
 };
 
-function commonData({ metadata, spec, status }: SandboxWarmPool) {
+function getCommonData({ metadata, spec, status }: SandboxWarmPool) {
   const { namespace = '', name = '', uid = '' } = metadata;
   const { desiredReplicas: desired = 0, readyReplicas: ready = 0 } = status ?? {};
   return { namespace, name, uid, template: spec.sandboxTemplateRef.name, desired, ready };
 }
 
 /** The pool ran empty, or is full for the first time since it was empty or its target changed. */
-function stockFacts(pool: SandboxWarmPool, status: Status): readonly AnyFact[] {
+function listStockFacts(pool: SandboxWarmPool, status: Status): readonly AnyFact[] {
   const available = findCondition(status.conditions, warmPoolConditions.available);
   if (available === undefined) return [];
   const { lastTransitionTime: since } = available;
-  const data = () => commonData(pool);
+  const data = () => getCommonData(pool);
   if (available.status === 'False') {
     if (!hasBeenAvailable(status, since)) return [];
     return [{ type: 'pool.depleted', marker: since, timeMs: Date.parse(since), urgent: true, data }];
@@ -56,19 +60,19 @@ function hasBeenAvailable({ conditions = [] }: Status, since: string): boolean {
 }
 
 /** The pool replaces members of another blueprint, or has replaced the last of them. */
-function rolloutFacts(pool: SandboxWarmPool, status: Status, templateOf: TemplateOf): readonly AnyFact[] {
-  const template = replacesStale(pool) ? templateOf(pool) : undefined;
+function listRolloutFacts(pool: SandboxWarmPool, status: Status, templateOf: TemplateOf): readonly AnyFact[] {
+  const template = canReplaceStale(pool) ? templateOf(pool) : undefined;
   const { templateHash } = status;
   if (template === undefined || templateHash === undefined) return [];
   const marker = [template.metadata.uid, template.metadata.generation].join('.');
-  const data = () => ({ ...commonData(pool), templateHash });
+  const data = () => ({ ...getCommonData(pool), templateHash });
   const started: Fact<'pool.rollout.started'> = { type: 'pool.rollout.started', marker, data };
   if (isRollingOut(status)) return [started];
-  const { desired, ready } = commonData(pool);
+  const { desired, ready } = getCommonData(pool);
   return ready < desired ? [] : [{ type: 'pool.rollout.finished', marker, after: nameOf(started), data }];
 }
 
-function replacesStale({ spec }: SandboxWarmPool): boolean {
+function canReplaceStale({ spec }: SandboxWarmPool): boolean {
   return spec.updateStrategy !== undefined && spec.updateStrategy.type !== 'OnReplenish';
 }
 
@@ -77,10 +81,10 @@ function isRollingOut({ updatedReplicas = 0, replicas = 0, conditions }: Status)
   return updatedReplicas < replicas || progress?.reason === warmPoolReasons.rollingOut;
 }
 
-function stuckFacts(pool: SandboxWarmPool, status: Status): readonly AnyFact[] {
+function listStuckFacts(pool: SandboxWarmPool, status: Status): readonly AnyFact[] {
   const progress = findCondition(status.conditions, warmPoolConditions.progressing);
   if (progress?.reason !== warmPoolReasons.notProgressing) return [];
   const { reason, message, lastTransitionTime } = progress;
-  const data = () => ({ ...commonData(pool), stuck: status.pendingReplicas ?? 0, reason, message });
+  const data = () => ({ ...getCommonData(pool), stuck: status.pendingReplicas ?? 0, reason, message });
   return [{ type: 'pool.stuck', marker: lastTransitionTime, timeMs: Date.parse(lastTransitionTime), data }];
 }

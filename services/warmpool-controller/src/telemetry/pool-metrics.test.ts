@@ -3,7 +3,7 @@ import { createMetrics } from '@sandlot/telemetry';
 import { describe, expect, it } from 'vitest';
 import { createPoolMetrics } from './pool-metrics.ts';
 import type { PoolMetrics } from './pool-metrics.ts';
-import { requestsOfPod } from './resource-requests.ts';
+import { getRequestsOfPod } from './resource-requests.ts';
 
 class MetricsHarness {
   readonly registry = createMetrics({ processMetrics: false }).registry;
@@ -96,6 +96,6 @@ describe('the requests of a Pod', () => {
   ])('are %s', (_, resources, wanted) => {
     const containers = resources.map((each, index) => ({ name: `c${index}`, image: 'busybox', resources: each }));
     const box = sandbox({ spec: { podTemplate: { spec: { containers } } } });
-    expect(requestsOfPod(box)).toEqual(wanted);
+    expect(getRequestsOfPod(box)).toEqual(wanted);
   });
 });

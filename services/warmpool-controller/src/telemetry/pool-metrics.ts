@@ -57,8 +57,9 @@ export function createPoolMetrics(deps: PoolMetricsDeps): PoolMetrics {
       const { namespace = '', name = '' } = pool.metadata;
       const key = `${namespace}/${name}`;
       const before = pools.get(key);
-      if (measure.target > 0 && stockOf(measure) === 0 && before !== undefined && stockOf(before) > 0) depletions.inc();
-      const isShort = stockOf(measure) < measure.target;
+      if (measure.target > 0 && getStock(measure) === 0 && before !== undefined && getStock(before) > 0)
+        depletions.inc();
+      const isShort = getStock(measure) < measure.target;
       pools.set(key, { ...measure, pool, shortSinceMs: isShort ? (before?.shortSinceMs ?? monotonic()) : undefined });
     },
     forget: (namespace, name) => void pools.delete(`${namespace}/${name}`),
@@ -67,7 +68,7 @@ export function createPoolMetrics(deps: PoolMetricsDeps): PoolMetrics {
 }
 
 /** Members that a claim could adopt: Ready ones, current or stale. */
-function stockOf({ counts: { ready, stale } }: PoolMeasure): number {
+function getStock({ counts: { ready, stale } }: PoolMeasure): number {
   return ready + stale;
 }
 

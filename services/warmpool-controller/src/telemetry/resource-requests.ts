@@ -1,4 +1,4 @@
-import { quantityValue } from '@sandlot/api-types';
+import { parseQuantity } from '@sandlot/api-types';
 import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
 import { BY_CONTROLLER } from '../wiring/cache.ts';
 import type { Cache } from '../wiring/cache.ts';
@@ -10,21 +10,21 @@ export interface Requests {
 }
 
 /** The requests of one member of the pool; members are alike, except during a rollout. Undefined without members. */
-export function requestsOf(
+export function findRequests(
   { sandboxes }: Pick<Cache, 'sandboxes'>,
   { metadata }: SandboxWarmPool,
 ): Requests | undefined {
-  for (const member of sandboxes.store.byIndex(BY_CONTROLLER, metadata.uid ?? '')) return requestsOfPod(member);
+  for (const member of sandboxes.store.byIndex(BY_CONTROLLER, metadata.uid ?? '')) return getRequestsOfPod(member);
   return undefined;
 }
 
 /** The sum over the containers. Like the API server, takes a limit for the request of a container that has none. */
-export function requestsOfPod({ spec }: Pick<Sandbox, 'spec'>): Requests {
+export function getRequestsOfPod({ spec }: Pick<Sandbox, 'spec'>): Requests {
   const { containers } = spec.podTemplate.spec;
   const total = (resource: keyof Requests): number =>
     containers.reduce((sum, { resources }) => {
       const amount = resources?.requests?.[resource] ?? resources?.limits?.[resource] ?? 0;
-      return sum + (quantityValue(amount) ?? 0);
+      return sum + (parseQuantity(amount) ?? 0);
     }, 0);
   return { cpu: total('cpu'), memory: total('memory') };
 }

@@ -1,5 +1,5 @@
 import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { linkActiveSpan, operationOf, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
+import { linkActiveSpan, findOperation, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
 
 export interface RefillSpan {
   readonly pool: SandboxWarmPool;
@@ -37,5 +37,5 @@ export async function traceRefill<T extends { readonly asked: number; readonly f
 
 /** Links the active refill to the trace of a member that it created. */
 export function linkToMember({ metadata: { uid = '' } }: Sandbox): void {
-  linkActiveSpan(() => operationOf({ name: spanNames.sandboxCreate, uid }));
+  linkActiveSpan(() => findOperation({ name: spanNames.sandboxCreate, uid }));
 }

@@ -55,12 +55,12 @@ export async function applyPolicy(
     await writePolicy({ client, metrics, signal }, step);
   } catch (error) {
     if (isAborted(error)) throw error;
-    return resultOfFailure(error);
+    return handleFailure(error);
   }
-  return { kind: 'outcome', outcome: outcomeOf(step, refusal) };
+  return { kind: 'outcome', outcome: buildOutcome(step, refusal) };
 }
 
-function outcomeOf(step: PolicyStep, refusal: Refusal | undefined): PolicyOutcome {
+function buildOutcome(step: PolicyStep, refusal: Refusal | undefined): PolicyOutcome {
   const written: PolicyOutcome =
     refusal === undefined ? { kind: 'applied' } : { kind: 'refused', message: refusal.message };
   switch (step.kind) {
@@ -78,7 +78,7 @@ function outcomeOf(step: PolicyStep, refusal: Refusal | undefined): PolicyOutcom
   }
 }
 
-function resultOfFailure(error: unknown): PolicyResult {
+function handleFailure(error: unknown): PolicyResult {
   if (isAlreadyExists(error)) return { kind: 'exists' };
   // The cache lags: another client changed the policy, or deleted it.
   if (isConflict(error) || isNotFound(error)) return PENDING;

@@ -1,8 +1,8 @@
 import {
   mergeVolumeClaimTemplates,
   nameHash,
-  networkPolicyName,
-  rfc3339,
+  formatNetworkPolicyName,
+  formatRfc3339,
   setCondition,
   templateConditions,
   templateReasons,
@@ -22,18 +22,18 @@ export function buildStatus(snapshot: TemplateSnapshot, outcome: PolicyOutcome):
   const { name = '', generation = 0 } = template.metadata;
   const findings: readonly (readonly [string, Finding | undefined])[] = [
     [templateConditions.accepted, checkAccepted(template, outcome)],
-    [templateConditions.networkPolicyReady, checkNetworkPolicy(networkPolicyName(name), outcome)],
+    [templateConditions.networkPolicyReady, checkNetworkPolicy(formatNetworkPolicyName(name), outcome)],
   ];
   let conditions = template.status?.conditions ?? [];
   for (const [type, finding] of findings) {
     if (finding === undefined) continue;
-    conditions = setCondition(conditions, { type, observedGeneration: generation, ...finding }, rfc3339(nowMs));
+    conditions = setCondition(conditions, { type, observedGeneration: generation, ...finding }, formatRfc3339(nowMs));
   }
   return {
     observedGeneration: generation,
     blueprintHash,
     templateRefHash: nameHash(name),
-    ...policyNameOf(snapshot, outcome),
+    ...buildPolicyName(snapshot, outcome),
     warmPools: [...pools].sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, MAX_POOLS),
     ...(pools.length === 0 ? {} : { warmPoolCount: pools.length }),
     conditions,
@@ -41,13 +41,13 @@ export function buildStatus(snapshot: TemplateSnapshot, outcome: PolicyOutcome):
 }
 
 /** The name of the policy in force; while that is unknown, the name in the status. */
-function policyNameOf(
+function buildPolicyName(
   { template }: TemplateSnapshot,
   { kind }: PolicyOutcome,
 ): Pick<SandboxTemplateStatus, 'networkPolicyName'> {
   const before = template.status?.networkPolicyName;
   if (kind === 'applied' || kind === 'refused')
-    return { networkPolicyName: networkPolicyName(template.metadata.name ?? '') };
+    return { networkPolicyName: formatNetworkPolicyName(template.metadata.name ?? '') };
   return kind === 'unmanaged' || kind === 'notControlled' || before === undefined ? {} : { networkPolicyName: before };
 }
 
@@ -61,11 +61,11 @@ function checkAccepted(template: SandboxTemplate, outcome: PolicyOutcome): Findi
   if (volumes.kind === 'refused') return no(templateReasons.invalidVolumeClaimTemplates, volumes.message);
   const hasOwnRules = template.spec.networkPolicy !== undefined;
   if (outcome.kind === 'refused' && hasOwnRules)
-    return no(templateReasons.invalidNetworkPolicy, refusalMessage(outcome.message));
+    return no(templateReasons.invalidNetworkPolicy, formatRefusalMessage(outcome.message));
   return { status: 'True', reason: templateReasons.accepted, message: 'Sandboxes can be made from this template' };
 }
 
-function refusalMessage(detail: string): string {
+function formatRefusalMessage(detail: string): string {
   const meanwhile = 'until they are corrected, the rules last accepted stay in force, or else no traffic passes';
   return `The API server refuses the rules of spec.networkPolicy; ${meanwhile}: ${detail}`;
 }
@@ -82,7 +82,7 @@ function checkNetworkPolicy(name: string, outcome: PolicyOutcome): Finding | und
         message: 'networkPolicyManagement is Unmanaged: no NetworkPolicy is kept for this template',
       };
     case 'notControlled':
-      return { status: 'False', reason: notControlled, message: notControlledMessage(name) };
+      return { status: 'False', reason: notControlled, message: formatNotControlledMessage(name) };
     case 'refused':
     case 'failed':
       return { status: 'False', reason: reconcilerError, message: `Error seen: ${outcome.message}` };
@@ -92,7 +92,7 @@ function checkNetworkPolicy(name: string, outcome: PolicyOutcome): Finding | und
 }
 
 /** For the condition and the Event when another policy has the name. */
-export function notControlledMessage(name: string): string {
+export function formatNotControlledMessage(name: string): string {
   const remedy = 'delete or rename it, or set networkPolicyManagement to Unmanaged';
   return `NetworkPolicy "${name}" exists and is not controlled by this template, so it is left alone: ${remedy}`;
 }

@@ -1,7 +1,7 @@
 import { findCondition, sandboxes, sandboxTemplates } from '@sandlot/api-types';
 import type { SandboxTemplateSpec, SandboxTemplateStatus } from '@sandlot/api-types';
 import { template } from '@sandlot/api-types/testing';
-import { blueprintOf, POD_DEFAULTS } from '@sandlot/blueprint';
+import { buildBlueprint, POD_DEFAULTS } from '@sandlot/blueprint';
 import { createKubeClient, isNotFound, loadCredentials, namespaces, networkPolicies } from '@sandlot/kube';
 import type { KubeClient, NetworkPolicy } from '@sandlot/kube';
 import { startControlPlane } from '@sandlot/local-cluster';
@@ -11,7 +11,7 @@ import type { ServiceProcess } from '@sandlot/service-testkit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BINDING, CRDS, ROLE, USER } from '../../test/control-plane.ts';
 import { hasSameSpec } from './network/difference.ts';
-import { AUTHORED_POLICY_NAME, rulesOf, templatePolicy } from './network/policy.ts';
+import { AUTHORED_POLICY_NAME, buildRules, buildTemplatePolicy } from './network/policy.ts';
 import { NETWORK } from '../../test/template-harness.ts';
 
 const TEAM = 'team-a';
@@ -40,21 +40,21 @@ afterAll(async () => {
   await plane.stop();
 });
 
-const keyOf = (name: string) => ({ namespace: TEAM, name });
+const buildKey = (name: string) => ({ namespace: TEAM, name });
 
 function apply(name: string, spec: Partial<SandboxTemplateSpec>): Promise<unknown> {
   const manifest = {
     apiVersion: 'extensions.agents.x-k8s.io/v1beta1',
     kind: 'SandboxTemplate',
-    metadata: keyOf(name),
+    metadata: buildKey(name),
     spec: { podTemplate, ...spec },
   };
   return plane.kubectl(['apply', '-f', '-'], JSON.stringify(manifest));
 }
 
-async function policyOf(name: string): Promise<NetworkPolicy | undefined> {
+async function findPolicy(name: string): Promise<NetworkPolicy | undefined> {
   try {
-    return await client.get(networkPolicies, keyOf(name));
+    return await client.get(networkPolicies, buildKey(name));
   } catch (error) {
     if (!isNotFound(error)) throw error;
     return undefined;
@@ -71,30 +71,30 @@ async function until<T>(look: () => Promise<T>, holds: (seen: T) => boolean): Pr
   throw new Error('the condition did not hold within a minute');
 }
 
-function statusOf(name: string, generation: number): Promise<SandboxTemplateStatus> {
+function readStatus(name: string, generation: number): Promise<SandboxTemplateStatus> {
   const look = async (): Promise<SandboxTemplateStatus> =>
-    (await client.get(sandboxTemplates, keyOf(name))).status ?? {};
+    (await client.get(sandboxTemplates, buildKey(name))).status ?? {};
   return until(look, ({ observedGeneration }) => observedGeneration === generation);
 }
 
-const reasonOf = ({ conditions }: SandboxTemplateStatus, type: string): string | undefined =>
+const findReason = ({ conditions }: SandboxTemplateStatus, type: string): string | undefined =>
   findCondition(conditions, type)?.reason;
 
 it('a template gets the default policy, and a strict API server accepts all of its blocks', async () => {
   await apply('plain', {});
-  const status = await statusOf('plain', 1);
-  expect([reasonOf(status, 'Accepted'), reasonOf(status, 'NetworkPolicyReady')]).toEqual(['Accepted', 'Applied']);
-  const template = await client.get(sandboxTemplates, keyOf('plain'));
+  const status = await readStatus('plain', 1);
+  expect([findReason(status, 'Accepted'), findReason(status, 'NetworkPolicyReady')]).toEqual(['Accepted', 'Applied']);
+  const template = await client.get(sandboxTemplates, buildKey('plain'));
   expect(template.metadata.labels).toEqual({ 'agents.x-k8s.io/sandbox-template-ref-hash': status.templateRefHash });
-  const wanted = templatePolicy(template, rulesOf(template, { ...NETWORK, extraBlockedCIDRs: BLOCKED }));
-  const policy = await policyOf('plain-network-policy');
+  const wanted = buildTemplatePolicy(template, buildRules(template, { ...NETWORK, extraBlockedCIDRs: BLOCKED }));
+  const policy = await findPolicy('plain-network-policy');
   expect(policy?.spec).toEqual(wanted.spec);
   expect(policy?.metadata.ownerReferences).toEqual(wanted.metadata.ownerReferences);
 
   const mapped = {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
-    metadata: keyOf('mapped'),
+    metadata: buildKey('mapped'),
     spec: { podSelector: {}, egress: [{ to: [{ ipBlock: { cidr: '::/0', except: ['::ffff:0:0/96'] } }] }] },
   };
   const { code } = await plane.kubectl(['create', '--dry-run=server', '-f', '-'], JSON.stringify(mapped));
@@ -103,16 +103,16 @@ it('a template gets the default policy, and a strict API server accepts all of i
 
 it('a policy is restored after its deletion or a change by hand', async () => {
   await apply('plain', {});
-  const { spec } = (await policyOf('plain-network-policy')) ?? {};
-  await client.delete(networkPolicies, keyOf('plain-network-policy'));
+  const { spec } = (await findPolicy('plain-network-policy')) ?? {};
+  await client.delete(networkPolicies, buildKey('plain-network-policy'));
   await until(
-    () => policyOf('plain-network-policy'),
+    () => findPolicy('plain-network-policy'),
     (policy) => policy !== undefined,
   );
   const open = { spec: { podSelector: { matchLabels: { more: '' } }, egress: null, ingress: [{}] } };
-  await client.mergePatch(networkPolicies, keyOf('plain-network-policy'), open);
+  await client.mergePatch(networkPolicies, buildKey('plain-network-policy'), open);
   const repaired = await until(
-    () => policyOf('plain-network-policy'),
+    () => findPolicy('plain-network-policy'),
     (policy) => hasSameSpec(policy?.spec ?? {}, { podSelector: {}, ...spec }),
   );
   expect(repaired?.spec).toEqual(spec);
@@ -129,15 +129,15 @@ it('rules are applied as given, and defaults of the API server do not count as a
     ],
   };
   await apply('custom', { networkPolicy: rules });
-  await statusOf('custom', 1);
+  await readStatus('custom', 1);
   await apply('custom', { networkPolicy: rules, service: true });
-  await statusOf('custom', 2);
-  const policy = await policyOf('custom-network-policy');
+  await readStatus('custom', 2);
+  const policy = await findPolicy('custom-network-policy');
   expect(policy?.metadata.generation).toBe(1);
   expect(policy?.spec?.ingress).toEqual([{ from: [{ podSelector: {} }], ports: [{ port: 8080, protocol: 'TCP' }] }]);
   await apply('custom', { networkPolicy: {}, service: true });
-  await statusOf('custom', 3);
-  expect((await policyOf('custom-network-policy'))?.spec).toEqual({
+  await readStatus('custom', 3);
+  expect((await findPolicy('custom-network-policy'))?.spec).toEqual({
     podSelector: policy?.spec?.podSelector,
     policyTypes: ['Ingress', 'Egress'],
   });
@@ -146,47 +146,47 @@ it('rules are applied as given, and defaults of the API server do not count as a
 it('refused rules are reported, and nothing passes until they are corrected', async () => {
   const wrong = { egress: [{ to: [{ ipBlock: { cidr: '10.0.0.0/33' } }] }] };
   await apply('wrong', { networkPolicy: wrong });
-  const status = await statusOf('wrong', 1);
-  expect(reasonOf(status, 'Accepted')).toBe('InvalidNetworkPolicy');
+  const status = await readStatus('wrong', 1);
+  expect(findReason(status, 'Accepted')).toBe('InvalidNetworkPolicy');
   expect(findCondition(status.conditions, 'Accepted')?.message).toContain('10.0.0.0/33');
-  expect((await policyOf('wrong-network-policy'))?.spec?.egress).toBeUndefined();
+  expect((await findPolicy('wrong-network-policy'))?.spec?.egress).toBeUndefined();
   await apply('wrong', { networkPolicy: { egress: [{}] } });
-  expect(reasonOf(await statusOf('wrong', 2), 'Accepted')).toBe('Accepted');
-  expect((await policyOf('wrong-network-policy'))?.spec?.egress).toEqual([{}]);
+  expect(findReason(await readStatus('wrong', 2), 'Accepted')).toBe('Accepted');
+  expect((await findPolicy('wrong-network-policy'))?.spec?.egress).toEqual([{}]);
 });
 
 it('a template that becomes Unmanaged loses its policy', async () => {
   await apply('custom', { networkPolicyManagement: 'Unmanaged' });
-  const { metadata } = await client.get(sandboxTemplates, keyOf('custom'));
-  const status = await statusOf('custom', metadata.generation ?? 0);
-  expect(reasonOf(status, 'NetworkPolicyReady')).toBe('Unmanaged');
-  expect(await policyOf('custom-network-policy')).toBeUndefined();
+  const { metadata } = await client.get(sandboxTemplates, buildKey('custom'));
+  const status = await readStatus('custom', metadata.generation ?? 0);
+  expect(findReason(status, 'NetworkPolicyReady')).toBe('Unmanaged');
+  expect(await findPolicy('custom-network-policy')).toBeUndefined();
 });
 
 it.each(['background', 'foreground'])('a template deleted with %s propagation loses its policy', async (cascade) => {
   await apply('leaving', {});
   await until(
-    () => policyOf('leaving-network-policy'),
+    () => findPolicy('leaving-network-policy'),
     (policy) => policy !== undefined,
   );
   await plane.kubectl(['delete', 'sandboxtemplate', 'leaving', '-n', TEAM, `--cascade=${cascade}`]);
   await until(
-    () => policyOf('leaving-network-policy'),
+    () => findPolicy('leaving-network-policy'),
     (policy) => policy === undefined,
   );
 });
 
 it('directly authored Sandboxes have a policy while one of them exists', async () => {
-  await client.create(sandboxes, { metadata: keyOf('notebook'), spec: { podTemplate } });
+  await client.create(sandboxes, { metadata: buildKey('notebook'), spec: { podTemplate } });
   const policy = await until(
-    () => policyOf(AUTHORED_POLICY_NAME),
+    () => findPolicy(AUTHORED_POLICY_NAME),
     (found) => found !== undefined,
   );
   expect(policy?.metadata.ownerReferences?.map(({ name }) => name)).toEqual(['notebook']);
   expect(policy?.spec?.podSelector?.matchExpressions).toHaveLength(2);
-  await client.delete(sandboxes, keyOf('notebook'));
+  await client.delete(sandboxes, buildKey('notebook'));
   await until(
-    () => policyOf(AUTHORED_POLICY_NAME),
+    () => findPolicy(AUTHORED_POLICY_NAME),
     (found) => found === undefined,
   );
 });
@@ -203,8 +203,8 @@ it.each([
 ])('the API server accepts a hardened Pod that sets %s', async (_, stated) => {
   const containers = [{ name: 'main', image: 'busybox', ...stated }];
   const hardened = { ...POD_DEFAULTS, securityDefaults: 'Hardened', resources: LIMITS } as const;
-  const { spec } = blueprintOf(template({ spec: { podTemplate: { spec: { containers } } } }), hardened).podTemplate;
-  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: keyOf('hardened'), spec };
+  const { spec } = buildBlueprint(template({ spec: { podTemplate: { spec: { containers } } } }), hardened).podTemplate;
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: buildKey('hardened'), spec };
   const dryRun = () => plane.kubectl(['create', '--dry-run=server', '-f', '-'], JSON.stringify(pod));
   // The control plane creates the namespace's service account asynchronously.
   const { stderr } = await until(dryRun, (result) => !result.stderr.includes('serviceaccount "default" not found'));

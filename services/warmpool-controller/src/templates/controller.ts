@@ -1,12 +1,12 @@
 import type { Sandbox } from '@sandlot/api-types';
 import type { PodDefaults } from '@sandlot/blueprint';
 import {
-  channelSource,
-  controllerOf,
+  createChannelSource,
+  findController,
   createEventRecorder,
   createInformer,
   createOwnWrites,
-  keyOf,
+  getKey,
   networkPolicies,
   watchSource,
 } from '@sandlot/kube';
@@ -15,7 +15,7 @@ import { pacing } from '@sandlot/pacing';
 import type { ControllerParts } from '@sandlot/service';
 import { StatusPace } from '../status/status-pace.ts';
 import { createPolicyMetrics } from '../telemetry/policy-metrics.ts';
-import { templateKeyOf } from '../wiring/cache.ts';
+import { formatTemplateKey } from '../wiring/cache.ts';
 import type { Cache } from '../wiring/cache.ts';
 import { AuthoredSandboxes } from './authored/authored-sandboxes.ts';
 import { reconcileAuthored } from './authored/reconcile-authored.ts';
@@ -64,9 +64,9 @@ export function addTemplateController(
     name: 'template',
     concurrency,
     sources: [
-      watchSource(cache.templates, (template) => [keyOf(template)], { priority: 1 }),
-      watchSource(policies, templatesOfPolicy, { priority: 1 }),
-      watchSource(cache.pools, (pool) => [templateKeyOf(pool)]),
+      watchSource(cache.templates, (template) => [getKey(template)], { priority: 1 }),
+      watchSource(policies, listTemplatesOfPolicy, { priority: 1 }),
+      watchSource(cache.pools, (pool) => [formatTemplateKey(pool)]),
     ],
     reconcile: (key, context) => reconcileTemplate(deps, key, context),
   });
@@ -74,7 +74,7 @@ export function addTemplateController(
   manager.add({
     name: 'authored-network',
     concurrency: 1,
-    sources: [source, watchSource(policies, namespaceOfAuthoredPolicy)],
+    sources: [source, watchSource(policies, listNamespaceOfAuthoredPolicy)],
     reconcile: (namespaceKey, context) => reconcileAuthored({ ...common, authored }, namespaceKey, context),
   });
   return {
@@ -88,16 +88,16 @@ export function addTemplateController(
 const POLICY_SUFFIX = '-network-policy';
 
 /** The template that controls a policy, and the template whose policy has that name. */
-function templatesOfPolicy({ metadata, ...policy }: NetworkPolicy): string[] {
+function listTemplatesOfPolicy({ metadata, ...policy }: NetworkPolicy): string[] {
   const { namespace = '', name = '' } = metadata;
-  const owner = controllerOf({ ...policy, metadata });
+  const owner = findController({ ...policy, metadata });
   return [
     ...(owner?.kind === 'SandboxTemplate' ? [`${namespace}/${owner.name}`] : []),
     ...(name.endsWith(POLICY_SUFFIX) ? [`${namespace}/${name.slice(0, -POLICY_SUFFIX.length)}`] : []),
   ];
 }
 
-function namespaceOfAuthoredPolicy({ metadata: { namespace = '', name } }: NetworkPolicy): string[] {
+function listNamespaceOfAuthoredPolicy({ metadata: { namespace = '', name } }: NetworkPolicy): string[] {
   return name === AUTHORED_POLICY_NAME ? [namespace] : [];
 }
 
@@ -106,9 +106,9 @@ function watchAuthoredSandboxes(
   sandboxes: Informer<Sandbox>,
   { protectAuthoredSandboxes }: NetworkSettings,
 ): { readonly authored: AuthoredSandboxes | undefined; readonly source: Source } {
-  if (!protectAuthoredSandboxes) return { authored: undefined, source: channelSource() };
+  if (!protectAuthoredSandboxes) return { authored: undefined, source: createChannelSource() };
   const authored: AuthoredSandboxes = new AuthoredSandboxes(sandboxes, (namespace) => source.push(namespace));
-  const source = channelSource(() => authored.namespaces());
+  const source = createChannelSource(() => authored.namespaces());
   // The manager waits only for the caches that a source names.
   return { authored, source: { ...source, informers: [sandboxes] } };
 }

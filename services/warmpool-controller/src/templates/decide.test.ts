@@ -4,7 +4,7 @@ import type { NetworkPolicy } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { buildStatus } from './build-status.ts';
 import { decidePolicy, decideStatus } from './decide.ts';
-import { rulesOf, templatePolicy } from './network/policy.ts';
+import { buildRules, buildTemplatePolicy } from './network/policy.ts';
 import { NO_TRAFFIC } from './network/rules.ts';
 import type { PolicyOutcome } from './plan/plan.ts';
 import type { TemplateSnapshot } from './plan/snapshot.ts';
@@ -13,21 +13,21 @@ import { NETWORK } from '../../test/template-harness.ts';
 const NAME = 'template-network-policy';
 const plain = template();
 
-function snapshotOf(parts: Partial<TemplateSnapshot> = {}): TemplateSnapshot {
+function buildSnapshot(parts: Partial<TemplateSnapshot> = {}): TemplateSnapshot {
   const nothing = { policy: undefined, refusal: undefined, pools: [] };
   const times = { statusNotBeforeMs: 500, nowMs: 0 };
   return { template: plain, blueprintHash: '0a1b2c3d', ...nothing, network: NETWORK, ...times, ...parts };
 }
 
-function policyOf(spec: Partial<SandboxTemplateSpec> = {}): NetworkPolicy {
+function getPolicy(spec: Partial<SandboxTemplateSpec> = {}): NetworkPolicy {
   const from = template({ spec });
-  return structuredClone({ ...templatePolicy(from, rulesOf(from, NETWORK)) });
+  return structuredClone({ ...buildTemplatePolicy(from, buildRules(from, NETWORK)) });
 }
 
-const [owner] = policyOf().metadata.ownerReferences ?? [];
+const [owner] = getPolicy().metadata.ownerReferences ?? [];
 if (owner === undefined) throw new Error('the policy has no owner');
 const ownedBy = (change: object): NetworkPolicy => ({
-  ...policyOf(),
+  ...getPolicy(),
   metadata: { namespace: 'default', name: NAME, ownerReferences: [{ ...owner, ...change }] },
 });
 const terminating = (policy: NetworkPolicy): NetworkPolicy => ({
@@ -39,11 +39,11 @@ describe('the policy step of a template', () => {
   const managed = plain;
   const unmanaged = template({ spec: { networkPolicyManagement: 'Unmanaged' } });
   const unowned = { metadata: { namespace: 'default', name: NAME } };
-  const other = policyOf({ networkPolicy: {} });
+  const other = getPolicy({ networkPolicy: {} });
   const refusal = { message: 'no' };
   const rows: readonly (readonly [string, Partial<TemplateSnapshot>, string])[] = [
     ['no policy exists', { template: managed }, 'create'],
-    ['the policy is as wanted', { policy: policyOf() }, 'keep applied'],
+    ['the policy is as wanted', { policy: getPolicy() }, 'keep applied'],
     [
       'the owner reference has the older version',
       { policy: ownedBy({ apiVersion: 'extensions.agents.x-k8s.io/v1alpha1' }) },
@@ -55,7 +55,7 @@ describe('the policy step of a template', () => {
       { policy: ownedBy({ blockOwnerDeletion: undefined }) },
       'replace',
     ],
-    ['the policy is terminating', { policy: terminating(policyOf()) }, 'await'],
+    ['the policy is terminating', { policy: terminating(getPolicy()) }, 'await'],
     ['the policy has no owner', { policy: unowned }, 'leave'],
     ['the policy has an owner that is not its controller', { policy: ownedBy({ controller: undefined }) }, 'leave'],
     ['an earlier template of that name owns the policy', { policy: ownedBy({ uid: 'uid-before' }) }, 'leave'],
@@ -77,13 +77,13 @@ describe('the policy step of a template', () => {
     ],
   ];
   it.each(rows)('when %s', (_, parts, expected) => {
-    const step = decidePolicy(snapshotOf(parts));
+    const step = decidePolicy(buildSnapshot(parts));
     expect(step.kind === 'keep' ? `keep ${step.because}` : step.kind).toBe(expected);
   });
 
   it('creates a policy without rules when the rules are refused', () => {
-    const step = decidePolicy(snapshotOf({ refusal }));
-    expect(step).toEqual({ kind: 'create', wanted: templatePolicy(plain, NO_TRAFFIC) });
+    const step = decidePolicy(buildSnapshot({ refusal }));
+    expect(step).toEqual({ kind: 'create', wanted: buildTemplatePolicy(plain, NO_TRAFFIC) });
   });
 });
 
@@ -100,16 +100,16 @@ describe('the status of a template', () => {
   ];
   it.each(rows)('after outcome %o, rules of its own: %s', (...[outcome, hasRules, accepted, ready, name]) => {
     const subject = template(hasRules ? { spec: { networkPolicy: {} } } : {});
-    const { conditions = [], networkPolicyName } = buildStatus(snapshotOf({ template: subject }), outcome);
+    const { conditions = [], networkPolicyName } = buildStatus(buildSnapshot({ template: subject }), outcome);
     const found = Object.fromEntries(conditions.map(({ type, status, reason }) => [type, `${status}/${reason}`]));
     expect([found['Accepted'], found['NetworkPolicyReady'] ?? '', networkPolicyName]).toEqual([accepted, ready, name]);
   });
 
   it('is written at once, unless only counts of pools changed', () => {
-    const status = buildStatus(snapshotOf(), { kind: 'applied' });
+    const status = buildStatus(buildSnapshot(), { kind: 'applied' });
     const written = template({ status });
     const again = (parts: Partial<TemplateSnapshot>, outcome: PolicyOutcome = { kind: 'applied' }) =>
-      decideStatus(snapshotOf({ template: written, ...parts }), outcome);
+      decideStatus(buildSnapshot({ template: written, ...parts }), outcome);
     expect(again({})).toBeUndefined();
     expect(again({ nowMs: 60_000 })).toBeUndefined();
     expect(again({ pools: [{ name: 'a' }] })).toMatchObject({ notBeforeMs: 500 });

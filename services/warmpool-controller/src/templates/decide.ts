@@ -3,15 +3,15 @@ import {
   labels,
   mergePatchOf,
   nameHash,
-  networkPolicyName,
+  formatNetworkPolicyName,
   templateReasons,
 } from '@sandlot/api-types';
 import type { SandboxTemplate, SandboxTemplateStatus } from '@sandlot/api-types';
-import { controllerOf } from '@sandlot/kube/objects';
+import { findController } from '@sandlot/kube/objects';
 import type { JsonObject, NetworkPolicy } from '@sandlot/kube';
-import { buildStatus, notControlledMessage } from './build-status.ts';
+import { buildStatus, formatNotControlledMessage } from './build-status.ts';
 import { hasSameSpec } from './network/difference.ts';
-import { rulesOf, templatePolicy } from './network/policy.ts';
+import { buildRules, buildTemplatePolicy } from './network/policy.ts';
 import type { OwnPolicy } from './network/policy.ts';
 import { NO_TRAFFIC } from './network/rules.ts';
 import type { PolicyOutcome, PolicyStep, StatusStep, TemplatePlan } from './plan/plan.ts';
@@ -30,27 +30,27 @@ export function decidePolicy(snapshot: TemplateSnapshot): PolicyStep {
     const isLeft = !isOwn || policy.metadata.deletionTimestamp !== undefined;
     return isLeft ? { kind: 'keep', because: 'unmanaged' } : { kind: 'delete', present: policy };
   }
-  if (policy === undefined) return { kind: 'create', wanted: wantedPolicy(snapshot) };
+  if (policy === undefined) return { kind: 'create', wanted: buildWantedPolicy(snapshot) };
   if (!isOwn) return { kind: 'leave', present: policy };
   return policy.metadata.deletionTimestamp === undefined ? decideRepair(snapshot, policy) : { kind: 'await' };
 }
 
 /** With refused rules a new policy lets nothing pass, and an existing one keeps the rules accepted before. */
-function wantedPolicy({ template, network, refusal }: TemplateSnapshot): OwnPolicy {
-  return templatePolicy(template, refusal === undefined ? rulesOf(template, network) : NO_TRAFFIC);
+function buildWantedPolicy({ template, network, refusal }: TemplateSnapshot): OwnPolicy {
+  return buildTemplatePolicy(template, refusal === undefined ? buildRules(template, network) : NO_TRAFFIC);
 }
 
 function decideRepair(snapshot: TemplateSnapshot, present: NetworkPolicy): PolicyStep {
   if (snapshot.refusal !== undefined) return { kind: 'keep', because: 'refused' };
-  const wanted = wantedPolicy(snapshot);
-  const blocksOwnerDeletion = controllerOf(present)?.blockOwnerDeletion === true;
+  const wanted = buildWantedPolicy(snapshot);
+  const blocksOwnerDeletion = findController(present)?.blockOwnerDeletion === true;
   if (blocksOwnerDeletion && hasSameSpec(present.spec ?? {}, wanted.spec)) return { kind: 'keep', because: 'applied' };
   return { kind: 'replace', present, wanted };
 }
 
 /** Compares group, kind and UID; the owner reference may have another version. */
 function isControlledBy(policy: NetworkPolicy, { metadata }: SandboxTemplate): boolean {
-  const owner = controllerOf(policy);
+  const owner = findController(policy);
   if (owner === undefined) return false;
   const isTemplate = owner.kind === 'SandboxTemplate' && owner.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`);
   return isTemplate && owner.uid === metadata.uid;
@@ -70,14 +70,14 @@ export function decideStatus(snapshot: TemplateSnapshot, outcome: PolicyOutcome)
   const patch = mergePatchOf(template.status, status);
   if (patch === undefined) return undefined;
   const isUrgent = Object.keys(patch).some((field) => field !== 'warmPools' && field !== 'warmPoolCount');
-  const isNews = reportsNotControlled(status) && !reportsNotControlled(template.status);
+  const isNews = hasNotControlledReport(status) && !hasNotControlledReport(template.status);
   return {
     patch,
     notBeforeMs: isUrgent ? undefined : statusNotBeforeMs,
-    warning: isNews ? notControlledMessage(networkPolicyName(template.metadata.name ?? '')) : undefined,
+    warning: isNews ? formatNotControlledMessage(formatNetworkPolicyName(template.metadata.name ?? '')) : undefined,
   };
 }
 
-function reportsNotControlled(status: SandboxTemplateStatus | undefined): boolean {
+function hasNotControlledReport(status: SandboxTemplateStatus | undefined): boolean {
   return (status?.conditions ?? []).some(({ reason }) => reason === templateReasons.notControlled);
 }

@@ -1,6 +1,6 @@
-import { networkPolicyName } from '@sandlot/api-types';
+import { formatNetworkPolicyName } from '@sandlot/api-types';
 import type { SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { blueprintHashOf } from '@sandlot/blueprint';
+import { getBlueprintHash } from '@sandlot/blueprint';
 import type { PodDefaults } from '@sandlot/blueprint';
 import type { NetworkPolicy, Store } from '@sandlot/kube';
 import type { StatusPace } from '../status/status-pace.ts';
@@ -24,8 +24,8 @@ export function observe(deps: ObserveDeps, key: string, template: SandboxTemplat
   const { namespace = '', name = '' } = template.metadata;
   return {
     template,
-    blueprintHash: blueprintHashOf(template, deps.podDefaults),
-    policy: deps.policies.get(`${namespace}/${networkPolicyName(name)}`),
+    blueprintHash: getBlueprintHash(template, deps.podDefaults),
+    policy: deps.policies.get(`${namespace}/${formatNetworkPolicyName(name)}`),
     refusal: deps.refusals.of(key, template),
     pools: [...deps.pools.byIndex(BY_TEMPLATE, key)].map(countOf),
     network: deps.network,

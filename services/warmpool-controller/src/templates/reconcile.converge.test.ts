@@ -3,7 +3,7 @@ import type { TestController } from '@sandlot/service-testkit';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { hasSameSpec } from './network/difference.ts';
-import { rulesOf, templatePolicy } from './network/policy.ts';
+import { buildRules, buildTemplatePolicy } from './network/policy.ts';
 import { NETWORK, TemplateHarness } from '../../test/template-harness.ts';
 
 const WRITE = { user: 'warmpool-controller' };
@@ -58,7 +58,7 @@ function expectConverged(harness: TemplateHarness): void {
     return;
   }
   const [policy] = found;
-  const wanted = templatePolicy(template, rulesOf(template, NETWORK));
+  const wanted = buildTemplatePolicy(template, buildRules(template, NETWORK));
   expect(policy?.metadata.ownerReferences).toEqual(wanted.metadata.ownerReferences);
   expect(hasSameSpec(policy?.spec ?? {}, wanted.spec)).toBe(true);
   expect(harness.conditions()).toEqual(['Accepted=True/Accepted', 'NetworkPolicyReady=True/Applied']);

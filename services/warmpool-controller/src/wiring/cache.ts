@@ -1,16 +1,16 @@
 import { labels, sandboxTemplates, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { controllerOf, createInformer } from '@sandlot/kube';
+import { findController, createInformer } from '@sandlot/kube';
 import type { Informer, InformerOptions } from '@sandlot/kube';
 import { nameHash } from '@sandlot/std';
 
 /** Index of Sandboxes by the UID of the owner that controls them. */
 export const BY_CONTROLLER = 'controllerUid';
-/** Index of live claimed Sandboxes by {@link poolHashKey} of the pool they came from. */
+/** Index of live claimed Sandboxes by {@link formatPoolHashKey} of the pool they came from. */
 export const BY_FORMER_POOL = 'formerPool';
-/** Index of strays, Sandboxes with the label of a pool's members and no controller owner, by {@link poolHashKey}. */
+/** Index of strays, Sandboxes with the label of a pool's members and no controller owner, by {@link formatPoolHashKey}. */
 export const BY_STRAY = 'stray';
-/** Index of pools by {@link poolHashKey}. */
+/** Index of pools by {@link formatPoolHashKey}. */
 export const BY_HASH = 'hash';
 /** Index of pools by `namespace/name` of their template. */
 export const BY_TEMPLATE = 'template';
@@ -25,18 +25,18 @@ export interface Cache {
 type Shared = Omit<InformerOptions<SandboxWarmPool>, 'resource' | 'indexers' | 'transform'>;
 
 /** How the labels of Sandboxes refer to a pool: `namespace/NameHash` of the pool's name. */
-export function poolHashKey({ metadata }: SandboxWarmPool): string {
+export function formatPoolHashKey({ metadata }: SandboxWarmPool): string {
   return `${metadata.namespace ?? ''}/${nameHash(metadata.name ?? '')}`;
 }
 
-/** {@link poolHashKey} of the pool that a claim adopted the Sandbox from; undefined for all others. */
-export function formerPoolOf(sandbox: Sandbox): string | undefined {
+/** {@link formatPoolHashKey} of the pool that a claim adopted the Sandbox from; undefined for all others. */
+export function findFormerPool(sandbox: Sandbox): string | undefined {
   return hashKey(sandbox, labels.warmPool);
 }
 
-/** {@link poolHashKey} of the pool whose stray the Sandbox is; undefined for all others. */
-export function strayPoolOf(sandbox: Sandbox): string | undefined {
-  return controllerOf(sandbox) === undefined ? hashKey(sandbox, labels.warmPoolMember) : undefined;
+/** {@link formatPoolHashKey} of the pool whose stray the Sandbox is; undefined for all others. */
+export function findStrayPool(sandbox: Sandbox): string | undefined {
+  return findController(sandbox) === undefined ? hashKey(sandbox, labels.warmPoolMember) : undefined;
 }
 
 function hashKey({ metadata }: Sandbox, label: string): string | undefined {
@@ -49,11 +49,11 @@ function isLive({ metadata }: Sandbox): boolean {
 }
 
 /** `namespace/name` of the template of a pool. */
-export function templateKeyOf({ metadata, spec }: SandboxWarmPool): string {
+export function formatTemplateKey({ metadata, spec }: SandboxWarmPool): string {
   return `${metadata.namespace ?? ''}/${spec.sandboxTemplateRef.name}`;
 }
 
-function valuesOf(value: string | undefined): readonly string[] {
+function listValues(value: string | undefined): readonly string[] {
   return value === undefined ? [] : [value];
 }
 
@@ -64,8 +64,8 @@ export function createCache(shared: Shared): Cache {
       ...shared,
       resource: sandboxWarmPools,
       indexers: {
-        [BY_TEMPLATE]: (pool: SandboxWarmPool) => [templateKeyOf(pool)],
-        [BY_HASH]: (pool: SandboxWarmPool) => [poolHashKey(pool)],
+        [BY_TEMPLATE]: (pool: SandboxWarmPool) => [formatTemplateKey(pool)],
+        [BY_HASH]: (pool: SandboxWarmPool) => [formatPoolHashKey(pool)],
       },
     }),
     // A consistent read: the first list of a new leader must show the members that the last leader created.
@@ -74,9 +74,9 @@ export function createCache(shared: Shared): Cache {
       resource: sandboxes,
       consistentFirstList: true,
       indexers: {
-        [BY_CONTROLLER]: (sandbox: Sandbox) => valuesOf(controllerOf(sandbox)?.uid),
-        [BY_FORMER_POOL]: (sandbox: Sandbox) => valuesOf(isLive(sandbox) ? formerPoolOf(sandbox) : undefined),
-        [BY_STRAY]: (sandbox: Sandbox) => valuesOf(isLive(sandbox) ? strayPoolOf(sandbox) : undefined),
+        [BY_CONTROLLER]: (sandbox: Sandbox) => listValues(findController(sandbox)?.uid),
+        [BY_FORMER_POOL]: (sandbox: Sandbox) => listValues(isLive(sandbox) ? findFormerPool(sandbox) : undefined),
+        [BY_STRAY]: (sandbox: Sandbox) => listValues(isLive(sandbox) ? findStrayPool(sandbox) : undefined),
       },
     }),
     templates: createInformer({ ...shared, resource: sandboxTemplates }),

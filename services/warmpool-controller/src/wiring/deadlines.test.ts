@@ -1,6 +1,6 @@
 import { pool } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
-import { deadlinesOf } from './deadlines.ts';
+import { listDeadlines } from './deadlines.ts';
 import { Timetable } from '../sizing/timetable.ts';
 
 const NOON = Date.UTC(2026, 0, 1, 12);
@@ -17,7 +17,7 @@ describe('the deadline of a pool', () => {
     ['is the time at which the first of its schedules closes', [morning, noon], HOUR / 2],
   ])('%s', (_, schedules, inMs) => {
     const subject = pool({ spec: schedules === undefined ? {} : { schedules } });
-    const due = deadlinesOf(subject, NOON, new Timetable());
+    const due = listDeadlines(subject, NOON, new Timetable());
     expect(due.map(({ purpose, dueAtMs }) => [purpose, dueAtMs - NOON])).toEqual(
       inMs === undefined ? [] : [['pool-schedule', inMs]],
     );
@@ -25,6 +25,6 @@ describe('the deadline of a pool', () => {
 
   it('is absent for a pool that is being deleted', () => {
     const gone = pool({ metadata: { deletionTimestamp: '2026-01-01T12:00:00Z' }, spec: { schedules: [morning] } });
-    expect(deadlinesOf(gone, NOON, new Timetable())).toEqual([]);
+    expect(listDeadlines(gone, NOON, new Timetable())).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import type { ControllerParts } from '@sandlot/service';
 import { createPoolMetrics } from '../telemetry/pool-metrics.ts';
 import type { PoolMetrics } from '../telemetry/pool-metrics.ts';
-import { requestsOf } from '../telemetry/resource-requests.ts';
+import { findRequests } from '../telemetry/resource-requests.ts';
 import type { Cache } from './cache.ts';
 
 /** Creates the metrics of pools; they follow the Sandboxes that the cache shows. */
@@ -10,7 +10,7 @@ export function connectPoolMetrics({ registry, clock, manager }: ControllerParts
     registry,
     monotonic: () => clock.monotonic(),
     isCounting: () => manager.isLeader(),
-    requestsOf: (pool) => requestsOf(cache, pool),
+    requestsOf: (pool) => findRequests(cache, pool),
   });
   cache.sandboxes.onChange(({ key, next }) => metrics.recordShown(key, next));
   return metrics;

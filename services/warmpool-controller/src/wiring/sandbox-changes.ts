@@ -3,7 +3,7 @@ import { isPoolMember } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { Change } from '@sandlot/kube';
 import { pacing } from '@sandlot/pacing';
-import { formerPoolOf, strayPoolOf } from './cache.ts';
+import { findFormerPool, findStrayPool } from './cache.ts';
 
 type SandboxChange = Pick<Change<Sandbox>, 'old' | 'next'>;
 
@@ -11,7 +11,7 @@ type SandboxChange = Pick<Change<Sandbox>, 'old' | 'next'>;
 export function isRelevantToPool({ old, next }: SandboxChange): boolean {
   if (old === undefined || next === undefined) return true;
   if (isTerminating(old) !== isTerminating(next)) return true;
-  const staysClaimed = isClaimed(old) && isClaimed(next) && formerPoolOf(old) === formerPoolOf(next);
+  const staysClaimed = isClaimed(old) && isClaimed(next) && findFormerPool(old) === findFormerPool(next);
   return !staysClaimed;
 }
 
@@ -23,7 +23,7 @@ export function enqueueDelayMs({ old, next }: SandboxChange): number {
 }
 
 function isClaimed(sandbox: Sandbox): boolean {
-  return !isPoolMember(sandbox) && strayPoolOf(sandbox) === undefined && formerPoolOf(sandbox) !== undefined;
+  return !isPoolMember(sandbox) && findStrayPool(sandbox) === undefined && findFormerPool(sandbox) !== undefined;
 }
 
 function isTerminating({ metadata }: Sandbox): boolean {

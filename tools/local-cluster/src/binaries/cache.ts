@@ -24,7 +24,7 @@ let found: Promise<(module: GoModule) => string> | undefined;
  * Finds the cache folder of each module, which depends on its sources and on the Go version. Reads them once per process.
  * Throws MissingToolError.
  */
-export async function binaryCacheDirs(): Promise<(module: GoModule) => string> {
+export async function findBinaryCacheDirs(): Promise<(module: GoModule) => string> {
   found ??= findDirs();
   return found;
 }
@@ -32,11 +32,11 @@ export async function binaryCacheDirs(): Promise<(module: GoModule) => string> {
 async function findDirs(): Promise<(module: GoModule) => string> {
   const version = await goVersion();
   const dirs = new Map<GoModule, string>();
-  for (const module of goModules) dirs.set(module, join(cacheRoot(), 'bin', await inputsHash(module, version)));
+  for (const module of goModules) dirs.set(module, join(getCacheRoot(), 'bin', await hashInputs(module, version)));
   return (module) => dirs.get(module) ?? '';
 }
 
-async function inputsHash(module: GoModule, version: string): Promise<string> {
+async function hashInputs(module: GoModule, version: string): Promise<string> {
   const hash = createHash('sha256');
   hash.update(version).update(JSON.stringify(module.recipes));
   const dir = goModuleDir(module);
@@ -48,7 +48,7 @@ async function inputsHash(module: GoModule, version: string): Promise<string> {
 }
 
 /** Root of the cache for everything that is slow to build. It is outside the checkout. */
-export function cacheRoot(): string {
+export function getCacheRoot(): string {
   const { SANDLOT_CACHE_DIR, XDG_CACHE_HOME } = process.env;
   return SANDLOT_CACHE_DIR ?? join(XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'sandlot');
 }

@@ -95,7 +95,7 @@ export const goModules: readonly GoModule[] = [
 ];
 
 /** Returns the module and the recipe of a binary. */
-export function recipeOf(name: BinaryName): { module: GoModule; recipe: Recipe } {
+export function buildRecipe(name: BinaryName): { module: GoModule; recipe: Recipe } {
   for (const module of goModules) {
     const recipe = module.recipes[name];
     if (recipe !== undefined) return { module, recipe };

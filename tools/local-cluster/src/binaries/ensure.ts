@@ -5,9 +5,9 @@ import { exec } from '../process/exec.ts';
 import { withLock } from '../process/lock.ts';
 import type { Progress, ProgressStep } from '../progress.ts';
 import { silentProgress, withStep } from '../progress.ts';
-import { binaryCacheDirs, goEnvironment, goModuleDir } from './cache.ts';
+import { findBinaryCacheDirs, goEnvironment, goModuleDir } from './cache.ts';
 import type { BinaryName } from './catalog.ts';
-import { goModules, recipeOf } from './catalog.ts';
+import { goModules, buildRecipe } from './catalog.ts';
 
 /** Returns the absolute path of a binary that `ensureBinaries` was called for. */
 export type Binaries = (name: BinaryName) => string;
@@ -23,18 +23,18 @@ export async function ensureBinaries(
   options: { progress?: Progress | undefined } = {},
 ): Promise<Binaries> {
   const progress = options.progress ?? silentProgress;
-  const dirOf = await binaryCacheDirs();
+  const dirOf = await findBinaryCacheDirs();
   for (const module of goModules) {
     const dir = dirOf(module);
     const absent = await findMissing(
       dir,
-      names.filter((name) => recipeOf(name).module === module),
+      names.filter((name) => buildRecipe(name).module === module),
     );
     if (absent.length === 0) continue;
     await mkdir(dir, { recursive: true });
     await lockAndBuild({ dir, names: absent, progress });
   }
-  return (name) => join(dirOf(recipeOf(name).module), name);
+  return (name) => join(dirOf(buildRecipe(name).module), name);
 }
 
 async function lockAndBuild(job: { dir: string; names: readonly BinaryName[]; progress: Progress }): Promise<void> {
@@ -63,7 +63,7 @@ async function findMissing(dir: string, names: readonly BinaryName[]): Promise<B
 }
 
 async function build(dir: string, name: BinaryName, step: ProgressStep): Promise<void> {
-  const { recipe, module } = recipeOf(name);
+  const { recipe, module } = buildRecipe(name);
   const cwd = goModuleDir(module);
   const target = join(dir, name);
   const partial = `${target}.partial`;

@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os';
 import { dirname } from 'node:path';
 import { LocalClusterError } from '../errors.ts';
 import { exec } from '../process/exec.ts';
-import { freePort, isFree } from '../process/ports.ts';
+import { findFreePort, isFree } from '../process/ports.ts';
 import { isRunning } from '../process/identity.ts';
 import { waitFor } from '../process/wait.ts';
 import { readRecords } from './component.ts';
@@ -81,7 +81,7 @@ function assertSameMode(present: ClusterMode, wanted: ClusterMode): void {
 
 /** Returns the first candidate network that contains none of the given addresses and networks. */
 export function pickPodNetwork(used: readonly string[]): string {
-  const free = podNetworks.find((network) => !used.some((address) => sameSlash16(network, address)));
+  const free = podNetworks.find((network) => !used.some((address) => hasSameSlash16(network, address)));
   if (free === undefined) {
     throw new LocalClusterError(
       'COMPONENT_FAILED',
@@ -91,7 +91,7 @@ export function pickPodNetwork(used: readonly string[]): string {
   return free;
 }
 
-function sameSlash16(a: string, b: string): boolean {
+function hasSameSlash16(a: string, b: string): boolean {
   return a.split('.').slice(0, 2).join('.') === b.split('.').slice(0, 2).join('.');
 }
 
@@ -122,7 +122,7 @@ async function keepOrReplace(candidate: {
   const { port, inUseByUs, taken } = candidate;
   if (port !== undefined && (inUseByUs || (await isFreeSoon(port)))) return port;
   for (;;) {
-    const other = await freePort();
+    const other = await findFreePort();
     if (!taken.includes(other)) return other;
   }
 }

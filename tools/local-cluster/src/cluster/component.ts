@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdir, open, readFile, readdir, rename, stat, truncate, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ComponentError, LocalClusterError } from '../errors.ts';
-import { childEnvironment } from '../process/environment.ts';
+import { buildChildEnvironment } from '../process/environment.ts';
 import type { ProcessIdentity } from '../process/identity.ts';
 import { identify, isRunning } from '../process/identity.ts';
 import { readLogTail } from '../process/log-tail.ts';
@@ -46,7 +46,7 @@ const longestLogBytes = 50_000_000;
 export async function ensureComponent(paths: ClusterPaths, component: Component): Promise<'kept' | 'started'> {
   const record = await readRecord(join(paths.run, `${component.name}.json`));
   if (record !== undefined && (await isRunning(record))) {
-    if (record.inputs === inputsOf(component) && (await isHealthySoon(component))) return 'kept';
+    if (record.inputs === getInputs(component) && (await isHealthySoon(component))) return 'kept';
     await stopProcess(record);
   }
   await start(paths, component);
@@ -92,7 +92,7 @@ async function start(paths: ClusterPaths, component: Component): Promise<void> {
   const record: RunRecord = {
     ...identity,
     name: component.name,
-    inputs: inputsOf(component),
+    inputs: getInputs(component),
     startedAtMs: Date.now(),
     logFile,
     probe: component.probe,
@@ -111,7 +111,7 @@ async function launch(component: Component, logFile: string): Promise<ProcessIde
     const [program = '', ...args] = component.argv;
     const child = spawn(program, args, {
       cwd: component.cwd,
-      env: childEnvironment(component.env),
+      env: buildChildEnvironment(component.env),
       stdio: ['ignore', log.fd, log.fd],
       detached: true,
     });
@@ -144,7 +144,7 @@ async function waitUntilHealthy(component: Component, record: RunRecord): Promis
   }
 }
 
-function inputsOf(component: Component): string {
+function getInputs(component: Component): string {
   const { argv, cwd, env, configuration } = component;
   return createHash('sha256')
     .update(JSON.stringify([argv, cwd, env, configuration]))

@@ -2,12 +2,12 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Binaries } from '../binaries/ensure.ts';
 import {
-  apiServerFlags,
+  listApiServerFlags,
   apiServiceIp,
   auditPolicy,
-  controllerManagerFlags,
-  etcdFlags,
-  schedulerFlags,
+  listControllerManagerFlags,
+  listEtcdFlags,
+  listSchedulerFlags,
 } from '../components/flags.ts';
 import { writeKubeconfig } from '../kubeconfig.ts';
 import type { CertificateRequest } from '../pki.ts';
@@ -33,12 +33,12 @@ export interface ControlPlanePlan {
 }
 
 /** Returns the URL of the API server. */
-export function serverUrl(context: ClusterContext, address: string): string {
+export function formatServerUrl(context: ClusterContext, address: string): string {
   return `https://${address}:${context.choices.ports.apiserver}`;
 }
 
 /** Returns the path of a component's kubeconfig. */
-export function componentKubeconfig(paths: ClusterPaths, certificate: string): string {
+export function formatComponentKubeconfig(paths: ClusterPaths, certificate: string): string {
   return join(paths.pki, `${certificate}.kubeconfig`);
 }
 
@@ -50,13 +50,13 @@ export async function ensureControlPlane(context: ClusterContext, plan: ControlP
   await mkdir(paths.controlPlane, { recursive: true, mode: 0o700 });
   await mkdir(paths.logs, { recursive: true });
   await writeFile(auditPolicyFile, auditPolicy);
-  await ensureComponent(paths, etcd(context));
+  await ensureComponent(paths, buildEtcd(context));
   await ensureComponent(paths, {
     name: 'kube-apiserver',
     cwd: paths.controlPlane,
     argv: [
       context.bin('kube'),
-      ...apiServerFlags({
+      ...listApiServerFlags({
         pkiDir: paths.pki,
         port: choices.ports.apiserver,
         bindAddress: plan.address,
@@ -66,39 +66,42 @@ export async function ensureControlPlane(context: ClusterContext, plan: ControlP
       }),
     ],
     configuration: auditPolicy,
-    probe: { kind: 'http', url: `${serverUrl(context, plan.address)}/readyz` },
+    probe: { kind: 'http', url: `${formatServerUrl(context, plan.address)}/readyz` },
   });
-  await Promise.all([ensureComponent(paths, controllerManager(context)), ensureComponent(paths, scheduler(context))]);
+  await Promise.all([
+    ensureComponent(paths, buildControllerManager(context)),
+    ensureComponent(paths, buildScheduler(context)),
+  ]);
 }
 
-function etcd(context: ClusterContext): Component {
+function buildEtcd(context: ClusterContext): Component {
   const metrics = `http://127.0.0.1:${context.choices.ports.etcdMetrics}`;
   return {
     name: 'etcd',
     cwd: context.paths.controlPlane,
-    argv: [context.bin('kube'), ...etcdFlags(), `--listen-metrics-urls=${metrics}`],
+    argv: [context.bin('kube'), ...listEtcdFlags(), `--listen-metrics-urls=${metrics}`],
     probe: { kind: 'http', url: `${metrics}/health` },
   };
 }
 
-function controllerManager({ paths, choices, bin }: ClusterContext): Component {
+function buildControllerManager({ paths, choices, bin }: ClusterContext): Component {
   const securePort = choices.ports.controllerManager;
-  const kubeconfig = componentKubeconfig(paths, 'controller-manager');
+  const kubeconfig = formatComponentKubeconfig(paths, 'controller-manager');
   return {
     name: 'kube-controller-manager',
     cwd: paths.controlPlane,
-    argv: [bin('kube'), ...controllerManagerFlags({ kubeconfig, pkiDir: paths.pki, securePort })],
+    argv: [bin('kube'), ...listControllerManagerFlags({ kubeconfig, pkiDir: paths.pki, securePort })],
     probe: { kind: 'http', url: `https://127.0.0.1:${securePort}/healthz` },
   };
 }
 
-function scheduler({ paths, choices, bin }: ClusterContext): Component {
+function buildScheduler({ paths, choices, bin }: ClusterContext): Component {
   const securePort = choices.ports.scheduler;
-  const kubeconfig = componentKubeconfig(paths, 'scheduler');
+  const kubeconfig = formatComponentKubeconfig(paths, 'scheduler');
   return {
     name: 'kube-scheduler',
     cwd: paths.controlPlane,
-    argv: [bin('kube'), ...schedulerFlags({ kubeconfig, pkiDir: paths.pki, securePort })],
+    argv: [bin('kube'), ...listSchedulerFlags({ kubeconfig, pkiDir: paths.pki, securePort })],
     probe: { kind: 'http', url: `https://127.0.0.1:${securePort}/healthz` },
   };
 }
@@ -106,7 +109,7 @@ function scheduler({ paths, choices, bin }: ClusterContext): Component {
 /** Issues the certificates once, and again only when their addresses change. */
 async function ensureCertificates(context: ClusterContext, plan: ControlPlanePlan): Promise<void> {
   const { paths, bin } = context;
-  const server = serverUrl(context, plan.address);
+  const server = formatServerUrl(context, plan.address);
   const certificates: CertificateRequest[] = [
     {
       name: 'apiserver',
@@ -125,7 +128,12 @@ async function ensureCertificates(context: ClusterContext, plan: ControlPlanePla
   if ((await readFile(issued, 'utf8').catch(() => '')) === wanted) return;
   await issueCertificates(bin('pki'), request);
   for (const { name } of certificates) {
-    await writeKubeconfig({ path: componentKubeconfig(paths, name), server, pkiDir: paths.pki, certificate: name });
+    await writeKubeconfig({
+      path: formatComponentKubeconfig(paths, name),
+      server,
+      pkiDir: paths.pki,
+      certificate: name,
+    });
   }
   await writeKubeconfig({ path: paths.kubeconfig, server, pkiDir: paths.pki, certificate: 'admin' });
   await writeFile(issued, wanted);

@@ -6,7 +6,7 @@ import { withLock } from '../process/lock.ts';
 import { silentProgress, withStep } from '../progress.ts';
 import { readRecords, stopProcess } from './component.ts';
 import type { ClusterPaths } from './paths.ts';
-import { clusterPaths, lockPath } from './paths.ts';
+import { getClusterPaths, lockPath } from './paths.ts';
 
 const lockTimeoutMs = 10 * 60_000;
 
@@ -16,7 +16,7 @@ const lockTimeoutMs = 10 * 60_000;
  */
 export async function destroyCluster(options: ClusterOptions): Promise<void> {
   const { root, progress = silentProgress } = options;
-  const paths = clusterPaths(root);
+  const paths = getClusterPaths(root);
   const lock = lockPath(paths);
   await withLock(lock, { timeoutMs: lockTimeoutMs }, async () =>
     withStep(progress, 'Removing the cluster', async () => {

@@ -1,12 +1,12 @@
 import type { BinaryName } from '../binaries/catalog.ts';
 import { ensureBinaries } from '../binaries/ensure.ts';
-import { imageDigest, pushImage } from '../node/registry.ts';
+import { readImageDigest, pushImage } from '../node/registry.ts';
 import type { CommandResult } from '../process/exec.ts';
 import { exec } from '../process/exec.ts';
 import { LocalClusterError } from '../errors.ts';
 import type { ClusterMode } from './choices.ts';
 import type { ClusterContext } from './control-plane.ts';
-import { serverUrl } from './control-plane.ts';
+import { formatServerUrl } from './control-plane.ts';
 
 /** A running cluster. The handle holds no resources, and the cluster outlives it. */
 export interface ClusterHandle {
@@ -38,7 +38,7 @@ export interface ClusterHandle {
 const toolTimeoutMs = 20 * 60_000;
 
 /** Creates the handle of a cluster whose API server listens on `address`. */
-export function clusterHandle(context: ClusterContext, address: string, hasRedis = false): ClusterHandle {
+export function createClusterHandle(context: ClusterContext, address: string, hasRedis = false): ClusterHandle {
   const { paths, choices } = context;
   const { mode, ports } = choices;
   const simulated = mode === 'simulated';
@@ -53,7 +53,7 @@ export function clusterHandle(context: ClusterContext, address: string, hasRedis
     mode,
     root: paths.root,
     stateDir: paths.state,
-    server: serverUrl(context, address),
+    server: formatServerUrl(context, address),
     kubeconfigPath: paths.kubeconfig,
     auditLogPath: paths.auditLog,
     registry,
@@ -63,6 +63,6 @@ export function clusterHandle(context: ClusterContext, address: string, hasRedis
     helm: async (args) => exec([await bin('helm'), ...args], environment),
     bin,
     pushImage: async (archive, name) => pushImage(await accessRegistry(), { archive, name }),
-    imageDigest: async (name) => imageDigest(await accessRegistry(), name),
+    imageDigest: async (name) => readImageDigest(await accessRegistry(), name),
   };
 }

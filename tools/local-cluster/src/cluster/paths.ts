@@ -20,7 +20,7 @@ export interface ClusterPaths {
 }
 
 /** Returns the paths of the checkout at `root`. */
-export function clusterPaths(root: string): ClusterPaths {
+export function getClusterPaths(root: string): ClusterPaths {
   const state = join(root, '.sandlot');
   const data = join(state, 'data');
   return {

@@ -23,7 +23,7 @@ const timeoutMs = 3_000;
 export async function isHealthy(probe: Probe): Promise<boolean> {
   switch (probe.kind) {
     case 'http':
-      return (await statusOf(probe.url)) === 200;
+      return (await findStatus(probe.url)) === 200;
     case 'banner':
       return (await readFirstReply(probe.port, probe.send)).startsWith(probe.expect);
     case 'grpc':
@@ -35,7 +35,7 @@ export async function isHealthy(probe: Probe): Promise<boolean> {
   }
 }
 
-async function statusOf(url: string): Promise<number | undefined> {
+async function findStatus(url: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     const options = { timeout: timeoutMs, rejectUnauthorized: false, agent: false };
     const call = (url.startsWith('https:') ? httpsRequest : httpRequest)(url, options, (response) => {

@@ -7,7 +7,7 @@ import { destroyCluster } from './destroy.ts';
 import type { ClusterHandle } from './handle.ts';
 import { openCluster } from './open.ts';
 import { createSimulatedCluster } from './simulated.ts';
-import { clusterStatus } from './status.ts';
+import { readClusterStatus } from './status.ts';
 
 describe('a simulated cluster', () => {
   let root: string;
@@ -36,7 +36,7 @@ describe('a simulated cluster', () => {
   });
 
   it('reports every component as healthy', async () => {
-    const status = await clusterStatus({ root });
+    const status = await readClusterStatus({ root });
     const names = status.map((component) => component.name);
     expect(names).toEqual(expect.arrayContaining(['etcd', 'kube-apiserver', 'kwok', 'nats-server']));
     for (const component of status) expect(component).toMatchObject({ healthy: true });
@@ -59,7 +59,7 @@ describe('a simulated cluster', () => {
     const again = await createSimulatedCluster({ root, nodes: 2 });
     expect(again.server).toBe(cluster.server);
     expect((await again.kubectl(['get', 'deployment', 'web', '--output=name'])).stdout).toBe('deployment.apps/web\n');
-    for (const component of await clusterStatus({ root })) expect(component.healthy).toBe(true);
+    for (const component of await readClusterStatus({ root })) expect(component.healthy).toBe(true);
   });
 
   it('leaves no process and no file behind, and can be destroyed twice', async () => {
@@ -68,10 +68,10 @@ describe('a simulated cluster', () => {
     for (const pid of before.values()) expect(await identify(pid ?? 0)).toBeUndefined();
     await expect(access(join(root, '.sandlot'))).rejects.toThrow('ENOENT');
     await destroyCluster({ root });
-    expect(await clusterStatus({ root })).toEqual([]);
+    expect(await readClusterStatus({ root })).toEqual([]);
   });
 });
 
 async function pids(root: string): Promise<Map<string, number | undefined>> {
-  return new Map((await clusterStatus({ root })).map((component) => [component.name, component.pid]));
+  return new Map((await readClusterStatus({ root })).map((component) => [component.name, component.pid]));
 }

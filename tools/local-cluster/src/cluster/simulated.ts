@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { applyObject, createApiClient } from '../api-client.ts';
 import { ensureBinaries } from '../binaries/ensure.ts';
-import { kwokConfiguration, kwokFlags } from '../components/flags.ts';
+import { buildKwokConfiguration, listKwokFlags } from '../components/flags.ts';
 import { createSimulatedNodes } from '../components/simulated-nodes.ts';
 import { gvisorClass } from '../node/gvisor.ts';
 import type { ClusterOptions } from '../node/node.ts';
@@ -15,10 +15,10 @@ import { resolveChoices } from './choices.ts';
 import type { Component } from './component.ts';
 import { ensureComponent } from './component.ts';
 import type { ClusterContext } from './control-plane.ts';
-import { componentKubeconfig, ensureControlPlane, serverUrl } from './control-plane.ts';
+import { formatComponentKubeconfig, ensureControlPlane, formatServerUrl } from './control-plane.ts';
 import type { ClusterHandle } from './handle.ts';
-import { clusterHandle } from './handle.ts';
-import { clusterPaths, lockPath } from './paths.ts';
+import { createClusterHandle } from './handle.ts';
+import { getClusterPaths, lockPath } from './paths.ts';
 
 const loopback = '127.0.0.1';
 const lockTimeoutMs = 30 * 60_000;
@@ -31,36 +31,36 @@ const defaultNodes = 3;
  */
 export async function createSimulatedCluster(options: ClusterOptions & { nodes?: number }): Promise<ClusterHandle> {
   const { root, progress = silentProgress, nodes = defaultNodes } = options;
-  const paths = clusterPaths(root);
+  const paths = getClusterPaths(root);
   return withLock(lockPath(paths), { timeoutMs: lockTimeoutMs }, async () => {
     const bin = await ensureBinaries(['kube', 'pki', 'kwok', 'kwok-stages', 'nats-server', 'helm'], { progress });
     const context: ClusterContext = { paths, bin, choices: await resolveChoices(paths, 'simulated') };
-    const redis = await redisComponent(context);
+    const redis = await buildRedisComponent(context);
     await withStep(progress, 'Control plane', async () =>
       ensureControlPlane(context, { address: loopback, apiServerFlags: [], certificates: [] }),
     );
     await withStep(progress, 'Simulated nodes', async () => {
-      await ensureComponent(paths, await kwokComponent(context));
-      const server = serverUrl(context, loopback);
+      await ensureComponent(paths, await buildKwokComponent(context));
+      const server = formatServerUrl(context, loopback);
       const api = await createApiClient({ server, pkiDir: paths.pki, certificate: 'admin' });
       await createSimulatedNodes(api, nodes);
       // Nothing runs on gVisor here, but the API server rejects a pod whose RuntimeClass does not exist.
       await applyObject(api, '/apis/node.k8s.io/v1/runtimeclasses/gvisor', gvisorClass);
     });
     await withStep(progress, redis === undefined ? 'NATS' : 'NATS and Redis', async () => {
-      await ensureComponent(paths, await natsComponent(context));
+      await ensureComponent(paths, await buildNatsComponent(context));
       if (redis !== undefined) await ensureComponent(paths, redis);
     });
-    return clusterHandle(context, loopback, redis !== undefined);
+    return createClusterHandle(context, loopback, redis !== undefined);
   });
 }
 
-async function kwokComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
-  const configuration = kwokConfiguration((await execOrThrow([bin('kwok-stages')])).stdout);
+async function buildKwokComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
+  const configuration = buildKwokConfiguration((await execOrThrow([bin('kwok-stages')])).stdout);
   const stagesFile = join(paths.state, 'kwok-stages.yaml');
   await writeFile(stagesFile, configuration);
   const address = `${loopback}:${choices.ports.kwok}`;
-  const flags = kwokFlags({ kubeconfig: componentKubeconfig(paths, 'admin'), stagesFile });
+  const flags = listKwokFlags({ kubeconfig: formatComponentKubeconfig(paths, 'admin'), stagesFile });
   return {
     name: 'kwok',
     cwd: paths.state,
@@ -70,7 +70,7 @@ async function kwokComponent({ paths, choices, bin }: ClusterContext): Promise<C
   };
 }
 
-async function natsComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
+async function buildNatsComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
   const storeDir = join(paths.state, 'data/nats');
   await mkdir(storeDir, { recursive: true });
   const configuration = JSON.stringify(natsConfig({}, { port: choices.ports.nats, storeDir }));
@@ -85,7 +85,7 @@ async function natsComponent({ paths, choices, bin }: ClusterContext): Promise<C
   };
 }
 
-async function redisComponent({ paths, choices }: ClusterContext): Promise<Component | undefined> {
+async function buildRedisComponent({ paths, choices }: ClusterContext): Promise<Component | undefined> {
   if ((await exec(['redis-server', '--version'])).code !== 0) return undefined;
   const folder = join(paths.state, 'data/redis');
   await mkdir(folder, { recursive: true });

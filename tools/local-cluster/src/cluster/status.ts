@@ -1,7 +1,7 @@
 import { isRunning, residentBytes } from '../process/identity.ts';
 import type { RunRecord } from './component.ts';
 import { readRecords } from './component.ts';
-import { clusterPaths } from './paths.ts';
+import { getClusterPaths } from './paths.ts';
 import { isHealthy } from './probe.ts';
 
 /** Current state of one component. */
@@ -17,11 +17,11 @@ export interface ComponentStatus {
 }
 
 /** Returns every component of the checkout's cluster, in start order. Empty if there is no cluster. */
-export async function clusterStatus(options: { root: string }): Promise<readonly ComponentStatus[]> {
-  return Promise.all((await readRecords(clusterPaths(options.root))).map((record) => statusOf(record)));
+export async function readClusterStatus(options: { root: string }): Promise<readonly ComponentStatus[]> {
+  return Promise.all((await readRecords(getClusterPaths(options.root))).map((record) => readStatus(record)));
 }
 
-async function statusOf(record: RunRecord): Promise<ComponentStatus> {
+async function readStatus(record: RunRecord): Promise<ComponentStatus> {
   const { name, logFile, pid } = record;
   if (!(await isRunning(record))) {
     return { name, pid: undefined, healthy: false, uptimeSeconds: undefined, rssBytes: undefined, logFile };

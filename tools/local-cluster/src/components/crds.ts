@@ -16,7 +16,7 @@ interface Crd {
 
 /** Applies every CRD in the files and folders, and waits until the API server serves them. */
 export async function applyCrds(api: ApiClient, paths: readonly string[]): Promise<void> {
-  const files = (await Promise.all(paths.map((path) => yamlFiles(path)))).flat();
+  const files = (await Promise.all(paths.map((path) => listYamlFiles(path)))).flat();
   const crds = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).flatMap(parseCrds);
   await Promise.all(crds.map((crd) => applyCrd(api, crd)));
   const lists = crds.flatMap((crd) => crd.lists);
@@ -26,7 +26,7 @@ export async function applyCrds(api: ApiClient, paths: readonly string[]): Promi
   });
 }
 
-async function yamlFiles(path: string): Promise<string[]> {
+async function listYamlFiles(path: string): Promise<string[]> {
   if ((await stat(path)).isFile()) return [path];
   const names = await readdir(path);
   return names

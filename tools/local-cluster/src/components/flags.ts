@@ -16,7 +16,7 @@ const etcdPeer = 'unix://peer:1';
 const clientRates = ['--kube-api-qps=1000', '--kube-api-burst=2000'];
 
 /** Flags of etcd in the working folder. Without fsync, data survives a crash of the process but not of the machine. */
-export function etcdFlags(): string[] {
+export function listEtcdFlags(): string[] {
   return [
     'etcd',
     '--name=sandlot',
@@ -45,7 +45,7 @@ export interface ApiServerFlags {
 }
 
 /** Flags of kube-apiserver with client certificates and RBAC. It uses the etcd in the same working folder. */
-export function apiServerFlags(options: ApiServerFlags): string[] {
+export function listApiServerFlags(options: ApiServerFlags): string[] {
   const pki = (file: string) => join(options.pkiDir, file);
   return [
     'kube-apiserver',
@@ -63,12 +63,12 @@ export function apiServerFlags(options: ApiServerFlags): string[] {
     '--profiling=false',
     '--shutdown-delay-duration=0s',
     ...(options.serviceAccountAdmission ? [] : ['--disable-admission-plugins=ServiceAccount']),
-    ...(options.audit === undefined ? [] : auditFlags(options.audit)),
+    ...(options.audit === undefined ? [] : listAuditFlags(options.audit)),
     ...(options.extra ?? []),
   ];
 }
 
-function auditFlags(audit: { policyFile: string; logFile: string }): string[] {
+function listAuditFlags(audit: { policyFile: string; logFile: string }): string[] {
   return [
     `--audit-policy-file=${audit.policyFile}`,
     `--audit-log-path=${audit.logFile}`,
@@ -94,10 +94,10 @@ export interface ClientComponentFlags {
 }
 
 /** Flags of kube-controller-manager. It is the only replica, so leader election is off. */
-export function controllerManagerFlags(options: ClientComponentFlags): string[] {
+export function listControllerManagerFlags(options: ClientComponentFlags): string[] {
   return [
     'kube-controller-manager',
-    ...clientComponentFlags(options),
+    ...listClientComponentFlags(options),
     '--use-service-account-credentials',
     `--service-account-private-key-file=${join(options.pkiDir, 'service-account.key')}`,
     `--root-ca-file=${join(options.pkiDir, 'ca.crt')}`,
@@ -106,11 +106,11 @@ export function controllerManagerFlags(options: ClientComponentFlags): string[] 
 }
 
 /** Flags of kube-scheduler. It is the only replica, so leader election is off. */
-export function schedulerFlags(options: ClientComponentFlags): string[] {
-  return ['kube-scheduler', ...clientComponentFlags(options), ...(options.extra ?? [])];
+export function listSchedulerFlags(options: ClientComponentFlags): string[] {
+  return ['kube-scheduler', ...listClientComponentFlags(options), ...(options.extra ?? [])];
 }
 
-function clientComponentFlags(options: ClientComponentFlags): string[] {
+function listClientComponentFlags(options: ClientComponentFlags): string[] {
   return [
     `--kubeconfig=${options.kubeconfig}`,
     `--authentication-kubeconfig=${options.kubeconfig}`,
@@ -126,7 +126,7 @@ function clientComponentFlags(options: ClientComponentFlags): string[] {
  * Configuration of kwok: its stages and its parallelism. The default of 4 pods would be the bottleneck of every burst. All
  * four fields are set because kwok fills in no defaults once `options` is present.
  */
-export function kwokConfiguration(stages: string): string {
+export function buildKwokConfiguration(stages: string): string {
   const options = {
     podPlayStageParallelism: 64,
     nodePlayStageParallelism: 4,
@@ -138,7 +138,7 @@ export function kwokConfiguration(stages: string): string {
 }
 
 /** Flags of kwok. It manages only nodes that carry its annotation. */
-export function kwokFlags(options: { kubeconfig: string; stagesFile: string }): string[] {
+export function listKwokFlags(options: { kubeconfig: string; stagesFile: string }): string[] {
   return [
     `--kubeconfig=${options.kubeconfig}`,
     `--config=${options.stagesFile}`,

@@ -9,8 +9,8 @@ const podsPerNode = '999';
 export async function createSimulatedNodes(api: ApiClient, count: number): Promise<void> {
   const names = Array.from({ length: count }, (_, index) => `simulated-${index + 1}`);
   for (const name of names) {
-    await applyObject(api, `/api/v1/nodes/${name}`, simulatedNode(name));
-    await applyObject(api, `/api/v1/nodes/${name}/status`, { ...simulatedNode(name), status: capacity() });
+    await applyObject(api, `/api/v1/nodes/${name}`, buildSimulatedNode(name));
+    await applyObject(api, `/api/v1/nodes/${name}/status`, { ...buildSimulatedNode(name), status: capacity() });
   }
   await waitFor(async () => (await Promise.all(names.map((name) => isReady(api, name)))).every(Boolean), {
     what: 'simulated nodes to be Ready',
@@ -18,7 +18,7 @@ export async function createSimulatedNodes(api: ApiClient, count: number): Promi
   });
 }
 
-function simulatedNode(name: string): object {
+function buildSimulatedNode(name: string): object {
   return {
     apiVersion: 'v1',
     kind: 'Node',

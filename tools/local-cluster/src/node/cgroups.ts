@@ -13,7 +13,8 @@ export const podGroup = 'sandlot';
 export async function ensurePodGroup(): Promise<void> {
   const controllers = await readFile(join(cgroupRoot, 'cgroup.controllers'), 'utf8').catch(() => undefined);
   if (controllers === undefined) {
-    for (const hierarchy of await subfolders(cgroupRoot)) await mkdir(join(hierarchy, podGroup), { recursive: true });
+    for (const hierarchy of await listSubfolders(cgroupRoot))
+      await mkdir(join(hierarchy, podGroup), { recursive: true });
     return;
   }
   for (const controller of controllers.trim().split(' ')) {
@@ -41,12 +42,12 @@ export async function killPodProcesses(): Promise<void> {
 
 /** Removes the pods' cgroups, innermost first. */
 export async function removePodCgroups(): Promise<void> {
-  for (const group of await podGroups()) await rmdir(group).catch(() => undefined);
+  for (const group of await listPodGroups()) await rmdir(group).catch(() => undefined);
 }
 
 async function findPodProcesses(): Promise<Set<number>> {
   const pids = new Set<number>();
-  for (const group of await podGroups()) {
+  for (const group of await listPodGroups()) {
     const text = await readFile(join(group, 'cgroup.procs'), 'utf8').catch(() => '');
     for (const line of text.split('\n')) if (line !== '') pids.add(Number(line));
   }
@@ -54,20 +55,20 @@ async function findPodProcesses(): Promise<Set<number>> {
 }
 
 /** Lists the pods' cgroups, children before parents. */
-async function podGroups(): Promise<string[]> {
-  const hierarchies = [cgroupRoot, ...(await subfolders(cgroupRoot))];
+async function listPodGroups(): Promise<string[]> {
+  const hierarchies = [cgroupRoot, ...(await listSubfolders(cgroupRoot))];
   const roots = hierarchies.map((hierarchy) => join(hierarchy, podGroup));
-  return (await Promise.all(roots.map((root) => descend(root)))).flat();
+  return (await Promise.all(roots.map((root) => listDescendants(root)))).flat();
 }
 
-async function descend(folder: string): Promise<string[]> {
+async function listDescendants(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => undefined);
   if (entries === undefined) return [];
   const folders = entries.filter((entry) => entry.isDirectory()).map((entry) => join(folder, entry.name));
-  return [...(await Promise.all(folders.map((child) => descend(child)))).flat(), folder];
+  return [...(await Promise.all(folders.map((child) => listDescendants(child)))).flat(), folder];
 }
 
-async function subfolders(folder: string): Promise<string[]> {
+async function listSubfolders(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   return entries.filter((entry) => entry.isDirectory()).map((entry) => join(folder, entry.name));
 }

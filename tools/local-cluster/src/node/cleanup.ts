@@ -8,7 +8,7 @@ import { exec } from '../process/exec.ts';
 import { waitFor } from '../process/wait.ts';
 import { killPodProcesses, removePodCgroups } from './cgroups.ts';
 import { fixedFolders, readOriginal } from './machine.ts';
-import { mountsUnder, unmountAll } from './mounts.ts';
+import { listMountsUnder, unmountAll } from './mounts.ts';
 import { removeFirewall } from './firewall.ts';
 import { bridgeName } from './network.ts';
 import type { ProcessTraits } from './processes.ts';
@@ -123,7 +123,7 @@ async function removeFolders(): Promise<void> {
 
 /** Waits until nothing is mounted in a folder, then removes it. Deleting through a mount would delete other data. */
 export async function removeFolder(folder: string): Promise<void> {
-  await waitFor(async () => (await mountsUnder([folder])).length === 0, {
+  await waitFor(async () => (await listMountsUnder([folder])).length === 0, {
     what: `mounts under ${folder} to go`,
     timeoutMs: 10_000,
   });

@@ -3,17 +3,17 @@ import { dirname, join } from 'node:path';
 import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
 import { machinePaths } from '../cluster/paths.ts';
-import { gvisorHandler, gvisorShimConfig } from './gvisor.ts';
+import { gvisorHandler, formatGvisorShimConfig } from './gvisor.ts';
 import { canLowerOomScore } from './machine.ts';
 import { pauseImage } from './pause-image.ts';
 
 const systemFolders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
 /** Our own containerd, with its own socket, state, images and CNI configuration. Never touches the system's containerd. */
-export async function containerdComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
+export async function buildContainerdComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
   await writeRegistryHosts(choices.ports.registry);
   const gvisorConfigFile = join(machinePaths.run, 'gvisor.toml');
-  const configuration = containerdConfig({
+  const configuration = formatContainerdConfig({
     root: paths.containerd,
     restrictOomScore: !(await canLowerOomScore()),
     gvisorConfigFile,
@@ -22,7 +22,7 @@ export async function containerdComponent({ paths, choices, bin }: ClusterContex
   await mkdir(machinePaths.run, { recursive: true, mode: 0o700 });
   await writeFile(file, configuration);
   // The shim reads this file for every pod, so a change needs no restart.
-  await writeFile(gvisorConfigFile, gvisorShimConfig({ runsc: bin('runsc') }));
+  await writeFile(gvisorConfigFile, formatGvisorShimConfig({ runsc: bin('runsc') }));
   return {
     name: 'containerd',
     cwd: '/',
@@ -44,7 +44,7 @@ interface ContainerdSettings {
 }
 
 /** Returns containerd's configuration file, version 2. */
-export function containerdConfig(settings: ContainerdSettings): string {
+export function formatContainerdConfig(settings: ContainerdSettings): string {
   const cri = 'plugins."io.containerd.grpc.v1.cri"';
   return `version = 2
 root = ${quote(settings.root)}

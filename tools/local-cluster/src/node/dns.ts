@@ -2,8 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
-import { componentKubeconfig } from '../cluster/control-plane.ts';
-import { nodeAddress } from './network.ts';
+import { formatComponentKubeconfig } from '../cluster/control-plane.ts';
+import { getNodeAddress } from './network.ts';
 
 /** ClusterIP of the DNS service. */
 export const dnsServiceIp = '10.96.0.10';
@@ -11,14 +11,14 @@ export const dnsServiceIp = '10.96.0.10';
 /** Suffix of every Service name. */
 export const clusterDomain = 'cluster.local';
 
-/** CoreDNS as a process on the machine. Pods reach it through the Service in `dnsManifests`. */
-export async function dnsComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
+/** CoreDNS as a process on the machine. Pods reach it through the Service in `buildDnsManifests`. */
+export async function buildDnsComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
   const { dns, dnsReady } = choices.ports;
-  const configuration = corefile({
-    address: nodeAddress(choices.podNetwork),
+  const configuration = formatCorefile({
+    address: getNodeAddress(choices.podNetwork),
     port: dns,
     readyPort: dnsReady,
-    kubeconfig: componentKubeconfig(paths, 'dns'),
+    kubeconfig: formatComponentKubeconfig(paths, 'dns'),
     hasUpstream: /^\s*nameserver\s/m.test(await readFile('/etc/resolv.conf', 'utf8').catch(() => '')),
   });
   const file = join(paths.state, 'Corefile');
@@ -32,7 +32,7 @@ export async function dnsComponent({ paths, choices, bin }: ClusterContext): Pro
   };
 }
 
-function corefile(options: {
+function formatCorefile(options: {
   address: string;
   port: number;
   readyPort: number;
@@ -57,7 +57,7 @@ ${options.hasUpstream ? '  forward . /etc/resolv.conf\n' : ''}  cache 30 {
 }
 
 /** The Service kube-dns without a selector, its EndpointSlice, and CoreDNS's read permissions. */
-export function dnsManifests(podNetwork: string, port: number): object[] {
+export function buildDnsManifests(podNetwork: string, port: number): object[] {
   const metadata = { name: 'kube-dns', namespace: 'kube-system', labels: { 'k8s-app': 'kube-dns' } };
   return [
     {
@@ -77,7 +77,7 @@ export function dnsManifests(podNetwork: string, port: number): object[] {
       kind: 'EndpointSlice',
       metadata: { ...metadata, labels: { 'kubernetes.io/service-name': 'kube-dns' } },
       addressType: 'IPv4',
-      endpoints: [{ addresses: [nodeAddress(podNetwork)], conditions: { ready: true } }],
+      endpoints: [{ addresses: [getNodeAddress(podNetwork)], conditions: { ready: true } }],
       ports: [
         { name: 'dns', port, protocol: 'UDP' },
         { name: 'dns-tcp', port, protocol: 'TCP' },

@@ -19,7 +19,7 @@ export const gvisorClass = {
  * Configuration that gVisor's shim reads whenever a pod starts. The keys of the last table are flags of runsc. We do not
  * set `ignore-cgroups`: the kubelet needs cgroups anyway, and no limit would hold without them.
  */
-export function gvisorShimConfig(options: { runsc: string }): string {
+export function formatGvisorShimConfig(options: { runsc: string }): string {
   return `binary_name = ${JSON.stringify(options.runsc)}
 root = ${JSON.stringify(machinePaths.gvisorState)}
 

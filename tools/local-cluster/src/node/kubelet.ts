@@ -2,23 +2,23 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
-import { componentKubeconfig } from '../cluster/control-plane.ts';
+import { formatComponentKubeconfig } from '../cluster/control-plane.ts';
 import { machinePaths } from '../cluster/paths.ts';
 import { ensurePodGroup, podGroup } from './cgroups.ts';
 import { clusterDomain, dnsServiceIp } from './dns.ts';
-import { nodeAddress, podCidr } from './network.ts';
+import { getNodeAddress, formatPodCidr } from './network.ts';
 
 /** The node's name in the cluster. */
 export const nodeName = 'sandlot';
 
 /** The kubelet of the one real node. */
-export async function kubeletComponent(context: ClusterContext): Promise<Component> {
+export async function buildKubeletComponent(context: ClusterContext): Promise<Component> {
   const { paths, choices, bin } = context;
   await ensurePodGroup();
   await mkdir(machinePaths.kubelet, { recursive: true, mode: 0o700 });
   const resolvConf = join(paths.state, 'resolv.conf');
-  await writeFile(resolvConf, podResolvConf(await readFile('/etc/resolv.conf', 'utf8').catch(() => '')));
-  const configuration = JSON.stringify(kubeletConfig(context, resolvConf), undefined, 2);
+  await writeFile(resolvConf, formatPodResolvConf(await readFile('/etc/resolv.conf', 'utf8').catch(() => '')));
+  const configuration = JSON.stringify(buildKubeletConfig(context, resolvConf), undefined, 2);
   const file = join(paths.state, 'kubelet.json');
   await writeFile(file, configuration);
   return {
@@ -28,10 +28,10 @@ export async function kubeletComponent(context: ClusterContext): Promise<Compone
       bin('kube'),
       'kubelet',
       `--config=${file}`,
-      `--kubeconfig=${componentKubeconfig(paths, 'kubelet')}`,
+      `--kubeconfig=${formatComponentKubeconfig(paths, 'kubelet')}`,
       `--root-dir=${machinePaths.kubelet}`,
       `--hostname-override=${nodeName}`,
-      `--node-ip=${nodeAddress(choices.podNetwork)}`,
+      `--node-ip=${getNodeAddress(choices.podNetwork)}`,
     ],
     configuration,
     probe: { kind: 'http', url: `http://127.0.0.1:${choices.ports.kubeletHealth}/healthz` },
@@ -39,7 +39,7 @@ export async function kubeletComponent(context: ClusterContext): Promise<Compone
 }
 
 /** Keeps only the machine's resolvers that a pod can reach: loopback resolvers are outside its network namespace. */
-export function podResolvConf(machines: string): string {
+export function formatPodResolvConf(machines: string): string {
   return machines
     .split('\n')
     .filter((line) => /^\s*nameserver\s/.test(line) && !/\s(127\.|::1)/.test(line))
@@ -47,12 +47,12 @@ export function podResolvConf(machines: string): string {
     .join('\n');
 }
 
-function kubeletConfig({ paths, choices }: ClusterContext, resolvConf: string): object {
+function buildKubeletConfig({ paths, choices }: ClusterContext, resolvConf: string): object {
   const pki = (file: string) => join(paths.pki, file);
   return {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
-    address: nodeAddress(choices.podNetwork),
+    address: getNodeAddress(choices.podNetwork),
     port: choices.ports.kubelet,
     readOnlyPort: 0,
     healthzBindAddress: '127.0.0.1',
@@ -76,7 +76,7 @@ function kubeletConfig({ paths, choices }: ClusterContext, resolvConf: string): 
     clusterDNS: [dnsServiceIp],
     clusterDomain,
     resolvConf,
-    podCIDR: podCidr(choices.podNetwork),
+    podCIDR: formatPodCidr(choices.podNetwork),
     podLogsDir: join(paths.logs, 'pods'),
     volumePluginDir: join(machinePaths.kubelet, 'volume-plugins'),
     maxPods: 300,

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { exec } from '../process/exec.ts';
 
 /** Lists the mount points at or under any of the folders, innermost first. */
-export async function mountsUnder(folders: readonly string[]): Promise<string[]> {
+export async function listMountsUnder(folders: readonly string[]): Promise<string[]> {
   return parseMounts(await readFile('/proc/self/mountinfo', 'utf8'), folders);
 }
 
@@ -18,7 +18,7 @@ export function parseMounts(mountinfo: string, folders: readonly string[]): stri
 /** Unmounts everything at or under the folders. Busy mounts are detached. */
 export async function unmountAll(folders: readonly string[]): Promise<void> {
   for (let round = 0; round < 5; round += 1) {
-    const points = await mountsUnder(folders);
+    const points = await listMountsUnder(folders);
     if (points.length === 0) return;
     for (const point of points) await exec(['umount', '--lazy', point]);
   }

@@ -2,9 +2,9 @@ import { mkdir, readdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
-import { componentKubeconfig } from '../cluster/control-plane.ts';
+import { formatComponentKubeconfig } from '../cluster/control-plane.ts';
 import { machinePaths } from '../cluster/paths.ts';
-import { bridgeName, nodeAddress, podCidr } from './network.ts';
+import { bridgeName, getNodeAddress, formatPodCidr } from './network.ts';
 
 /** The nftables table with the rules derived from NetworkPolicies: `<family> <name>`. */
 export const policyTable = 'ip sandlot-policy';
@@ -16,7 +16,7 @@ const user = 'sandlot:network-policy';
  * The program that enforces NetworkPolicies. Start it before the kubelet, because a pod starts only once its rules are in
  * place. When it ends, the rules stay in the kernel unchanged and no new pod starts.
  */
-export async function networkPolicyComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
+export async function buildNetworkPolicyComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
   const program = bin('network-policy');
   await linkPlugins(program);
   return {
@@ -25,11 +25,11 @@ export async function networkPolicyComponent({ paths, choices, bin }: ClusterCon
     argv: [
       program,
       'serve',
-      componentKubeconfig(paths, 'network-policy'),
+      formatComponentKubeconfig(paths, 'network-policy'),
       machinePaths.policySocket,
-      podCidr(choices.podNetwork),
+      formatPodCidr(choices.podNetwork),
       bridgeName,
-      `${nodeAddress(choices.podNetwork)}:${choices.ports.dns}`,
+      `${getNodeAddress(choices.podNetwork)}:${choices.ports.dns}`,
     ],
     probe: { kind: 'command', argv: [program, 'ready', machinePaths.policySocket] },
   };
@@ -50,7 +50,7 @@ async function linkPlugins(program: string): Promise<void> {
 }
 
 /** Read permissions of the enforcer. */
-export function networkPolicyManifests(): object[] {
+export function buildNetworkPolicyManifests(): object[] {
   const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1' };
   const verbs = ['list', 'watch'];
   return [

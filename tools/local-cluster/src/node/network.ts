@@ -12,12 +12,12 @@ export const natTable = 'ip sandlot';
 const prefixLength = 22;
 
 /** Returns the pod network as a CIDR. */
-export function podCidr(podNetwork: string): string {
+export function formatPodCidr(podNetwork: string): string {
   return `${podNetwork}/${prefixLength}`;
 }
 
 /** Returns the address of the bridge, which is the node's address. */
-export function nodeAddress(podNetwork: string): string {
+export function getNodeAddress(podNetwork: string): string {
   return podNetwork.replace(/\d+$/, '1');
 }
 
@@ -26,15 +26,15 @@ export async function ensureNetwork(podNetwork: string): Promise<void> {
   if ((await exec(['ip', 'link', 'show', bridgeName])).code !== 0) {
     await execOrThrow(['ip', 'link', 'add', bridgeName, 'type', 'bridge']);
   }
-  await execOrThrow(['ip', 'address', 'replace', `${nodeAddress(podNetwork)}/${prefixLength}`, 'dev', bridgeName]);
+  await execOrThrow(['ip', 'address', 'replace', `${getNodeAddress(podNetwork)}/${prefixLength}`, 'dev', bridgeName]);
   await execOrThrow(['ip', 'link', 'set', bridgeName, 'up']);
-  await execOrThrow(['nft', '-f', '-'], { input: masquerade(podCidr(podNetwork)) });
+  await execOrThrow(['nft', '-f', '-'], { input: formatMasquerade(formatPodCidr(podNetwork)) });
   await mkdir(machinePaths.cniConfig, { recursive: true });
-  await writeFile(join(machinePaths.cniConfig, '10-sandlot.conflist'), cniConfig(podNetwork));
+  await writeFile(join(machinePaths.cniConfig, '10-sandlot.conflist'), formatCniConfig(podNetwork));
 }
 
 /** Lets pods reach the outside with the machine's address. One transaction replaces the whole table. */
-function masquerade(pods: string): string {
+function formatMasquerade(pods: string): string {
   return [
     `table ${natTable} {}`,
     `delete table ${natTable}`,
@@ -48,8 +48,8 @@ function masquerade(pods: string): string {
   ].join('\n');
 }
 
-function cniConfig(podNetwork: string): string {
-  const ranges = [[{ subnet: podCidr(podNetwork), gateway: nodeAddress(podNetwork) }]];
+function formatCniConfig(podNetwork: string): string {
+  const ranges = [[{ subnet: formatPodCidr(podNetwork), gateway: getNodeAddress(podNetwork) }]];
   return JSON.stringify({
     cniVersion: '0.4.0',
     name: 'sandlot',

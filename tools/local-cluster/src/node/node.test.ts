@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { pickPodNetwork } from '../cluster/choices.ts';
-import { clusterPaths } from '../cluster/paths.ts';
+import { getClusterPaths } from '../cluster/paths.ts';
 import { isLeftover } from './cleanup.ts';
-import { containerdConfig } from './containerd.ts';
+import { formatContainerdConfig } from './containerd.ts';
 import { withoutPortmap } from './firewall.ts';
-import { gvisorClass, gvisorShimConfig } from './gvisor.ts';
-import { podResolvConf } from './kubelet.ts';
+import { gvisorClass, formatGvisorShimConfig } from './gvisor.ts';
+import { formatPodResolvConf } from './kubelet.ts';
 import { parseMounts } from './mounts.ts';
-import { nodeAddress, podCidr } from './network.ts';
-import { localReference } from './registry.ts';
+import { getNodeAddress, formatPodCidr } from './network.ts';
+import { formatLocalReference } from './registry.ts';
 
 describe('the local name of an image', () => {
   it.each([
@@ -21,7 +21,7 @@ describe('the local name of an image', () => {
     ['localhost/a/b', 'HOST/a/b:latest'],
     ['a/b@sha256:12', 'HOST/a/b@sha256:12'],
   ])('of %s is %s', (name, expected) => {
-    expect(localReference('HOST', name)).toBe(expected);
+    expect(formatLocalReference('HOST', name)).toBe(expected);
   });
 });
 
@@ -35,8 +35,8 @@ describe('the pod network', () => {
   });
 
   it('has the node at its first address', () => {
-    expect(nodeAddress('10.244.0.0')).toBe('10.244.0.1');
-    expect(podCidr('10.244.0.0')).toBe('10.244.0.0/22');
+    expect(getNodeAddress('10.244.0.0')).toBe('10.244.0.1');
+    expect(formatPodCidr('10.244.0.0')).toBe('10.244.0.0/22');
   });
 });
 
@@ -44,7 +44,7 @@ describe("the pods' resolv.conf", () => {
   it('leaves out loopback resolvers and search domains', () => {
     const machines =
       'search corp.example\nnameserver 127.0.0.53\nnameserver 192.0.2.1\nnameserver ::1\noptions edns0\n';
-    expect(podResolvConf(machines)).toBe('nameserver 192.0.2.1\n');
+    expect(formatPodResolvConf(machines)).toBe('nameserver 192.0.2.1\n');
   });
 });
 
@@ -84,7 +84,7 @@ describe('withoutPortmap', () => {
 });
 
 describe("containerd's configuration", () => {
-  const config = containerdConfig({ root: '/a "b"', restrictOomScore: true, gvisorConfigFile: '/run/x.toml' });
+  const config = formatContainerdConfig({ root: '/a "b"', restrictOomScore: true, gvisorConfigFile: '/run/x.toml' });
   const table = (name: string) =>
     config
       .split('\n\n')
@@ -103,14 +103,14 @@ describe("containerd's configuration", () => {
   });
 
   it('does not make gVisor ignore cgroups, without which no limit holds', () => {
-    const lines = gvisorShimConfig({ runsc: '/cache/runsc' }).split('\n');
+    const lines = formatGvisorShimConfig({ runsc: '/cache/runsc' }).split('\n');
     expect(lines).toContain('binary_name = "/cache/runsc"');
     expect(lines.slice(lines.indexOf('[runsc_config]') + 1)).toEqual(['platform = "systrap"', '']);
   });
 });
 
 describe('isLeftover', () => {
-  const paths = clusterPaths('/checkout');
+  const paths = getClusterPaths('/checkout');
   it.each([
     [['/usr/bin/containerd-shim-runc-v2', '-address', '/run/sandlot/containerd.sock'], true],
     [['/cache/containerd-shim-runsc-v1', '-address', '/run/sandlot/containerd.sock', '-id', 'a'], true],

@@ -3,10 +3,10 @@ import { ensureBinaries } from '../binaries/ensure.ts';
 import { resolveChoices } from '../cluster/choices.ts';
 import { ensureComponent } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
-import { componentKubeconfig, ensureControlPlane } from '../cluster/control-plane.ts';
+import { formatComponentKubeconfig, ensureControlPlane } from '../cluster/control-plane.ts';
 import type { ClusterHandle } from '../cluster/handle.ts';
-import { clusterHandle } from '../cluster/handle.ts';
-import { clusterPaths, machinePaths } from '../cluster/paths.ts';
+import { createClusterHandle } from '../cluster/handle.ts';
+import { getClusterPaths, machinePaths } from '../cluster/paths.ts';
 import { NotRootError } from '../errors.ts';
 import { ensurePackages } from '../packages.ts';
 import { exec, execOrThrow } from '../process/exec.ts';
@@ -16,17 +16,17 @@ import type { Progress } from '../progress.ts';
 import { silentProgress, withStep } from '../progress.ts';
 import { ensurePauseImage } from './pause-image.ts';
 import { removeMachineState } from './cleanup.ts';
-import { containerdComponent } from './containerd.ts';
-import { dnsComponent, dnsManifests } from './dns.ts';
+import { buildContainerdComponent } from './containerd.ts';
+import { buildDnsComponent, buildDnsManifests } from './dns.ts';
 import { gvisorClass } from './gvisor.ts';
-import { kubeletComponent, nodeName } from './kubelet.ts';
+import { buildKubeletComponent, nodeName } from './kubelet.ts';
 import { nodePackages, prepareMachine } from './machine.ts';
-import { networkPolicyComponent, networkPolicyManifests } from './network-policy.ts';
-import { ensureNetwork, nodeAddress } from './network.ts';
+import { buildNetworkPolicyComponent, buildNetworkPolicyManifests } from './network-policy.ts';
+import { ensureNetwork, getNodeAddress } from './network.ts';
 import { assertNotOwnedByOther, readOwnership, takeOwnership } from './owner.ts';
 import { proxyComponent } from './proxy.ts';
-import { registryComponent } from './registry.ts';
-import { storageComponent, storageManifests } from './storage.ts';
+import { buildRegistryComponent } from './registry.ts';
+import { buildStorageComponent, buildStorageManifests } from './storage.ts';
 
 const binaries: readonly BinaryName[] = [
   'kube',
@@ -64,43 +64,49 @@ export async function createCluster(options: ClusterOptions): Promise<ClusterHan
     await ensurePackages(nodePackages, { progress });
     if (ownership.kind === 'stale') {
       await withStep(progress, `Cleaning up after the cluster of ${ownership.owner}`, async () =>
-        removeMachineState(clusterPaths(ownership.owner)),
+        removeMachineState(getClusterPaths(ownership.owner)),
       );
     }
     await takeOwnership(root);
-    const paths = clusterPaths(root);
+    const paths = getClusterPaths(root);
     const context: ClusterContext = { paths, bin, choices: await resolveChoices(paths, 'node') };
     await startComponents(context, progress);
-    return clusterHandle(context, nodeAddress(context.choices.podNetwork));
+    return createClusterHandle(context, getNodeAddress(context.choices.podNetwork));
   });
 }
 
 async function startComponents(context: ClusterContext, progress: Progress): Promise<void> {
   const { paths, choices, bin } = context;
-  const address = nodeAddress(choices.podNetwork);
+  const address = getNodeAddress(choices.podNetwork);
   await withStep(progress, 'Network and image registry', async () => {
     await prepareMachine();
     await ensureNetwork(choices.podNetwork);
-    await ensureComponent(paths, registryComponent(context));
+    await ensureComponent(paths, buildRegistryComponent(context));
     await ensurePauseImage({ host: `127.0.0.1:${choices.ports.registry}`, bin });
   });
   await withStep(progress, 'Control plane', async () =>
     ensureControlPlane(context, {
       address,
-      apiServerFlags: nodeApiServerFlags(context, address),
-      certificates: nodeCertificates(address),
+      apiServerFlags: listNodeApiServerFlags(context, address),
+      certificates: listNodeCertificates(address),
     }),
   );
   await withStep(progress, 'Node', async (step) => {
-    const dns = dnsManifests(choices.podNetwork, choices.ports.dns);
-    await apply(context, [...storageManifests(), ...networkPolicyManifests(), ...dns, kubeletAccess, gvisorClass]);
-    await ensureComponent(paths, await networkPolicyComponent(context));
-    await ensureComponent(paths, await containerdComponent(context));
+    const dns = buildDnsManifests(choices.podNetwork, choices.ports.dns);
+    await apply(context, [
+      ...buildStorageManifests(),
+      ...buildNetworkPolicyManifests(),
+      ...dns,
+      kubeletAccess,
+      gvisorClass,
+    ]);
+    await ensureComponent(paths, await buildNetworkPolicyComponent(context));
+    await ensureComponent(paths, await buildContainerdComponent(context));
     const [kubelet] = await Promise.all([
-      ensureComponent(paths, await kubeletComponent(context)),
+      ensureComponent(paths, await buildKubeletComponent(context)),
       ensureComponent(paths, proxyComponent(context)),
-      ensureComponent(paths, await dnsComponent(context)),
-      ensureComponent(paths, await storageComponent(context)),
+      ensureComponent(paths, await buildDnsComponent(context)),
+      ensureComponent(paths, await buildStorageComponent(context)),
     ]);
     step.update('waiting until the node is Ready');
     await waitFor(() => isNodeReady(context), { what: 'the node to be Ready', timeoutMs: 120_000, everyMs: 200 });
@@ -114,7 +120,7 @@ async function startComponents(context: ClusterContext, progress: Progress): Pro
   });
 }
 
-function nodeApiServerFlags({ paths }: ClusterContext, address: string): string[] {
+function listNodeApiServerFlags({ paths }: ClusterContext, address: string): string[] {
   return [
     `--advertise-address=${address}`,
     '--kubelet-preferred-address-types=InternalIP',
@@ -127,7 +133,7 @@ function nodeApiServerFlags({ paths }: ClusterContext, address: string): string[
   ];
 }
 
-function nodeCertificates(address: string): Parameters<typeof ensureControlPlane>[1]['certificates'] {
+function listNodeCertificates(address: string): Parameters<typeof ensureControlPlane>[1]['certificates'] {
   return [
     { name: 'kubelet', commonName: `system:node:${nodeName}`, organizations: ['system:nodes'], ips: [address] },
     { name: 'proxy', commonName: 'system:kube-proxy' },
@@ -174,5 +180,5 @@ async function hasSeenItsPods(context: ClusterContext): Promise<boolean> {
 }
 
 function kubectl({ paths, bin }: ClusterContext, args: readonly string[]): string[] {
-  return [bin('kube'), 'kubectl', `--kubeconfig=${componentKubeconfig(paths, 'admin')}`, ...args];
+  return [bin('kube'), 'kubectl', `--kubeconfig=${formatComponentKubeconfig(paths, 'admin')}`, ...args];
 }

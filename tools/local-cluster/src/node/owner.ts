@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { readRecords } from '../cluster/component.ts';
-import { clusterPaths, machinePaths } from '../cluster/paths.ts';
+import { getClusterPaths, machinePaths } from '../cluster/paths.ts';
 import { ClusterOwnedError } from '../errors.ts';
 import { isRunning } from '../process/identity.ts';
 
@@ -18,7 +18,7 @@ export async function readOwnership(root: string): Promise<Ownership> {
   const owner = await readOwner();
   if (owner === undefined) return { kind: 'free' };
   if (owner === root) return { kind: 'ours' };
-  for (const record of await readRecords(clusterPaths(owner))) {
+  for (const record of await readRecords(getClusterPaths(owner))) {
     if (await isRunning(record)) return { kind: 'live', owner };
   }
   return { kind: 'stale', owner };

@@ -1,8 +1,8 @@
 import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
-import { componentKubeconfig } from '../cluster/control-plane.ts';
+import { formatComponentKubeconfig } from '../cluster/control-plane.ts';
 import { nodeName } from './kubelet.ts';
-import { podCidr } from './network.ts';
+import { formatPodCidr } from './network.ts';
 
 /** kube-proxy in nftables mode. It does not change the machine's connection tracking limits. */
 export function proxyComponent({ paths, choices, bin }: ClusterContext): Component {
@@ -14,9 +14,9 @@ export function proxyComponent({ paths, choices, bin }: ClusterContext): Compone
       bin('kube'),
       'kube-proxy',
       '--proxy-mode=nftables',
-      `--kubeconfig=${componentKubeconfig(paths, 'proxy')}`,
+      `--kubeconfig=${formatComponentKubeconfig(paths, 'proxy')}`,
       `--hostname-override=${nodeName}`,
-      `--cluster-cidr=${podCidr(choices.podNetwork)}`,
+      `--cluster-cidr=${formatPodCidr(choices.podNetwork)}`,
       `--healthz-bind-address=${health}`,
       `--metrics-bind-address=127.0.0.1:${choices.ports.proxyMetrics}`,
       '--oom-score-adj=0',

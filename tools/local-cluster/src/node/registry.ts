@@ -4,7 +4,7 @@ import type { ClusterContext } from '../cluster/control-plane.ts';
 import { exec, execOrThrow } from '../process/exec.ts';
 
 /** The registry that the node pulls from. */
-export function registryComponent({ paths, choices, bin }: ClusterContext): Component {
+export function buildRegistryComponent({ paths, choices, bin }: ClusterContext): Component {
   const address = `127.0.0.1:${choices.ports.registry}`;
   return {
     name: 'registry',
@@ -18,7 +18,7 @@ export function registryComponent({ paths, choices, bin }: ClusterContext): Comp
  * Returns the reference under which the local registry holds an image. Drops the registry's host name and adds `library/`
  * for official images of Docker Hub: `busybox` is `HOST/library/busybox:latest`, `ghcr.io/a/b:1` is `HOST/a/b:1`.
  */
-export function localReference(host: string, name: string): string {
+export function formatLocalReference(host: string, name: string): string {
   const [first = '', ...rest] = name.split('/');
   const isHost = rest.length > 0 && /[.:]|^localhost$/.test(first);
   const path = isHost ? rest.join('/') : name;
@@ -37,15 +37,15 @@ export async function pushImage(
   registry: RegistryAccess,
   image: { archive: string; name: string },
 ): Promise<{ digest: string }> {
-  const reference = localReference(registry.host, image.name);
+  const reference = formatLocalReference(registry.host, image.name);
   await execOrThrow([registry.bin('crane'), 'push', '--insecure', image.archive, reference], { timeoutMs: 600_000 });
-  const digest = await imageDigest(registry, image.name);
+  const digest = await readImageDigest(registry, image.name);
   return { digest: digest ?? '' };
 }
 
 /** Returns the digest of an image in the registry, or undefined if it is not there. */
-export async function imageDigest(registry: RegistryAccess, name: string): Promise<string | undefined> {
-  const reference = localReference(registry.host, name);
+export async function readImageDigest(registry: RegistryAccess, name: string): Promise<string | undefined> {
+  const reference = formatLocalReference(registry.host, name);
   const { code, stdout } = await exec([registry.bin('crane'), 'digest', '--insecure', reference]);
   return code === 0 ? stdout.trim() : undefined;
 }

@@ -1,23 +1,23 @@
 import { mkdir } from 'node:fs/promises';
 import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
-import { componentKubeconfig } from '../cluster/control-plane.ts';
+import { formatComponentKubeconfig } from '../cluster/control-plane.ts';
 
 const provisioner = 'sandlot.dev/volumes';
 
 /** The volume provisioner as a process on the machine. Every PersistentVolume is a folder under `.sandlot`. */
-export async function storageComponent({ paths, bin }: ClusterContext): Promise<Component> {
+export async function buildStorageComponent({ paths, bin }: ClusterContext): Promise<Component> {
   await mkdir(paths.volumes, { recursive: true });
   return {
     name: 'volumes',
     cwd: '/',
-    argv: [bin('volumes'), componentKubeconfig(paths, 'storage'), provisioner, paths.volumes],
+    argv: [bin('volumes'), formatComponentKubeconfig(paths, 'storage'), provisioner, paths.volumes],
     probe: { kind: 'alive' },
   };
 }
 
 /** The default StorageClass and the permissions of its provisioner. */
-export function storageManifests(): object[] {
+export function buildStorageManifests(): object[] {
   const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1' };
   return [
     {

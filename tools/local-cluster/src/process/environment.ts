@@ -14,7 +14,7 @@ const clusterNetworks = [
 const toolFolders = ['/usr/local/sbin', '/usr/sbin', '/sbin', '/usr/local/go/bin'];
 
 /** Returns the environment of child processes: this process's, plus tool folders and proxy exceptions. */
-export function childEnvironment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+export function buildChildEnvironment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const { PATH = '/usr/bin:/bin', NO_PROXY, no_proxy: lowerCase } = process.env;
   const exceptions = [NO_PROXY ?? lowerCase, ...clusterNetworks].filter((entry) => entry !== undefined).join(',');
   return {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { LocalClusterError } from '../errors.ts';
-import { childEnvironment } from './environment.ts';
+import { buildChildEnvironment } from './environment.ts';
 
 /** Result of a finished command. */
 export interface CommandResult {
@@ -28,7 +28,7 @@ export async function exec(argv: readonly string[], options: ExecOptions = {}): 
   const [program = '', ...args] = argv;
   const child = spawn(program, args, {
     cwd: options.cwd,
-    env: childEnvironment(options.env),
+    env: buildChildEnvironment(options.env),
   });
   const timeout = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? defaultTimeoutMs);
   const stdout: Buffer[] = [];

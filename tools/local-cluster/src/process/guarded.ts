@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
 import { ComponentError } from '../errors.ts';
-import { childEnvironment } from './environment.ts';
+import { buildChildEnvironment } from './environment.ts';
 import { readLogTail } from './log-tail.ts';
 
 /** The program to run, and where. */
@@ -32,19 +32,19 @@ export async function startGuarded(options: GuardedOptions): Promise<GuardedProc
   try {
     const child = spawn(options.guard, [String(process.pid), ...options.argv], {
       cwd: options.cwd,
-      env: childEnvironment(options.env),
+      env: buildChildEnvironment(options.env),
       stdio: ['ignore', log.fd, log.fd],
       // In its own process group Ctrl+C does not reach it: the tests stop their servers in order.
       detached: true,
     });
     await once(child, 'spawn');
-    return guardedProcess(child, options);
+    return spawnGuarded(child, options);
   } finally {
     await log.close();
   }
 }
 
-function guardedProcess(child: ChildProcess, options: GuardedOptions): GuardedProcess {
+function spawnGuarded(child: ChildProcess, options: GuardedOptions): GuardedProcess {
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
   return {
     pid: child.pid ?? 0,

@@ -9,7 +9,7 @@ export interface ProcessIdentity {
 
 /** Returns the process that has the pid now, or undefined if there is none or only a zombie. */
 export async function identify(pid: number): Promise<ProcessIdentity | undefined> {
-  const fields = await statFields(pid);
+  const fields = await readStatFields(pid);
   if (fields === undefined || fields[0] === 'Z' || fields[0] === 'X') return undefined;
   const startTime = fields[19];
   return startTime === undefined ? undefined : { pid, startTime };
@@ -28,7 +28,7 @@ export async function residentBytes(pid: number): Promise<number | undefined> {
 }
 
 /** Returns the fields after the command name, which may contain spaces and parentheses. Index 0 is the state. */
-async function statFields(pid: number): Promise<string[] | undefined> {
+async function readStatFields(pid: number): Promise<string[] | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
   return stat
     ?.slice(stat.lastIndexOf(')') + 2)

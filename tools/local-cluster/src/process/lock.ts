@@ -33,7 +33,7 @@ export async function withLock<T>(path: string, options: LockOptions, work: () =
 async function acquire(path: string, options: LockOptions): Promise<ChildProcess> {
   await mkdir(dirname(path), { recursive: true });
   const seconds = String(Math.ceil(options.timeoutMs / 1000));
-  const [program, ...args] = holderCommand(path, seconds);
+  const [program, ...args] = buildHolderCommand(path, seconds);
   const child = spawn(program, args, {
     stdio: ['pipe', 'pipe', 'ignore'],
     // In its own process group: Ctrl+C must not release the lock before this process is done.
@@ -56,7 +56,7 @@ async function acquire(path: string, options: LockOptions): Promise<ChildProcess
 }
 
 /** A command that prints a line once it holds the lock, and holds it until its input ends. */
-function holderCommand(path: string, seconds: string): [string, ...string[]] {
+function buildHolderCommand(path: string, seconds: string): [string, ...string[]] {
   return ['flock', '--exclusive', '--wait', seconds, path, 'sh', '-c', 'echo locked; exec cat'];
 }
 

@@ -8,7 +8,7 @@ const highest = 31_999;
 const attempts = 200;
 
 /** Returns a free loopback port. Another process may still take it, so callers retry on "address already in use". */
-export async function freePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     const port = lowest + Math.floor(Math.random() * (highest - lowest));
     if (await isFree(port)) return port;

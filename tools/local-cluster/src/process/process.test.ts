@@ -7,7 +7,7 @@ import { exec, execOrThrow } from './exec.ts';
 import { identify, isRunning, residentBytes } from './identity.ts';
 import { withLock } from './lock.ts';
 import { readLogTail } from './log-tail.ts';
-import { freePort, isFree } from './ports.ts';
+import { findFreePort, isFree } from './ports.ts';
 import { waitFor } from './wait.ts';
 
 let folder: string;
@@ -52,13 +52,13 @@ describe('exec', () => {
 
 describe('a free port', () => {
   it('is outside the range the kernel gives to outgoing connections', async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     expect(port).toBeLessThan(32_768);
     expect(await isFree(port)).toBe(true);
   });
 
   it('is no longer free once a server listens on it', async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     const server = createServer().listen(port, '127.0.0.1');
     await waitFor(async () => server.listening, { what: 'the listener', timeoutMs: 1000, everyMs: 1 });
     expect(await isFree(port)).toBe(false);

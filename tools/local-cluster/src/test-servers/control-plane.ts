@@ -6,13 +6,13 @@ import type { Binaries } from '../binaries/ensure.ts';
 import { ensureBinaries } from '../binaries/ensure.ts';
 import { applyCrds } from '../components/crds.ts';
 import {
-  apiServerFlags,
+  listApiServerFlags,
   auditPolicy,
-  controllerManagerFlags,
-  etcdFlags,
-  kwokConfiguration,
-  kwokFlags,
-  schedulerFlags,
+  listControllerManagerFlags,
+  listEtcdFlags,
+  buildKwokConfiguration,
+  listKwokFlags,
+  listSchedulerFlags,
 } from '../components/flags.ts';
 import { createSimulatedNodes } from '../components/simulated-nodes.ts';
 import { ComponentError } from '../errors.ts';
@@ -22,7 +22,7 @@ import type { CommandResult } from '../process/exec.ts';
 import { exec, execOrThrow } from '../process/exec.ts';
 import type { GuardedProcess } from '../process/guarded.ts';
 import { startGuarded } from '../process/guarded.ts';
-import { freePort } from '../process/ports.ts';
+import { findFreePort } from '../process/ports.ts';
 import { createTempFolder, removeTempFolder } from '../process/temp-folder.ts';
 import { waitFor } from '../process/wait.ts';
 
@@ -69,7 +69,12 @@ const readyTimeoutMs = 90_000;
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const bin = await ensureBinaries(binariesFor(options));
   for (let attempt = 1; ; attempt += 1) {
-    const plane = new RunningControlPlane({ options, bin, folder: await createTempFolder(), port: await freePort() });
+    const plane = new RunningControlPlane({
+      options,
+      bin,
+      folder: await createTempFolder(),
+      port: await findFreePort(),
+    });
     try {
       await plane.start();
       return plane;
@@ -176,10 +181,10 @@ class RunningControlPlane implements ControlPlane {
         ? undefined
         : { policyFile: join(folder, 'audit-policy.json'), logFile: this.auditLogPath };
     this.#core = [
-      await this.#spawn('etcd', etcdFlags(), env),
+      await this.#spawn('etcd', listEtcdFlags(), env),
       await this.#spawn(
         'kube-apiserver',
-        apiServerFlags({
+        listApiServerFlags({
           pkiDir: this.#pkiDir,
           port,
           bindAddress: '127.0.0.1',
@@ -211,18 +216,18 @@ class RunningControlPlane implements ControlPlane {
     if (options.controllerManager === true) {
       const kubeconfig = join(folder, 'controller-manager.kubeconfig');
       await this.#writeKubeconfig(kubeconfig, 'controller-manager');
-      const flags = controllerManagerFlags({ ...common, kubeconfig });
+      const flags = listControllerManagerFlags({ ...common, kubeconfig });
       this.#others.push(await this.#spawn('kube-controller-manager', flags));
     }
     if (options.scheduler === true) {
       const kubeconfig = join(folder, 'scheduler.kubeconfig');
       await this.#writeKubeconfig(kubeconfig, 'scheduler');
-      this.#others.push(await this.#spawn('kube-scheduler', schedulerFlags({ ...common, kubeconfig })));
+      this.#others.push(await this.#spawn('kube-scheduler', listSchedulerFlags({ ...common, kubeconfig })));
     }
     if (options.kwokNodes === undefined || options.kwokNodes === 0) return;
     const stagesFile = join(folder, 'stages.yaml');
-    await writeFile(stagesFile, kwokConfiguration((await execOrThrow([bin('kwok-stages')])).stdout));
-    const flags = kwokFlags({ kubeconfig: this.kubeconfigPath, stagesFile });
+    await writeFile(stagesFile, buildKwokConfiguration((await execOrThrow([bin('kwok-stages')])).stdout));
+    const flags = listKwokFlags({ kubeconfig: this.kubeconfigPath, stagesFile });
     this.#others.push(await this.#spawnBinary('kwok', [bin('kwok'), ...flags]));
     await createSimulatedNodes(api, options.kwokNodes);
   }

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureBinaries } from '../binaries/ensure.ts';
-import { freePort } from '../process/ports.ts';
+import { findFreePort } from '../process/ports.ts';
 import { readFirstReply } from './line-protocol.ts';
 import type { Server } from './server.ts';
 import { startServer } from './server.ts';
@@ -19,7 +19,7 @@ export interface NatsOptions {
 /** Starts a NATS cluster on this machine. A stream can have at most `size` replicas. */
 export async function startNatsCluster(size: number): Promise<readonly Server[]> {
   const ports: number[] = [];
-  for (let index = 0; index < size; index += 1) ports.push(await freePort());
+  for (let index = 0; index < size; index += 1) ports.push(await findFreePort());
   return Promise.all(
     ports.map((port) => startNats({ cluster: { port, routes: ports.filter((other) => other !== port) } })),
   );

@@ -1,13 +1,13 @@
 import { ensureBinaries } from '../binaries/ensure.ts';
 import { ensurePackages } from '../packages.ts';
-import { consoleProgress } from '../progress.ts';
+import { createConsoleProgress } from '../progress.ts';
 
 /**
  * Compiles and installs what the tests with real servers need. On a new machine this takes minutes, so it happens before
  * the tests and not inside one of them.
  */
 export default async function prepare(): Promise<void> {
-  const progress = consoleProgress();
+  const progress = createConsoleProgress();
   await ensureBinaries(['kube', 'pki', 'guard', 'kwok', 'kwok-stages', 'volumes', 'nats-server', 'helm', 'jaeger'], {
     progress,
   });

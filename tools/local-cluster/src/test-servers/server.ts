@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ensureBinaries } from '../binaries/ensure.ts';
 import type { GuardedProcess } from '../process/guarded.ts';
 import { startGuarded } from '../process/guarded.ts';
-import { freePort } from '../process/ports.ts';
+import { findFreePort } from '../process/ports.ts';
 import { createTempFolder, removeTempFolder } from '../process/temp-folder.ts';
 import { waitFor } from '../process/wait.ts';
 
@@ -38,7 +38,7 @@ export async function startServer(kind: ServerKind): Promise<Server> {
   const bin = await ensureBinaries(['guard']);
   for (let attempt = 1; ; attempt += 1) {
     const folder = await createTempFolder();
-    const port = await freePort();
+    const port = await findFreePort();
     const argv = await kind.prepare({ port, folder });
     const server = new RunningServer({ kind, argv, folder, port, guard: bin('guard') });
     try {

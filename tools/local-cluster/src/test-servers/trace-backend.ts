@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureBinaries } from '../binaries/ensure.ts';
-import { freePort } from '../process/ports.ts';
+import { findFreePort } from '../process/ports.ts';
 import type { TailSampling } from '../trace-backend.ts';
 import { traceBackendConfig } from '../trace-backend.ts';
 import { readFirstReply } from './line-protocol.ts';
@@ -32,7 +32,7 @@ export async function startTraceBackend(options: TraceBackendOptions = {}): Prom
     name: 'jaeger',
     url: (port) => `http://127.0.0.1:${port}`,
     prepare: async ({ port, folder }) => {
-      otlpPort = await freePort();
+      otlpPort = await findFreePort();
       const config = traceBackendConfig({
         listen: { otlpHttp: `127.0.0.1:${otlpPort}`, query: `127.0.0.1:${port}` },
         maxTraces: options.maxTraces ?? defaultMaxTraces,

@@ -14,7 +14,7 @@ type LaunchType = keyof typeof objectives;
 
 const served = (launch: LaunchType): string => `launch_type="${launch}",${BY_TEMPLATE}`;
 
-function withinObjective(launch: LaunchType): Panel {
+function buildObjectivePanel(launch: LaunchType): Panel {
   const { seconds, share: wanted } = objectives[launch];
   return {
     title: `${launch === 'warm' ? 'Warm' : 'Cold'} claims within ${seconds} s`,
@@ -27,7 +27,7 @@ function withinObjective(launch: LaunchType): Panel {
   };
 }
 
-function latencyOf(launch: LaunchType): Panel {
+function buildLatency(launch: LaunchType): Panel {
   return {
     title: `Time to Ready, ${launch}`,
     description:
@@ -39,7 +39,7 @@ function latencyOf(launch: LaunchType): Panel {
   };
 }
 
-function heatmapOf(launch: LaunchType): Panel {
+function buildHeatmap(launch: LaunchType): Panel {
   return {
     title: `Distribution, ${launch}`,
     description: 'How many claims took how long. Two bands mean two kinds of claims: look at templates and phases.',
@@ -52,7 +52,7 @@ function heatmapOf(launch: LaunchType): Panel {
   };
 }
 
-function phasesOf(launch: LaunchType): Panel {
+function buildPhases(launch: LaunchType): Panel {
   return {
     title: `Where the time goes, ${launch}`,
     description:
@@ -79,8 +79,8 @@ export const creationLatency: Dashboard = {
       title: 'Objectives',
       height: 5,
       panels: [
-        withinObjective('warm'),
-        withinObjective('cold'),
+        buildObjectivePanel('warm'),
+        buildObjectivePanel('cold'),
         {
           title: 'Served from stock',
           description: 'Share of claims a pool could serve that took a warm sandbox at once.',
@@ -129,9 +129,9 @@ export const creationLatency: Dashboard = {
     {
       title: 'Time to Ready',
       height: 9,
-      panels: [latencyOf('warm'), latencyOf('cold'), heatmapOf('warm'), heatmapOf('cold')],
+      panels: [buildLatency('warm'), buildLatency('cold'), buildHeatmap('warm'), buildHeatmap('cold')],
     },
-    { title: 'By phase', height: 9, panels: [phasesOf('warm'), phasesOf('cold')] },
+    { title: 'By phase', height: 9, panels: [buildPhases('warm'), buildPhases('cold')] },
     {
       title: 'Inside a cold start',
       height: 8,

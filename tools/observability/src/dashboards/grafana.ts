@@ -69,16 +69,18 @@ export function toGrafana({ uid, title, description, variables, rows }: Dashboar
     links: [
       { type: 'dashboards', title: 'Sandlot', tags: ['sandlot'], asDropdown: true, includeVars: false, keepTime: true },
     ],
-    templating: { list: [datasourceVariable(), ...standardVariables().map(toVariable), ...variables.map(toVariable)] },
+    templating: {
+      list: [buildDatasourceVariable(), ...buildStandardVariables().map(toVariable), ...variables.map(toVariable)],
+    },
     panels: layOut(rows),
   };
 }
 
-function datasourceVariable(): GrafanaVariable {
+function buildDatasourceVariable(): GrafanaVariable {
   return { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus', current: {}, hide: 0 };
 }
 
-function standardVariables() {
+function buildStandardVariables() {
   return [
     { name: 'job', label: 'Job', query: 'label_values(agent_sandbox_build_info, job)' },
     { name: 'instance', label: 'Instance', query: 'label_values(agent_sandbox_build_info{job=~"$job"}, instance)' },
@@ -136,19 +138,19 @@ function toPanel(panel: Panel, id: number, gridPos: GrafanaPanel['gridPos']): Gr
     description,
     datasource: DATASOURCE,
     gridPos,
-    fieldConfig: { defaults: { unit: unit === 'cores' ? 'short' : unit, min: 0, ...styleOf(panel) }, overrides: [] },
-    options: optionsOf(kind, unit),
+    fieldConfig: { defaults: { unit: unit === 'cores' ? 'short' : unit, min: 0, ...buildStyle(panel) }, overrides: [] },
+    options: buildOptions(kind, unit),
     targets: queries.map((query, index) => toTarget(query, index, kind)),
   };
 }
 
-function styleOf({ kind = 'timeseries', stacked = false, limit }: Panel): {
+function buildStyle({ kind = 'timeseries', stacked = false, limit }: Panel): {
   readonly thresholds?: Thresholds;
   readonly custom?: object;
 } {
   const steps = [{ color: 'green', value: null }, ...(limit === undefined ? [] : [{ color: 'red', value: limit }])];
   if (kind === 'heatmap') return {};
-  if (kind === 'stat') return { thresholds: { mode: 'absolute', steps: statSteps(limit) } };
+  if (kind === 'stat') return { thresholds: { mode: 'absolute', steps: buildStatSteps(limit) } };
   return {
     thresholds: { mode: 'absolute', steps },
     custom: {
@@ -163,7 +165,7 @@ function styleOf({ kind = 'timeseries', stacked = false, limit }: Panel): {
 }
 
 /** Threshold steps of a share that should be high: red below the limit. */
-function statSteps(limit: number | undefined): Thresholds['steps'] {
+function buildStatSteps(limit: number | undefined): Thresholds['steps'] {
   if (limit === undefined) return [{ color: 'text', value: null }];
   return [
     { color: 'red', value: null },
@@ -171,7 +173,7 @@ function statSteps(limit: number | undefined): Thresholds['steps'] {
   ];
 }
 
-function optionsOf(kind: NonNullable<Panel['kind']>, unit: string): object {
+function buildOptions(kind: NonNullable<Panel['kind']>, unit: string): object {
   switch (kind) {
     case 'stat':
       return { reduceOptions: { calcs: ['lastNotNull'] }, colorMode: 'value', graphMode: 'area', textMode: 'value' };

@@ -1,5 +1,5 @@
 import type { GrafanaDashboard, GrafanaPanel } from './grafana.ts';
-import { selectorsOf } from '../selectors.ts';
+import { listSelectors } from '../selectors.ts';
 
 /** Checks a dashboard against common rules for Grafana dashboards and returns the findings. */
 export function lintDashboard(dashboard: GrafanaDashboard): readonly string[] {
@@ -47,7 +47,7 @@ function lintPanel(panel: GrafanaPanel): string[] {
 }
 
 function lintQuery(expr: string): string[] {
-  const blind = selectorsOf(expr)
+  const blind = listSelectors(expr)
     .filter((selector) => !selector.includes('job=~"$job"') || !selector.includes('instance=~"$instance"'))
     .map((selector) => `does not select by job and instance: ${selector}`);
   // Brackets outside quotes enclose ranges. Brackets inside quotes belong to regular expressions of matchers.

@@ -10,7 +10,7 @@ export interface HeatmapCells {
 }
 
 /** Converts cumulative buckets, one series per `le`, to the counts between two bounds. */
-export function heatmapCells(series: readonly Series[]): HeatmapCells {
+export function listHeatmapCells(series: readonly Series[]): HeatmapCells {
   const ordered = series
     .map((each) => ({ each, bound: boundOf(each.labels['le'] ?? '') }))
     .sort((a, b) => a.bound - b.bound);
@@ -27,7 +27,7 @@ export function heatmapCells(series: readonly Series[]): HeatmapCells {
 }
 
 /** Returns the index of the bucket that contains a value. */
-export function bucketOf(value: number, bounds: readonly string[]): number {
+export function getBucket(value: number, bounds: readonly string[]): number {
   return bounds.findIndex((bound) => value <= Number(bound));
 }
 

@@ -2,7 +2,7 @@ import { Resvg } from '@resvg/resvg-js';
 import type { Answer, Collected } from './collect.ts';
 import { formatValue } from './format.ts';
 import type { GrafanaDashboard, GrafanaPanel } from '../dashboards/grafana.ts';
-import { COLORS, heatmapSvg, linesSvg } from './plots.ts';
+import { COLORS, drawHeatmap, drawLines } from './plots.ts';
 import type { Size } from './plots.ts';
 
 /** Size of a column and of a row of Grafana's grid, in pixels. */
@@ -26,7 +26,7 @@ export function drawDashboard({ dashboard, collected, range, caption }: Drawing)
   const answersOf = new Map(collected.map(({ panel, answers }) => [panel.id, answers]));
   const bottom = Math.max(...dashboard.panels.map(({ gridPos: { y, h } }) => y + h));
   const [width, height] = [COLUMNS * COLUMN + 2 * PADDING, bottom * ROW + HEADER + PADDING];
-  const boxes = dashboard.panels.map((panel) => boxSvg(panel, answersOf.get(panel.id) ?? [], range));
+  const boxes = dashboard.panels.map((panel) => drawBox(panel, answersOf.get(panel.id) ?? [], range));
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
     <rect width="100%" height="100%" fill="${COLORS.page}"/>
     ${text(PADDING + 4, 30, { size: 21, color: COLORS.strong, content: dashboard.title })}
@@ -37,7 +37,7 @@ export function drawDashboard({ dashboard, collected, range, caption }: Drawing)
   return new Resvg(svg, { font, background: COLORS.page }).render().asPng();
 }
 
-function boxSvg(panel: GrafanaPanel, answers: readonly Answer[], range: Size['range']): string {
+function drawBox(panel: GrafanaPanel, answers: readonly Answer[], range: Size['range']): string {
   const { x, y, w, h } = panel.gridPos;
   const [left, top] = [PADDING + x * COLUMN + GAP / 2, HEADER + y * ROW + GAP / 2];
   const [width, height] = [w * COLUMN - GAP, h * ROW - GAP];
@@ -48,27 +48,27 @@ function boxSvg(panel: GrafanaPanel, answers: readonly Answer[], range: Size['ra
   return `<g transform="translate(${left} ${top})">
     <rect width="${width}" height="${height}" rx="3" fill="${COLORS.panel}" stroke="${COLORS.border}"/>
     ${text(10, 21, { size: 13, color: COLORS.strong, content: panel.title })}
-    <g transform="translate(0 30)">${contentSvg(panel, answers, size)}</g>
+    <g transform="translate(0 30)">${drawContent(panel, answers, size)}</g>
   </g>`;
 }
 
-function contentSvg(panel: GrafanaPanel, answers: readonly Answer[], size: Size): string {
+function drawContent(panel: GrafanaPanel, answers: readonly Answer[], size: Size): string {
   switch (panel.type) {
     case 'stat':
-      return statSvg(panel, answers, size);
+      return drawStat(panel, answers, size);
     case 'heatmap':
-      return heatmapSvg(panel, answers, size);
+      return drawHeatmap(panel, answers, size);
     default:
-      return linesSvg(panel, answers, size);
+      return drawLines(panel, answers, size);
   }
 }
 
 /** Draws the last number of the first series. */
-function statSvg(panel: GrafanaPanel, answers: readonly Answer[], { width, height }: Size): string {
+function drawStat(panel: GrafanaPanel, answers: readonly Answer[], { width, height }: Size): string {
   const points = answers[0]?.series[0]?.points ?? [];
   const last = points.findLast(([, value]) => Number.isFinite(value))?.[1] ?? Number.NaN;
   const content = formatValue(last, panel.fieldConfig?.defaults.unit ?? 'short');
-  const color = statColor(panel, last);
+  const color = getStatColor(panel, last);
   return text(width / 2, height / 2 + 10, {
     size: 34,
     color,
@@ -78,7 +78,7 @@ function statSvg(panel: GrafanaPanel, answers: readonly Answer[], { width, heigh
 }
 
 /** Returns the colour by the panel's thresholds. */
-function statColor({ fieldConfig }: GrafanaPanel, value: number): string {
+function getStatColor({ fieldConfig }: GrafanaPanel, value: number): string {
   const limit = fieldConfig?.defaults.thresholds?.steps[1]?.value ?? undefined;
   if (limit === undefined) return COLORS.strong;
   return value >= limit ? COLORS.series[0] : COLORS.limit;

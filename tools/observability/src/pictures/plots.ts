@@ -1,6 +1,6 @@
 import { init } from 'echarts';
 import type { EChartsOption, SeriesOption } from 'echarts';
-import { bucketOf, heatmapCells } from './buckets.ts';
+import { getBucket, listHeatmapCells } from './buckets.ts';
 import type { Answer, Series } from './collect.ts';
 import { formatValue } from './format.ts';
 import type { GrafanaPanel } from '../dashboards/grafana.ts';
@@ -38,7 +38,7 @@ export interface Size {
 }
 
 /** Draws lines or stacked areas, with exemplars as points. */
-export function linesSvg(panel: GrafanaPanel, answers: readonly Answer[], size: Size): string {
+export function drawLines(panel: GrafanaPanel, answers: readonly Answer[], size: Size): string {
   const unit = panel.fieldConfig?.defaults.unit ?? 'short';
   const all = answers.flatMap(({ series }) => series).sort((a, b) => (a.name < b.name ? -1 : 1));
   const stacked = isStacked(panel);
@@ -85,14 +85,14 @@ export function linesSvg(panel: GrafanaPanel, answers: readonly Answer[], size: 
 }
 
 /** Draws a heatmap of the observations, with exemplars in their buckets. */
-export function heatmapSvg(panel: GrafanaPanel, answers: readonly Answer[], size: Size): string {
+export function drawHeatmap(panel: GrafanaPanel, answers: readonly Answer[], size: Size): string {
   const unit = panel.fieldConfig?.defaults.unit ?? 'short';
-  const { bounds, times, cells } = heatmapCells(answers.flatMap(({ series }) => series));
+  const { bounds, times, cells } = listHeatmapCells(answers.flatMap(({ series }) => series));
   const clock = (at: number): string => new Date(at * 1_000).toISOString().slice(11, 19);
   const indexOf = (at: number): number => times.findIndex((time) => time >= at);
   const points = answers
     .flatMap(({ exemplars }) => exemplars)
-    .map(({ timestamp, value }) => [indexOf(timestamp), bucketOf(value, bounds)])
+    .map(({ timestamp, value }) => [indexOf(timestamp), getBucket(value, bounds)])
     .filter((point) => point.every((index) => index >= 0));
   const most = Math.max(1e-9, ...cells.map(([, , value]) => value));
   return render(size, {

@@ -36,7 +36,7 @@ export async function claimAndTime(client: KubeClient, claim: SandboxClaim): Pro
   const result = recorder.result();
   if (result === undefined) throw createTimeoutError(name, recorder.waitingFor);
   const sandbox = await client.get(sandboxes, { namespace, name: result.sandbox });
-  return { ...result, origin: originOf(sandbox.metadata.labels?.['agents.x-k8s.io/launch-type']) };
+  return { ...result, origin: findOrigin(sandbox.metadata.labels?.['agents.x-k8s.io/launch-type']) };
 }
 
 async function follow(
@@ -52,7 +52,7 @@ async function follow(
   }
 }
 
-function originOf(launchType: string | undefined): ClaimTimeline['origin'] {
+function findOrigin(launchType: string | undefined): ClaimTimeline['origin'] {
   if (launchType === 'warm') return 'Warm';
   return launchType === 'cold' ? 'Cold' : undefined;
 }

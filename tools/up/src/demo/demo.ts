@@ -13,7 +13,7 @@ import { waitForPool } from '../pools.ts';
 import type { Target } from '../target.ts';
 import { claimAndTime } from './claim.ts';
 import type { Say } from './narrate.ts';
-import { timelineLines } from './narrate.ts';
+import { formatTimeline } from './narrate.ts';
 
 const POD_LIMIT_MS = 120_000;
 const POLL_MS = 100;
@@ -48,9 +48,9 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   await prepare(options, client);
   const claim = { ...(parse(await readManifest('claim.yaml')) as SandboxClaim) };
   claim.metadata = { ...claim.metadata, namespace };
-  say.command(`kubectl apply -f ${manifestPath('claim.yaml')}`);
+  say.command(`kubectl apply -f ${formatManifestPath('claim.yaml')}`);
   const timeline = await claimAndTime(client, claim);
-  say.lines(timelineLines(timeline));
+  say.lines(formatTimeline(timeline));
   if (target.kind !== 'simulated') await showDisk(options, client, timeline.sandbox);
   return { sandbox: timeline.sandbox, namespace };
 }
@@ -66,11 +66,11 @@ async function prepare({ target, image, progress, say }: DemoOptions, client: Ku
     if (created.code !== 0 && !created.stderr.includes('AlreadyExists'))
       throw createCommandError('Demonstration', 'kubectl create namespace', created);
   }
-  await kubectlOrFail(target, ['delete', 'sandboxclaim', 'demo-1', '--ignore-not-found', '--timeout=60s']);
-  say.command(`kubectl apply -f ${manifestPath('template.yaml')} -f ${manifestPath('pool.yaml')}`);
+  await runKubectl(target, ['delete', 'sandboxclaim', 'demo-1', '--ignore-not-found', '--timeout=60s']);
+  say.command(`kubectl apply -f ${formatManifestPath('template.yaml')} -f ${formatManifestPath('pool.yaml')}`);
   const template = (await readManifest('template.yaml')).replace('image: busybox', `image: ${image}`);
   const pool = await readManifest('pool.yaml');
-  await kubectlOrFail(target, ['apply', '-f', '-'], `${template}---\n${pool}`);
+  await runKubectl(target, ['apply', '-f', '-'], `${template}---\n${pool}`);
   const step = progress.step('Filling the warm pool');
   try {
     const members = await waitForPool(client, { namespace, name: 'demo-pool' }, (text) => step.update(text));
@@ -85,17 +85,17 @@ async function showDisk({ target, say }: DemoOptions, client: KubeClient, sandbo
   const namespace = target.demoNamespace;
   const text = `written in the first pod of ${sandbox}`;
   say.command(`kubectl exec ${sandbox} -- sh -c 'echo "${text}" > ${NOTE}'`);
-  await kubectlOrFail(target, ['exec', sandbox, '--', 'sh', '-c', `echo "${text}" > ${NOTE} && sync`]);
+  await runKubectl(target, ['exec', sandbox, '--', 'sh', '-c', `echo "${text}" > ${NOTE} && sync`]);
   const before = await client.get(pods, { namespace, name: sandbox });
   say.command(`kubectl delete pod ${sandbox}`);
   const startedMs = performance.now();
-  await kubectlOrFail(target, ['delete', 'pod', sandbox, '--wait=false']);
+  await runKubectl(target, ['delete', 'pod', sandbox, '--wait=false']);
   const after = await waitForNewPod(client, { namespace, before });
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
-  say.lines([`back after ${seconds} s: same name, new pod, same disk (${volumeOf(after) ?? 'none'})`]);
+  say.lines([`back after ${seconds} s: same name, new pod, same disk (${findVolume(after) ?? 'none'})`]);
   say.command(`kubectl exec ${sandbox} -- cat ${NOTE}`);
-  const read = (await kubectlOrFail(target, ['exec', sandbox, '--', 'cat', NOTE])).trim();
-  if (read !== text || volumeOf(after) !== volumeOf(before)) {
+  const read = (await runKubectl(target, ['exec', sandbox, '--', 'cat', NOTE])).trim();
+  if (read !== text || findVolume(after) !== findVolume(before)) {
     throw new UpError({ step: 'Reading the data back', problem: `expected "${text}", got "${read}"` });
   }
   say.lines([read]);
@@ -125,20 +125,20 @@ function isReady(pod: Pod): boolean {
   return (pod.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
 }
 
-function volumeOf(pod: Pod): string | undefined {
+function findVolume(pod: Pod): string | undefined {
   return pod.spec.volumes?.find(({ name }) => name === 'data')?.persistentVolumeClaim?.claimName;
 }
 
-async function kubectlOrFail(target: Target, args: readonly string[], input?: string): Promise<string> {
+async function runKubectl(target: Target, args: readonly string[], input?: string): Promise<string> {
   const result = await target.kubectl(['-n', target.demoNamespace, ...args], input);
   if (result.code !== 0) throw createCommandError('Demonstration', `kubectl ${args.join(' ')}`, result);
   return result.stdout;
 }
 
-function manifestPath(file: string): string {
+function formatManifestPath(file: string): string {
   return `tools/up/demo/${file}`;
 }
 
 function readManifest(file: string): Promise<string> {
-  return readFile(join(checkoutRoot, manifestPath(file)), 'utf8');
+  return readFile(join(checkoutRoot, formatManifestPath(file)), 'utf8');
 }

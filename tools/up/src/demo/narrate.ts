@@ -17,15 +17,15 @@ export function createNarrator(stream: NodeJS.WriteStream = process.stdout): Say
 }
 
 /** Formats the timeline as three aligned lines. */
-export function timelineLines({ submittedMs, boundMs, readyMs, sandbox, origin }: ClaimTimeline): readonly string[] {
+export function formatTimeline({ submittedMs, boundMs, readyMs, sandbox, origin }: ClaimTimeline): readonly string[] {
   const how = origin === 'Warm' ? ', taken from the warm pool' : origin === 'Cold' ? ', made for this claim' : '';
   return [
-    `${milliseconds(submittedMs)}  submitted`,
-    `${milliseconds(boundMs)}  bound to ${sandbox}${how}`,
-    `${milliseconds(readyMs)}  ready`,
+    `${formatMilliseconds(submittedMs)}  submitted`,
+    `${formatMilliseconds(boundMs)}  bound to ${sandbox}${how}`,
+    `${formatMilliseconds(readyMs)}  ready`,
   ];
 }
 
-function milliseconds(ms: number): string {
+function formatMilliseconds(ms: number): string {
   return `${Math.round(ms).toString().padStart(6)} ms`;
 }

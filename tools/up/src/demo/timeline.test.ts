@@ -1,6 +1,6 @@
 import { claim } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
-import { timelineLines } from './narrate.ts';
+import { formatTimeline } from './narrate.ts';
 import { TimelineRecorder } from './timeline.ts';
 
 const condition = (status: 'True' | 'False', reason: string) => ({
@@ -45,7 +45,7 @@ describe('the timeline of a claim', () => {
 
   it('prints aligned whole milliseconds', () => {
     const timeline = { submittedMs: 4.4, boundMs: 14.6, readyMs: 1014.6, sandbox: 'pool-x', origin: 'Warm' } as const;
-    expect(timelineLines(timeline)).toEqual([
+    expect(formatTimeline(timeline)).toEqual([
       '     4 ms  submitted',
       '    15 ms  bound to pool-x, taken from the warm pool',
       '  1015 ms  ready',

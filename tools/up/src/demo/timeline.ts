@@ -22,7 +22,7 @@ export interface ClaimProgress {
   readonly waitingFor: string;
 }
 
-function progressOf(claim: SandboxClaim): ClaimProgress {
+function buildProgress(claim: SandboxClaim): ClaimProgress {
   const ready = findCondition(claim.status?.conditions ?? [], 'Ready');
   const name = claim.status?.sandbox?.name;
   const sandbox = name === '' ? undefined : name;
@@ -42,7 +42,7 @@ export class TimelineRecorder {
   }
 
   recordState(claim: SandboxClaim, atMs: number): void {
-    this.#last = progressOf(claim);
+    this.#last = buildProgress(claim);
     if (this.#last.sandbox !== undefined) this.#boundMs ??= atMs;
     if (this.#last.ready) this.#readyMs ??= atMs;
   }

@@ -1,8 +1,8 @@
 import { mkdir, rename, stat } from 'node:fs/promises';
 import type { Progress } from '@sandlot/local-cluster';
 import { runOrFail } from '../command.ts';
-import { cacheDir } from '../paths.ts';
-import { contentKey } from './content-key.ts';
+import { getCacheDir } from '../paths.ts';
+import { computeContentKey } from './content-key.ts';
 import type { BaseName } from './recipes.ts';
 
 const SUITE = 'bookworm';
@@ -31,20 +31,20 @@ export interface BaseArchive {
 }
 
 /** Computes the cache key of a base from the arguments of mmdebstrap and the architecture. */
-export function baseKey(name: BaseName): Promise<string> {
-  return contentKey([SUITE, process.arch, mirror() ?? '', ...bases[name]]);
+export function computeBaseKey(name: BaseName): Promise<string> {
+  return computeContentKey([SUITE, process.arch, findMirror() ?? '', ...bases[name]]);
 }
 
 /** Builds the root file system unless the cache has it. Takes 3 s for `runtime` and 30 s for `debian`. Needs root. */
 export async function ensureBase(name: BaseName, progress: Progress): Promise<BaseArchive> {
-  const key = await baseKey(name);
-  const path = cacheDir('images', `${name}-${key}.tar`);
-  if (await exists(path)) return { key, path };
-  await mkdir(cacheDir('images'), { recursive: true });
+  const key = await computeBaseKey(name);
+  const path = getCacheDir('images', `${name}-${key}.tar`);
+  if (await isPresent(path)) return { key, path };
+  await mkdir(getCacheDir('images'), { recursive: true });
   const title = `Building the ${name} root file system`;
   const step = progress.step(title);
   const partial = `${path}.${process.pid}.partial.tar`;
-  const from = mirror();
+  const from = findMirror();
   try {
     await runOrFail(title, ['mmdebstrap', ...bases[name], SUITE, partial, ...(from === undefined ? [] : [from])], {
       timeoutMs: 15 * MINUTE_MS,
@@ -60,12 +60,12 @@ export async function ensureBase(name: BaseName, progress: Progress): Promise<Ba
 }
 
 /** Returns SANDLOT_DEBIAN_MIRROR, or undefined for Debian's own mirrors. */
-function mirror(): string | undefined {
+function findMirror(): string | undefined {
   const { SANDLOT_DEBIAN_MIRROR } = process.env;
   return SANDLOT_DEBIAN_MIRROR === '' ? undefined : SANDLOT_DEBIAN_MIRROR;
 }
 
-function exists(path: string): Promise<boolean> {
+function isPresent(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
     () => false,

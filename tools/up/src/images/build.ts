@@ -6,9 +6,9 @@ import type { Progress, ProgressStep } from '@sandlot/local-cluster';
 import { bundleService } from '../bundle.ts';
 import { UpError } from '../errors.ts';
 import { checkoutRoot } from '../paths.ts';
-import { baseKey, ensureBase } from './base.ts';
+import { computeBaseKey, ensureBase } from './base.ts';
 import type { Buildah } from './buildah.ts';
-import { contentKey } from './content-key.ts';
+import { computeContentKey } from './content-key.ts';
 import type { ContextFile } from './content-key.ts';
 import type { BaseName, ImageName, ImageRecipe } from './recipes.ts';
 import { controllerNames, serviceNames } from './recipes.ts';
@@ -77,9 +77,9 @@ function findBuilt(name: ImageName, built: readonly BuiltImage[]): BuiltImage {
   });
 }
 
-async function keyOfBase(base: ImageRecipe['base'], built: readonly BuiltImage[]): Promise<string> {
+async function computeKeyOfBase(base: ImageRecipe['base'], built: readonly BuiltImage[]): Promise<string> {
   if (base === undefined) return 'default';
-  return typeof base === 'string' ? baseKey(base) : findBuilt(base.image, built).tag;
+  return typeof base === 'string' ? computeBaseKey(base) : findBuilt(base.image, built).tag;
 }
 
 async function nameOfBase(base: ImageRecipe['base'], { built, ...tools }: BuildContext): Promise<string | undefined> {
@@ -89,8 +89,8 @@ async function nameOfBase(base: ImageRecipe['base'], { built, ...tools }: BuildC
 
 async function buildImage(recipe: ImageRecipe, { buildah, progress, built }: BuildContext): Promise<BuiltImage> {
   const dockerfile = join(checkoutRoot, 'images', recipe.folder, 'Dockerfile');
-  const base = await keyOfBase(recipe.base, built);
-  const tag = await contentKey([await readFile(dockerfile, 'utf8'), base, process.arch], filesOf(recipe));
+  const base = await computeKeyOfBase(recipe.base, built);
+  const tag = await computeContentKey([await readFile(dockerfile, 'utf8'), base, process.arch], listFiles(recipe));
   const stored = `${PREFIX}/${recipe.name}:${tag}`;
   const fresh = !(await buildah.has(stored));
   if (fresh) {
@@ -129,12 +129,12 @@ async function ensureBaseImage(
 
 type ContextOf = Pick<ImageRecipe, 'context' | 'wheels'>;
 
-const filesOf = ({ context, wheels }: ContextOf): readonly ContextFile[] =>
+const listFiles = ({ context, wheels }: ContextOf): readonly ContextFile[] =>
   wheels === undefined ? context : [...context, wheels];
 
 async function stageContext(recipe: ContextOf): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sandlot-image-'));
-  for (const { target, source } of filesOf(recipe)) await copyFile(source, join(folder, target));
+  for (const { target, source } of listFiles(recipe)) await copyFile(source, join(folder, target));
   // Downloads the wheels on the machine: behind a proxy, the build container would not trust the machine's CAs.
   if (recipe.wheels !== undefined) {
     await cp(await ensureWheels(recipe.wheels.source, DEBIAN_PYTHON), join(folder, 'wheels'), { recursive: true });

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import type { CommandResult } from '@sandlot/local-cluster';
 import type { CommandOptions } from '../command.ts';
 import { createCommandError, run } from '../command.ts';
-import { cacheDir } from '../paths.ts';
+import { getCacheDir } from '../paths.ts';
 
 const BUILD_TIMEOUT_MS = 15 * 60_000;
 
@@ -34,8 +34,8 @@ export interface Buildah {
 
 /** Opens the store, and creates it if needed. */
 export async function openBuildah(): Promise<Buildah> {
-  const root = cacheDir('buildah', 'root');
-  const runRoot = cacheDir('buildah', 'run');
+  const root = getCacheDir('buildah', 'root');
+  const runRoot = getCacheDir('buildah', 'run');
   await Promise.all([mkdir(root, { recursive: true }), mkdir(runRoot, { recursive: true })]);
   const storage = ['--root', root, '--runroot', runRoot, '--storage-driver', 'vfs'];
   const call = (args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> =>

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { contentKey } from './content-key.ts';
+import { computeContentKey } from './content-key.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -17,20 +17,20 @@ afterAll(() => rm(folder, { recursive: true }));
 
 const file = (source: string, target = 'main.js') => [{ target, source: join(folder, source) }];
 
-describe('contentKey', () => {
+describe('computeContentKey', () => {
   it('is the same for the same content in different folders', async () => {
-    expect(await contentKey(['x'], file('a'))).toBe(await contentKey(['x'], file('b')));
+    expect(await computeContentKey(['x'], file('a'))).toBe(await computeContentKey(['x'], file('b')));
   });
 
   it('changes with a text, a file, a file name and the boundaries between texts', async () => {
     const keys = [
-      await contentKey(['x'], file('a')),
-      await contentKey(['y'], file('a')),
-      await contentKey(['x'], file('c')),
-      await contentKey(['x'], file('a', 'other.js')),
-      await contentKey(['x']),
-      await contentKey(['xy']),
-      await contentKey(['x', 'y']),
+      await computeContentKey(['x'], file('a')),
+      await computeContentKey(['y'], file('a')),
+      await computeContentKey(['x'], file('c')),
+      await computeContentKey(['x'], file('a', 'other.js')),
+      await computeContentKey(['x']),
+      await computeContentKey(['xy']),
+      await computeContentKey(['x', 'y']),
     ];
     expect(new Set(keys).size).toBe(keys.length);
   });

@@ -13,7 +13,7 @@ export interface ContextFile {
 const KEY_LENGTH = 16;
 
 /** Hashes the texts, and the names and contents of the files. Equal inputs give equal keys. */
-export async function contentKey(texts: readonly string[], files: readonly ContextFile[] = []): Promise<string> {
+export async function computeContentKey(texts: readonly string[], files: readonly ContextFile[] = []): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(texts));
   for (const { target, source } of files) {
     hash.update(`\0${target}\0`);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseSize } from './buildah.ts';
-import { imageIn, isLoopback, parseRegistry } from './publish.ts';
+import { formatImage, isLoopback, parseRegistry } from './publish.ts';
 import { readStandIns } from './stand-ins.ts';
 
 describe('a registry', () => {
@@ -14,7 +14,7 @@ describe('a registry', () => {
     ['registry.example.com', { host: 'registry.example.com', path: '' }, 'registry.example.com/nats:1'],
   ])('%s is split into host and path', (text, registry, name) => {
     expect(parseRegistry(text)).toEqual(registry);
-    expect(imageIn(registry, { name: 'nats', tag: '1' })).toBe(name);
+    expect(formatImage(registry, { name: 'nats', tag: '1' })).toBe(name);
   });
 
   it.each([

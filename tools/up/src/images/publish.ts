@@ -19,7 +19,7 @@ export function parseRegistry(text: string): Registry {
 }
 
 /** Returns the full name of one of our images in a registry. */
-export function imageIn(registry: Registry, { name, tag }: { name: string; tag: string }): string {
+export function formatImage(registry: Registry, { name, tag }: { name: string; tag: string }): string {
   return [registry.host, registry.path, `${name}:${tag}`].filter((part) => part !== '').join('/');
 }
 
@@ -57,7 +57,11 @@ export async function publishImages(images: readonly BuiltImage[], options: Publ
     for (const image of images) {
       if (isLoopback(registry.host) && (await hasImage(registry, image))) continue;
       step.update(image.name);
-      await buildah.push({ name: image.stored, to: imageIn(registry, image), plainHttp: isLoopback(registry.host) });
+      await buildah.push({
+        name: image.stored,
+        to: formatImage(registry, image),
+        plainHttp: isLoopback(registry.host),
+      });
       pushed += 1;
     }
   } catch (error) {
@@ -68,10 +72,10 @@ export async function publishImages(images: readonly BuiltImage[], options: Publ
 }
 
 async function hasImage(registry: Registry, { name, tag }: BuiltImage): Promise<boolean> {
-  return (await readLocalDigest(registry.host, pathIn(registry, name), tag)) !== undefined;
+  return (await readLocalDigest(registry.host, formatPath(registry, name), tag)) !== undefined;
 }
 
-function pathIn({ path }: Registry, name: string): string {
+function formatPath({ path }: Registry, name: string): string {
   return [path, name].filter((part) => part !== '').join('/');
 }
 
@@ -86,11 +90,11 @@ export async function publishStandIns(
   for (const { image: name, repository, tag } of await readStandIns()) {
     const image = images.find((built) => built.name === name);
     if (image === undefined) continue;
-    const want = await readLocalDigest(host, pathIn(registry, name), image.tag);
+    const want = await readLocalDigest(host, formatPath(registry, name), image.tag);
     if (want === (await readLocalDigest(host, repository, tag))) continue;
     step ??= progress.step(title);
     step.update(`${repository}:${tag}`);
-    await runOrFail(title, [crane, 'copy', '--insecure', imageIn(registry, image), `${host}/${repository}:${tag}`]);
+    await runOrFail(title, [crane, 'copy', '--insecure', formatImage(registry, image), `${host}/${repository}:${tag}`]);
   }
   step?.done();
 }

@@ -47,9 +47,9 @@ export interface ImagePrograms {
 const node = join(checkoutRoot, 'node_modules/node/bin/node');
 
 /** Returns the recipe of every image of the local cluster. Bundle the services first. */
-export function imageRecipes(programs: ImagePrograms): readonly ImageRecipe[] {
+export function listImageRecipes(programs: ImagePrograms): readonly ImageRecipe[] {
   return [
-    ...serviceNames.map(serviceRecipe),
+    ...serviceNames.map(buildServiceRecipe),
     { name: 'nats', folder: 'nats', context: [{ target: 'nats-server', source: programs.natsServer }] },
     { name: 'redis', folder: 'redis', base: 'debian', context: [] },
     {
@@ -57,7 +57,7 @@ export function imageRecipes(programs: ImagePrograms): readonly ImageRecipe[] {
       folder: 'busybox',
       context: [
         { target: 'busybox', source: programs.busybox },
-        ...['passwd', 'group'].map((file) => fileOf('busybox', file)),
+        ...['passwd', 'group'].map((file) => buildFile('busybox', file)),
       ],
     },
     { name: 'debian', folder: 'debian', base: 'debian', context: [] },
@@ -67,25 +67,27 @@ export function imageRecipes(programs: ImagePrograms): readonly ImageRecipe[] {
       name: 'code-interpreter',
       folder: 'code-interpreter',
       base: { image: 'sandbox-base' },
-      context: ['server.py', 'sandlot_charts.py', 'code-interpreter'].map((file) => fileOf('code-interpreter', file)),
-      wheels: fileOf('code-interpreter', 'requirements.txt'),
+      context: ['server.py', 'sandlot_charts.py', 'code-interpreter'].map((file) =>
+        buildFile('code-interpreter', file),
+      ),
+      wheels: buildFile('code-interpreter', 'requirements.txt'),
     },
-    ...(programs.jaeger === undefined ? [] : observabilityRecipes(programs.jaeger)),
+    ...(programs.jaeger === undefined ? [] : listObservabilityRecipes(programs.jaeger)),
   ];
 }
 
-function fileOf(folder: string, file: string): ContextFile {
+function buildFile(folder: string, file: string): ContextFile {
   return { target: file, source: join(checkoutRoot, 'images', folder, file) };
 }
 
-function observabilityRecipes(jaeger: string): readonly ImageRecipe[] {
+function listObservabilityRecipes(jaeger: string): readonly ImageRecipe[] {
   return [
     { name: 'prometheus', folder: 'prometheus', base: 'debian', context: [] },
     { name: 'jaeger', folder: 'jaeger', context: [{ target: 'jaeger', source: jaeger }] },
   ];
 }
 
-function serviceRecipe(name: ServiceName): ImageRecipe {
+function buildServiceRecipe(name: ServiceName): ImageRecipe {
   const bundle = { target: 'main.js', source: join(checkoutRoot, 'services', name, 'dist/main.js') };
   return { name, folder: 'controller', base: 'runtime', context: [{ target: 'node', source: node }, bundle] };
 }

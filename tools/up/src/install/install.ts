@@ -17,7 +17,7 @@ export async function installChart(target: Target, values: ChartValues | undefin
   const step = progress.step(STEP);
   try {
     await deletePendingRevision(target);
-    await upgrade(target, values);
+    await upgradeChart(target, values);
     await waitForRollout(target, { ...release, title: STEP }, step);
   } catch (error) {
     step.fail();
@@ -32,7 +32,7 @@ async function deletePendingRevision(target: Target): Promise<void> {
   await target.kubectl(['-n', release.namespace, 'delete', 'secret', '-l', selector, '--ignore-not-found']);
 }
 
-async function upgrade(target: Target, values: ChartValues | undefined): Promise<void> {
+async function upgradeChart(target: Target, values: ChartValues | undefined): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'sandlot-values-'));
   try {
     const file = join(folder, 'values.yaml');

@@ -70,11 +70,11 @@ async function createRolloutError(
     step: group.title,
     problem: `${names.join(', ')} did not become ready`,
     details: await describeTroubles(target, troubles, group.namespace),
-    advice: adviceFor(target, group, troubles),
+    advice: formatAdvice(target, group, troubles),
   });
 }
 
-function adviceFor(target: Target, group: Group, troubles: readonly PodTrouble[]): string {
+function formatAdvice(target: Target, group: Group, troubles: readonly PodTrouble[]): string {
   const images = troubles.some(({ reason }) => reason.includes('Image'));
   if (images && target.kind === 'external') {
     return 'The cluster cannot pull the images. Give it a registry it can reach: npm run up -- --kubeconfig FILE --registry HOST/PATH';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { BuiltImage } from '../images/build.ts';
 import type { ImageName } from '../images/recipes.ts';
-import { chartValues } from './values.ts';
+import { buildChartValues } from './values.ts';
 
 const image = (name: ImageName): BuiltImage => ({ name, tag: `t-${name}`, stored: name, sizeBytes: 1, fresh: false });
 const images = (
@@ -17,9 +17,9 @@ const images = (
   ] as const
 ).map(image);
 
-describe('chartValues', () => {
+describe('buildChartValues', () => {
   it('names each image of this checkout by its own tag, in the registry that has it', () => {
-    const values = chartValues(images, { registry: { host: 'registry.example.com', path: 'team/sandlot' } });
+    const values = buildChartValues(images, { registry: { host: 'registry.example.com', path: 'team/sandlot' } });
     expect(values).toEqual({
       image: { registry: 'registry.example.com', repository: 'team/sandlot' },
       sandboxController: { image: { tag: 't-sandbox-controller' } },
@@ -38,7 +38,7 @@ describe('chartValues', () => {
   });
 
   it("opens the network policy to the API server's port", () => {
-    const { networkPolicy } = chartValues(images, {
+    const { networkPolicy } = buildChartValues(images, {
       registry: { host: 'h', path: '' },
       apiServer: 'https://10.0.0.1:16443',
     });
@@ -46,7 +46,7 @@ describe('chartValues', () => {
   });
 
   it('lets Prometheus scrape the services and sends every trace to Jaeger', () => {
-    const values = chartValues(images, {
+    const values = buildChartValues(images, {
       registry: { host: 'h', path: '' },
       observers: { scraper: 'watchers', traces: 'http://jaeger.watchers:4318' },
     });

@@ -55,7 +55,7 @@ export interface Observers {
 const EVERY_TRACE = 1;
 
 /** Returns the values with which the chart runs these images, NATS and Redis included, from this registry. */
-export function chartValues(
+export function buildChartValues(
   images: readonly BuiltImage[],
   {
     registry,
@@ -87,12 +87,14 @@ export function chartValues(
     },
     nats: foreign('nats'),
     redis: foreign('redis'),
-    ...(port === '' && observers === undefined ? {} : { networkPolicy: networkPolicyValues(port, observers?.scraper) }),
+    ...(port === '' && observers === undefined
+      ? {}
+      : { networkPolicy: buildNetworkPolicyValues(port, observers?.scraper) }),
     ...(observers === undefined ? {} : { tracing: { endpoint: observers.traces, sampleRatio: EVERY_TRACE } }),
   };
 }
 
-function networkPolicyValues(
+function buildNetworkPolicyValues(
   apiServerPort: string,
   scraper: string | undefined,
 ): NonNullable<ChartValues['networkPolicy']> {

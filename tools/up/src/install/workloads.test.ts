@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isRolledOut, troublesOf } from './workloads.ts';
+import { isRolledOut, listTroubles } from './workloads.ts';
 
 const pod = (status: object) => ({ metadata: { name: 'p' }, status });
 const waiting = (reason: string, restartCount = 0) =>
@@ -22,13 +22,13 @@ describe('troubles of a pod', () => {
     ],
     ['a pod that fits on no node', unschedulable, { reason: 'Unschedulable', hopeless: false }],
   ])('report %s', (_, given, trouble) => {
-    expect(troublesOf(given)).toEqual([{ pod: 'p', message: 'm', ...trouble }]);
+    expect(listTroubles(given)).toEqual([{ pod: 'p', message: 'm', ...trouble }]);
   });
 
   it('include the reason of the last exit', () => {
     const lastState = { terminated: { reason: 'OOMKilled', exitCode: 137 } };
     const state = { waiting: { reason: 'CrashLoopBackOff', message: 'back-off' } };
-    const [trouble] = troublesOf(pod({ containerStatuses: [{ name: 'c', restartCount: 1, state, lastState }] }));
+    const [trouble] = listTroubles(pod({ containerStatuses: [{ name: 'c', restartCount: 1, state, lastState }] }));
     expect(trouble?.message).toBe('back-off (last exit: OOMKilled 137)');
   });
 
@@ -36,7 +36,7 @@ describe('troubles of a pod', () => {
     ['without a status', { metadata: { name: 'p' } }],
     ['whose containers are being created', waiting('ContainerCreating')],
   ])('are empty for a pod %s', (_, given) => {
-    expect(troublesOf(given)).toEqual([]);
+    expect(listTroubles(given)).toEqual([]);
   });
 });
 

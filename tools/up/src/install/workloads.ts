@@ -67,10 +67,10 @@ export async function readWorkloads(
   target: Target,
   release: { name: string; namespace: string },
 ): Promise<readonly Workload[]> {
-  return (await listObjects<WorkloadJson>(target, 'deployments,statefulsets', release)).map(workloadOf);
+  return (await listObjects<WorkloadJson>(target, 'deployments,statefulsets', release)).map(buildWorkload);
 }
 
-function workloadOf({ metadata, spec, status = {} }: WorkloadJson): Workload {
+function buildWorkload({ metadata, spec, status = {} }: WorkloadJson): Workload {
   const { replicas: total = 0, updatedReplicas: updated = 0, readyReplicas: ready = 0 } = status;
   const observed = (status.observedGeneration ?? 0) >= (metadata.generation ?? 0);
   return { name: metadata.name, desired: spec.replicas ?? 1, total, updated, ready, observed };
@@ -87,28 +87,28 @@ export async function readTroubles(
   release: { name: string; namespace: string },
 ): Promise<readonly PodTrouble[]> {
   const pods = await listObjects<PodJson>(target, 'pods', release);
-  return pods.filter((pod) => pod.metadata.deletionTimestamp === undefined).flatMap(troublesOf);
+  return pods.filter((pod) => pod.metadata.deletionTimestamp === undefined).flatMap(listTroubles);
 }
 
 /** Returns the problems of one pod. Pure. */
-export function troublesOf(pod: PodJson): readonly PodTrouble[] {
+export function listTroubles(pod: PodJson): readonly PodTrouble[] {
   const name = pod.metadata.name;
   const unscheduled = pod.status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
   if (unscheduled !== undefined) {
     const { reason = 'Unschedulable', message = '' } = unscheduled;
     return [{ pod: name, reason, message, hopeless: false }];
   }
-  return (pod.status?.containerStatuses ?? []).flatMap((container) => troubleOf(name, container));
+  return (pod.status?.containerStatuses ?? []).flatMap((container) => getTrouble(name, container));
 }
 
-function troubleOf(pod: string, { state, lastState, restartCount }: ContainerStatusJson): readonly PodTrouble[] {
+function getTrouble(pod: string, { state, lastState, restartCount }: ContainerStatusJson): readonly PodTrouble[] {
   const { reason, message = '' } = state?.waiting ?? {};
   if (reason === undefined || reason === 'ContainerCreating') return [];
   const hopeless = isPermanent(reason) || restartCount >= HOPELESS_RESTARTS;
-  return [{ pod, reason, message: `${message}${lastExit(lastState)}`, hopeless }];
+  return [{ pod, reason, message: `${message}${formatLastExit(lastState)}`, hopeless }];
 }
 
-function lastExit(last: ContainerStatusJson['lastState']): string {
+function formatLastExit(last: ContainerStatusJson['lastState']): string {
   if (last?.terminated === undefined) return '';
   const { reason = 'code', exitCode = '' } = last.terminated;
   return ` (last exit: ${reason} ${exitCode})`;

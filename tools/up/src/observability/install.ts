@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import type { Progress } from '@sandlot/local-cluster';
 import { createCommandError } from '../command.ts';
 import type { BuiltImage } from '../images/build.ts';
-import { contentKey } from '../images/content-key.ts';
-import { imageIn } from '../images/publish.ts';
+import { computeContentKey } from '../images/content-key.ts';
+import { formatImage } from '../images/publish.ts';
 import type { Registry } from '../images/publish.ts';
 import { waitForRollout } from '../install/rollout.ts';
 import type { Observers } from '../install/values.ts';
 import { release } from '../install/values.ts';
 import { checkoutRoot } from '../paths.ts';
 import type { Target } from '../target.ts';
-import { observability, observabilityManifests, ports } from './manifests.ts';
-import { chartRules } from './rules.ts';
+import { observability, buildObservabilityManifests, ports } from './manifests.ts';
+import { readChartRules } from './rules.ts';
 
 const TITLE = 'Installing Prometheus and Jaeger';
 const PAGE = join(checkoutRoot, 'tools/up/observability/traces.html');
@@ -59,16 +59,16 @@ export async function installObservability(target: Target, options: InstallOptio
 }
 
 async function renderManifests({ images, registry }: InstallOptions): Promise<readonly object[]> {
-  const imageOf = (name: 'prometheus' | 'jaeger'): string =>
-    imageIn(registry, { name, tag: images.find((image) => image.name === name)?.tag ?? 'missing' });
+  const getImage = (name: 'prometheus' | 'jaeger'): string =>
+    formatImage(registry, { name, tag: images.find((image) => image.name === name)?.tag ?? 'missing' });
   const input = {
-    images: { prometheus: imageOf('prometheus'), jaeger: imageOf('jaeger') },
-    rules: await chartRules(),
+    images: { prometheus: getImage('prometheus'), jaeger: getImage('jaeger') },
+    rules: await readChartRules(),
     page: await readFile(PAGE, 'utf8'),
   };
   // Both programs read their configuration only at start, so its hash is an annotation of the pods.
-  const key = await contentKey([JSON.stringify(observabilityManifests({ ...input, key: '' }))]);
-  return observabilityManifests({ ...input, key });
+  const key = await computeContentKey([JSON.stringify(buildObservabilityManifests({ ...input, key: '' }))]);
+  return buildObservabilityManifests({ ...input, key });
 }
 
 /** Removes Prometheus and Jaeger. Does nothing if they are not installed. */

@@ -11,11 +11,11 @@ export const tracesUrl = `http://${addresses.jaeger}:${ports.traces}`;
 const QUERY = 'sum by (job, result) (rate(sandlot_reconcile_seconds_count[1m]))';
 
 /** Returns lines with the URLs of metrics, a query, alerts, traces and the newest claim's trace. */
-export async function observabilityLines(): Promise<readonly string[]> {
+export async function listObservabilityLines(): Promise<readonly string[]> {
   const newest = await findNewestTrace();
   const pages = [
     ['metrics', `${prometheusUrl}/classic/graph`],
-    ['reconciles per second', graphUrl(QUERY)],
+    ['reconciles per second', formatGraphUrl(QUERY)],
     ['what is scraped', `${prometheusUrl}/classic/targets`],
     ['alerts', `${prometheusUrl}/classic/alerts`],
     ['traces', `${tracesUrl}/`],
@@ -31,7 +31,7 @@ export async function observabilityLines(): Promise<readonly string[]> {
   ];
 }
 
-function graphUrl(query: string): string {
+function formatGraphUrl(query: string): string {
   const panel = { 'g0.expr': query, 'g0.tab': '0', 'g0.range_input': '15m' };
   return `${prometheusUrl}/classic/graph?${new URLSearchParams(panel).toString()}`;
 }

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serviceNames } from '../images/recipes.ts';
-import { observabilityManifests, prometheusConfig } from './manifests.ts';
-import { chartRules } from './rules.ts';
+import { buildObservabilityManifests, buildPrometheusConfig } from './manifests.ts';
+import { readChartRules } from './rules.ts';
 
 interface ObjectJson {
   kind: string;
@@ -18,11 +18,11 @@ const input = {
   page: '<p>',
   key: 'k',
 };
-const objects = observabilityManifests(input) as readonly ObjectJson[];
+const objects = buildObservabilityManifests(input) as readonly ObjectJson[];
 
 describe('the objects of Prometheus and Jaeger', () => {
   it('include a scrape job and a headless Service for each service of the chart', () => {
-    const { scrape_configs: jobs } = prometheusConfig() as {
+    const { scrape_configs: jobs } = buildPrometheusConfig() as {
       scrape_configs: { job_name: string; dns_sd_configs?: { names: string[] }[] }[];
     };
     const scraped = jobs.filter(({ job_name: job }) => job !== 'prometheus');
@@ -48,7 +48,7 @@ describe('the objects of Prometheus and Jaeger', () => {
   });
 });
 
-describe('chartRules', () => {
+describe('readChartRules', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'chart-rules-'));
@@ -62,10 +62,10 @@ describe('chartRules', () => {
   afterAll(() => rm(folder, { recursive: true }));
 
   it('returns the YAML files with groups, under flat file names', async () => {
-    expect(await chartRules(folder)).toEqual({ 'rules-a.yaml': 'groups: []\n' });
+    expect(await readChartRules(folder)).toEqual({ 'rules-a.yaml': 'groups: []\n' });
   });
 
   it('returns nothing if the folder does not exist', async () => {
-    expect(await chartRules(join(folder, 'nowhere'))).toEqual({});
+    expect(await readChartRules(join(folder, 'nowhere'))).toEqual({});
   });
 });

@@ -31,7 +31,7 @@ const METRICS_PORT = 9090;
 const USER_ID = 65532;
 
 /** Returns every object, in the order to apply them. Pure. The release's namespace must exist. */
-export function observabilityManifests(input: ObservabilityInput): readonly object[] {
+export function buildObservabilityManifests(input: ObservabilityInput): readonly object[] {
   return [
     {
       apiVersion: 'v1',
@@ -41,10 +41,10 @@ export function observabilityManifests(input: ObservabilityInput): readonly obje
         labels: { ...labels(), 'pod-security.kubernetes.io/enforce': 'restricted' },
       },
     },
-    ...metricsServices(),
-    ...configMaps(input),
-    ...prometheusObjects(input),
-    ...jaegerObjects(input),
+    ...listMetricsServices(),
+    ...buildConfigMaps(input),
+    ...buildPrometheusObjects(input),
+    ...buildJaegerObjects(input),
   ];
 }
 
@@ -64,11 +64,11 @@ function metadata(name: string, namespace: string = observability.namespace): ob
  * Headless Services, whose names resolve to the addresses of a service's pods, including standbys and pods that are not
  * ready. Debian's Prometheus is built without Kubernetes discovery, so it finds pods by DNS and needs no RBAC.
  */
-function metricsServices(): readonly object[] {
+function listMetricsServices(): readonly object[] {
   return serviceNames.map((component) => ({
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: metadata(metricsService(component), release.namespace),
+    metadata: metadata(formatMetricsService(component), release.namespace),
     spec: {
       clusterIP: 'None',
       publishNotReadyAddresses: true,
@@ -78,11 +78,11 @@ function metricsServices(): readonly object[] {
   }));
 }
 
-function metricsService(component: string): string {
+function formatMetricsService(component: string): string {
   return `${observability.name}-${component}`;
 }
 
-function configMaps({ rules, page }: ObservabilityInput): readonly object[] {
+function buildConfigMaps({ rules, page }: ObservabilityInput): readonly object[] {
   const configMap = (name: string, data: object): object => ({
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -95,7 +95,7 @@ function configMaps({ rules, page }: ObservabilityInput): readonly object[] {
     pages: '/etc/jaeger/pages',
   });
   return [
-    configMap('prometheus', { 'prometheus.yml': JSON.stringify(prometheusConfig(), undefined, 2) }),
+    configMap('prometheus', { 'prometheus.yml': JSON.stringify(buildPrometheusConfig(), undefined, 2) }),
     configMap('prometheus-rules', rules),
     configMap('jaeger', { 'jaeger.json': JSON.stringify(jaeger, undefined, 2) }),
     configMap('jaeger-pages', { 'index.html': page }),
@@ -103,7 +103,7 @@ function configMaps({ rules, page }: ObservabilityInput): readonly object[] {
 }
 
 /** Returns Prometheus's configuration, with one job per service of the chart and one target per pod. */
-export function prometheusConfig(): object {
+export function buildPrometheusConfig(): object {
   return {
     global: { scrape_interval: '5s', scrape_timeout: '5s', evaluation_interval: '5s' },
     storage: { exemplars: { max_exemplars: 100_000 } },
@@ -111,13 +111,13 @@ export function prometheusConfig(): object {
     rule_files: ['yaml', 'yml'].map((ending) => `/etc/prometheus/rules/*.${ending}`),
     scrape_configs: [
       { job_name: 'prometheus', static_configs: [{ targets: [`127.0.0.1:${ports.prometheus}`] }] },
-      ...serviceNames.map(serviceJob),
+      ...serviceNames.map(buildServiceJob),
     ],
   };
 }
 
-function serviceJob(component: string): object {
-  const names = [`${metricsService(component)}.${release.namespace}.svc.cluster.local`];
+function buildServiceJob(component: string): object {
+  const names = [`${formatMetricsService(component)}.${release.namespace}.svc.cluster.local`];
   return {
     job_name: component,
     // The label `namespace` of a pool's metrics names the pool's namespace, not that of the controller's pod.
@@ -127,7 +127,7 @@ function serviceJob(component: string): object {
   };
 }
 
-function prometheusObjects({ images, key }: ObservabilityInput): readonly object[] {
+function buildPrometheusObjects({ images, key }: ObservabilityInput): readonly object[] {
   const container = {
     image: images.prometheus,
     args: [
@@ -152,12 +152,12 @@ function prometheusObjects({ images, key }: ObservabilityInput): readonly object
     { name: 'data', emptyDir: {} },
   ];
   return [
-    deployment('prometheus', { key, container, volumes, pod: noToken }),
+    buildDeployment('prometheus', { key, container, volumes, pod: noToken }),
     service('prometheus', addresses.prometheus, [{ name: 'http', port: ports.prometheus, targetPort: 'http' }]),
   ];
 }
 
-function jaegerObjects({ images, key }: ObservabilityInput): readonly object[] {
+function buildJaegerObjects({ images, key }: ObservabilityInput): readonly object[] {
   const container = {
     image: images.jaeger,
     args: ['--config', 'file:/etc/jaeger/jaeger.json'],
@@ -178,7 +178,7 @@ function jaegerObjects({ images, key }: ObservabilityInput): readonly object[] {
     { name: 'pages', configMap: { name: 'jaeger-pages' } },
   ];
   return [
-    deployment('jaeger', { key, container, volumes, pod: noToken }),
+    buildDeployment('jaeger', { key, container, volumes, pod: noToken }),
     service('jaeger', addresses.jaeger, [
       { name: 'otlp', port: ports.otlp, targetPort: 'otlp' },
       { name: 'http', port: ports.traces, targetPort: 'http' },
@@ -194,7 +194,7 @@ interface Workload {
 }
 
 /** A Deployment with one replica, whose data is lost with its pod. */
-function deployment(name: string, { key, container, volumes, pod }: Workload): object {
+function buildDeployment(name: string, { key, container, volumes, pod }: Workload): object {
   const template = {
     metadata: { labels: labels(name), annotations: { 'sandlot.dev/configuration': key } },
     spec: {

@@ -9,7 +9,7 @@ const FOLDER = join(checkoutRoot, 'charts/sandlot/files');
  * Reads the chart's Prometheus rule files: every YAML file under `files/` with `groups` at the top level. Returns their
  * contents by name.
  */
-export async function chartRules(folder = FOLDER): Promise<Readonly<Record<string, string>>> {
+export async function readChartRules(folder = FOLDER): Promise<Readonly<Record<string, string>>> {
   const names = await readdir(folder, { recursive: true }).catch(() => []);
   const rules: Record<string, string> = {};
   for (const name of names.filter((file) => /\.ya?ml$/.test(file) && !file.startsWith('crds/')).sort()) {

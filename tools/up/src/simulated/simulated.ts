@@ -3,17 +3,17 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { clusterPaths, ensureComponent, clusterStatus, createSimulatedCluster } from '@sandlot/local-cluster';
+import { getClusterPaths, ensureComponent, readClusterStatus, createSimulatedCluster } from '@sandlot/local-cluster';
 import type { ClusterHandle, Progress, Component } from '@sandlot/local-cluster';
 import { createCommandError } from '../command.ts';
 import { UpError } from '../errors.ts';
 import { bundleControllers } from '../images/build.ts';
-import { contentKey } from '../images/content-key.ts';
+import { computeContentKey } from '../images/content-key.ts';
 import type { ControllerName } from '../images/recipes.ts';
 import { controllerNames } from '../images/recipes.ts';
 import { checkoutRoot } from '../paths.ts';
 import type { Target } from '../target.ts';
-import { localTarget } from '../target.ts';
+import { createLocalTarget } from '../target.ts';
 
 const ESTABLISHED_LIMIT_MS = 60_000;
 const node = join(checkoutRoot, 'node_modules/node/bin/node');
@@ -39,7 +39,7 @@ export async function startSimulated(progress: Progress): Promise<{ target: Targ
     const ports = await choosePorts(cluster);
     await Promise.all(
       controllerNames.map(async (name) =>
-        ensureComponent(clusterPaths(checkoutRoot), await controllerComponent(cluster, name, ports[name])),
+        ensureComponent(getClusterPaths(checkoutRoot), await buildControllerComponent(cluster, name, ports[name])),
       ),
     );
   } catch (error) {
@@ -47,12 +47,12 @@ export async function startSimulated(progress: Progress): Promise<{ target: Targ
     throw error;
   }
   step.done('as processes on this machine');
-  return { target: localTarget(cluster), kube: await cluster.bin('kube') };
+  return { target: createLocalTarget(cluster), kube: await cluster.bin('kube') };
 }
 
 /** Throws an UpError if the checkout has this component, running or not: a checkout has only one kind of cluster. */
 export async function requireNoComponent(component: 'kubelet' | 'kwok', what: string): Promise<void> {
-  const components = await clusterStatus({ root: checkoutRoot });
+  const components = await readClusterStatus({ root: checkoutRoot });
   if (!components.some(({ name }) => name === component)) return;
   throw new UpError({
     step: 'Starting the cluster',
@@ -89,7 +89,7 @@ async function startVolumeProvisioner(cluster: ClusterHandle): Promise<void> {
   if (applied.code !== 0) throw createCommandError('Providing volumes', 'kubectl apply', applied);
   const folder = join(cluster.stateDir, 'data/volumes');
   await mkdir(folder, { recursive: true });
-  await ensureComponent(clusterPaths(checkoutRoot), {
+  await ensureComponent(getClusterPaths(checkoutRoot), {
     name: 'volumes',
     cwd: cluster.stateDir,
     argv: [await cluster.bin('volumes'), cluster.kubeconfigPath, storageClass.provisioner, folder],
@@ -97,7 +97,7 @@ async function startVolumeProvisioner(cluster: ClusterHandle): Promise<void> {
   });
 }
 
-async function controllerComponent(
+async function buildControllerComponent(
   cluster: ClusterHandle,
   name: ControllerName,
   { probe, metrics }: ControllerPorts,
@@ -113,7 +113,7 @@ async function controllerComponent(
       METRICS_PORT: String(metrics),
       ...(cluster.nats === undefined ? {} : { NATS_URL: cluster.nats.url }),
     },
-    configuration: await contentKey([], [{ target: 'main.js', source: program }]),
+    configuration: await computeContentKey([], [{ target: 'main.js', source: program }]),
     probe: { kind: 'http', url: `http://127.0.0.1:${probe}/readyz` },
   };
 }

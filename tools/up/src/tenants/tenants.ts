@@ -6,7 +6,7 @@ import type { Progress, ProgressStep } from '@sandlot/local-cluster';
 import { createKey, hashApiKey, listKeys } from '@sandlot/tenancy';
 import { createCommandError } from '../command.ts';
 import type { BuiltImage } from '../images/build.ts';
-import { imageIn } from '../images/publish.ts';
+import { formatImage } from '../images/publish.ts';
 import type { Registry } from '../images/publish.ts';
 import type { ImageName } from '../images/recipes.ts';
 import { release, sandboxDomain } from '../install/values.ts';
@@ -80,17 +80,17 @@ async function prepareTenant(
   await client.create(namespaces, { metadata: { name: namespace } }).catch((error: unknown) => {
     if (!isAlreadyExists(error)) throw error;
   });
-  const manifests = await Promise.all(tenant.offers.map((offer) => manifestOf(offer, options)));
+  const manifests = await Promise.all(tenant.offers.map((offer) => readManifest(offer, options)));
   const applied = await target.kubectl(['-n', namespace, 'apply', '-f', '-'], manifests.join('---\n'));
   if (applied.code !== 0) throw createCommandError(STEP, `kubectl -n ${namespace} apply`, applied);
   return tenant.offers.map((name) => ({ namespace, name }));
 }
 
-async function manifestOf(offer: Offer, { images, registry }: TenantOptions): Promise<string> {
+async function readManifest(offer: Offer, { images, registry }: TenantOptions): Promise<string> {
   const name = offers[offer];
   const tag = images.find((image) => image.name === name)?.tag ?? 'latest';
   const text = await readFile(join(checkoutRoot, `tools/up/tenants/${offer}.yaml`), 'utf8');
-  return text.replace(`image: ${name}`, `image: ${imageIn(registry, { name, tag })}`);
+  return text.replace(`image: ${name}`, `image: ${formatImage(registry, { name, tag })}`);
 }
 
 /** Returns the tenants' API keys by variable name. Creates those that the cluster does not have. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { listedSandboxFixture } from '../../../test/fixtures.ts';
-import { pageOf } from './page.ts';
+import { buildPage } from './page.ts';
 import type { Entry } from './page.ts';
 import type { ListedSandbox } from './schemas.ts';
 
@@ -12,7 +12,7 @@ function entry(
   return { sandbox: listedSandboxFixture(sandboxID, fields), createdMs };
 }
 
-describe('pageOf', () => {
+describe('buildPage', () => {
   const times = fc.integer({ min: 0, max: 5 }).map((second) => `2026-01-01T00:00:0${second}.000Z`);
   const sandboxes = fc
     .uniqueArray(
@@ -27,7 +27,7 @@ describe('pageOf', () => {
     )
     .map((given) => given.map(({ id, ...fields }) => entry(id, fields)));
 
-  const keyOf = ({ sandbox: { startedAt, sandboxID }, createdMs }: Entry): string =>
+  const formatKey = ({ sandbox: { startedAt, sandboxID }, createdMs }: Entry): string =>
     `${startedAt}/${createdMs}/${sandboxID}`;
 
   it('gives every entry once and in order over all pages', () => {
@@ -40,12 +40,12 @@ describe('pageOf', () => {
           const seen: string[] = [];
           let nextToken: string | undefined;
           do {
-            const page = pageOf(all, { order, limit, nextToken });
+            const page = buildPage(all, { order, limit, nextToken });
             seen.push(...page.items.map(({ startedAt, sandboxID }) => `${startedAt}/${sandboxID}`));
             ({ nextToken } = page);
           } while (nextToken !== undefined);
           const sorted = all
-            .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+            .toSorted((a, b) => (formatKey(a) < formatKey(b) ? -1 : 1))
             .map(({ sandbox: { startedAt, sandboxID } }) => `${startedAt}/${sandboxID}`);
           expect(seen).toEqual(order === 'asc' ? sorted : sorted.reverse());
         },
@@ -55,9 +55,9 @@ describe('pageOf', () => {
 
   it('continues after the last sandbox of the previous page although others appear and disappear', () => {
     const all = ['a', 'b', 'c', 'd'].map((id) => entry(id));
-    const { nextToken } = pageOf(all, { order: 'asc', limit: 2, nextToken: undefined });
+    const { nextToken } = buildPage(all, { order: 'asc', limit: 2, nextToken: undefined });
     const changed = [entry('0'), ...all.filter(({ sandbox: { sandboxID } }) => sandboxID !== 'b')];
-    expect(pageOf(changed, { order: 'asc', limit: 2, nextToken }).items.map(({ sandboxID }) => sandboxID)).toEqual([
+    expect(buildPage(changed, { order: 'asc', limit: 2, nextToken }).items.map(({ sandboxID }) => sandboxID)).toEqual([
       'c',
       'd',
     ]);
@@ -69,6 +69,6 @@ describe('pageOf', () => {
     Buffer.from('yesterday__a__1').toString('base64url'),
     Buffer.from('2026-01-01T00:00:00Z__a').toString('base64url'),
   ])('rejects the token %j', (nextToken) => {
-    expect(() => pageOf([], { order: 'asc', limit: 1, nextToken })).toThrow('no token of a page');
+    expect(() => buildPage([], { order: 'asc', limit: 1, nextToken })).toThrow('no token of a page');
   });
 });

@@ -22,10 +22,10 @@ type Paging = Pick<ListQuery, 'order' | 'limit' | 'nextToken'>;
  * names the last sandbox of the previous page, so sandboxes that appear or disappear between two pages shift nothing. Throws
  * an ApiError 400 for a malformed token.
  */
-export function pageOf(entries: Iterable<Entry>, { order, limit, nextToken }: Paging): Page {
+export function buildPage(entries: Iterable<Entry>, { order, limit, nextToken }: Paging): Page {
   const sign = order === 'asc' ? 1 : -1;
   const sorted = [...entries]
-    .map((entry) => ({ ...entry, position: positionOf(entry) }))
+    .map((entry) => ({ ...entry, position: buildPosition(entry) }))
     .sort((a, b) => sign * compare(a.position, b.position));
   const cursor = nextToken === undefined || nextToken === '' ? undefined : parseToken(nextToken);
   const rest = cursor === undefined ? sorted : sorted.filter(({ position }) => sign * compare(position, cursor) > 0);
@@ -39,7 +39,7 @@ interface Position extends Pick<ListedSandbox, 'startedAt' | 'sandboxID'> {
   readonly createdMs: number;
 }
 
-function positionOf({ sandbox: { startedAt, sandboxID }, createdMs }: Entry): Position {
+function buildPosition({ sandbox: { startedAt, sandboxID }, createdMs }: Entry): Position {
   return { startedAt, sandboxID, createdMs };
 }
 

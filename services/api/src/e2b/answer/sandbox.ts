@@ -1,14 +1,14 @@
 // The answers about a sandbox, made from its claim and Sandbox (docs/reference/e2b-api.md#read).
-import { annotations, egressWishOf } from '@sandlot/api-types';
+import { annotations, findEgressWish } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { CONTROL_VIEW } from '../../claim/annotations.ts';
-import { onTimeoutOf, shownEndMs, startedAtMs } from '../../claim/lifetime.ts';
+import { onTimeoutOf, getShownEndMs, findStartedAtMs } from '../../claim/lifetime.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
-import { stateOf } from '../../state/sandbox-state.ts';
+import { getState } from '../../state/sandbox-state.ts';
 import { CONTROL_PREFIX } from '../request/control-keys.ts';
 import type { ListedSandbox, SandboxAnswer, SandboxDetail } from './schemas.ts';
-import { sizeOf } from './size.ts';
-import { tokensOf } from './tokens.ts';
+import { buildSize } from './size.ts';
+import { buildTokens } from './tokens.ts';
 
 const CLIENT = 'sandlot';
 
@@ -23,23 +23,23 @@ export interface AnswerOptions {
 }
 
 /** Name of the pool or template that the claim names. */
-export function templateOf({ spec }: SandboxClaim): string {
+export function getTemplate({ spec }: SandboxClaim): string {
   return spec.warmPoolRef?.name ?? spec.sandboxTemplateRef?.name ?? '';
 }
 
-function envdVersionOf(sandbox: Sandbox | undefined, { envdVersion }: AnswerOptions): string {
+function getEnvdVersion(sandbox: Sandbox | undefined, { envdVersion }: AnswerOptions): string {
   return sandbox?.status?.runtime?.version ?? envdVersion;
 }
 
 /** The answer of create, connect and resume. */
 export function answerOf({ claim, sandbox }: ClaimedSandbox, options: AnswerOptions): SandboxAnswer {
-  const tokens = tokensOf(claim, options.tokenKey);
+  const tokens = buildTokens(claim, options.tokenKey);
   return {
-    templateID: templateOf(claim),
-    alias: templateOf(claim),
+    templateID: getTemplate(claim),
+    alias: getTemplate(claim),
     sandboxID: claim.metadata.name ?? '',
     clientID: CLIENT,
-    envdVersion: envdVersionOf(sandbox, options),
+    envdVersion: getEnvdVersion(sandbox, options),
     envdAccessToken: tokens.envd,
     trafficAccessToken: tokens.traffic ?? null,
     domain: options.domain ?? null,
@@ -47,30 +47,30 @@ export function answerOf({ claim, sandbox }: ClaimedSandbox, options: AnswerOpti
 }
 
 /** An entry of a list. It has no tokens. */
-export function listedOf({ claim, sandbox }: ClaimedSandbox, options: AnswerOptions): ListedSandbox {
+export function buildListing({ claim, sandbox }: ClaimedSandbox, options: AnswerOptions): ListedSandbox {
   return {
-    templateID: templateOf(claim),
-    alias: templateOf(claim),
+    templateID: getTemplate(claim),
+    alias: getTemplate(claim),
     sandboxID: claim.metadata.name ?? '',
     clientID: CLIENT,
-    startedAt: isoTime(startedAtMs(claim) ?? 0),
-    endAt: isoTime(shownEndMs(claim)),
-    ...sizeOf(sandbox?.spec),
-    state: stateOf(sandbox),
-    envdVersion: envdVersionOf(sandbox, options),
-    metadata: { ...metadataOf(claim), ...controlMetadata({ claim, sandbox }) },
+    startedAt: formatIsoTime(findStartedAtMs(claim) ?? 0),
+    endAt: formatIsoTime(getShownEndMs(claim)),
+    ...buildSize(sandbox?.spec),
+    state: getState(sandbox),
+    envdVersion: getEnvdVersion(sandbox, options),
+    metadata: { ...buildMetadata(claim), ...buildControlMetadata({ claim, sandbox }) },
   };
 }
 
-export function detailOf(claimed: ClaimedSandbox, options: AnswerOptions): SandboxDetail {
+export function buildDetail(claimed: ClaimedSandbox, options: AnswerOptions): SandboxDetail {
   const { claim } = claimed;
-  const tokens = tokensOf(claim, options.tokenKey);
-  const listed = listedOf(claimed, options);
+  const tokens = buildTokens(claim, options.tokenKey);
+  const listed = buildListing(claimed, options);
   return {
     ...listed,
     envdAccessToken: tokens.envd,
     domain: options.domain ?? null,
-    ...networkOf(claim, tokens.traffic === undefined),
+    ...buildNetwork(claim, tokens.traffic === undefined),
     lifecycle: {
       autoResume: claim.metadata.annotations?.[annotations.autoResume] === 'true',
       onTimeout: onTimeoutOf(claim),
@@ -79,12 +79,12 @@ export function detailOf(claimed: ClaimedSandbox, options: AnswerOptions): Sandb
   };
 }
 
-export function isoTime(ms: number): string {
+export function formatIsoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
 /** The user's metadata; empty if the annotation is malformed. */
-function metadataOf({ metadata }: SandboxClaim): Readonly<Record<string, string>> {
+function buildMetadata({ metadata }: SandboxClaim): Readonly<Record<string, string>> {
   try {
     const parsed: unknown = JSON.parse(metadata.annotations?.[annotations.metadata] ?? '{}');
     if (typeof parsed !== 'object' || parsed === null) return {};
@@ -96,7 +96,7 @@ function metadataOf({ metadata }: SandboxClaim): Readonly<Record<string, string>
 }
 
 /** The metadata that clients of OpenKruise expect (docs/reference/e2b-api.md#extension-keys). */
-function controlMetadata({ claim, sandbox }: ClaimedSandbox): Record<string, string> {
+function buildControlMetadata({ claim, sandbox }: ClaimedSandbox): Record<string, string> {
   const text = claim.metadata.annotations?.[CONTROL_VIEW];
   if (text === undefined || sandbox === undefined) return {};
   const { namespace = '', name = '' } = sandbox.metadata;
@@ -106,11 +106,11 @@ function controlMetadata({ claim, sandbox }: ClaimedSandbox): Record<string, str
   return hasIp ? { ...resource, [`${CONTROL_PREFIX}sandbox-ip`]: ip } : resource;
 }
 
-function networkOf(
+function buildNetwork(
   claim: SandboxClaim,
   allowPublicTraffic: boolean,
 ): Pick<SandboxDetail, 'allowInternetAccess' | 'network'> {
-  const wish = egressWishOf(claim);
+  const wish = findEgressWish(claim);
   const lists = wish === undefined ? {} : { allowOut: [...wish.allowOut], denyOut: [...wish.denyOut] };
   return { allowInternetAccess: wish?.allowInternetAccess ?? null, network: { allowPublicTraffic, ...lists } };
 }

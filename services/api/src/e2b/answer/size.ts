@@ -1,4 +1,4 @@
-import { quantityValue } from '@sandlot/api-types';
+import { parseQuantity } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 
 const MEBIBYTE = 1_048_576;
@@ -15,14 +15,14 @@ interface SizedSpec {
 }
 
 /** Resources of the first container and all disks, rounded up to whole CPUs and MiB. A size that is not specified is 0. */
-export function sizeOf(spec: SizedSpec | undefined): Size {
+export function buildSize(spec: SizedSpec | undefined): Size {
   const resources = spec?.podTemplate.spec.containers[0]?.resources;
   const limitOrRequest = (name: string): number =>
-    quantityValue(resources?.limits?.[name] ?? resources?.requests?.[name] ?? 0) ?? 0;
+    parseQuantity(resources?.limits?.[name] ?? resources?.requests?.[name] ?? 0) ?? 0;
   const disks = (spec?.volumeClaimTemplates ?? []).map(
-    (disk) => quantityValue(disk.spec.resources?.requests?.['storage'] ?? 0) ?? 0,
+    (disk) => parseQuantity(disk.spec.resources?.requests?.['storage'] ?? 0) ?? 0,
   );
-  const ephemeral = quantityValue(resources?.limits?.['ephemeral-storage'] ?? 0) ?? 0;
+  const ephemeral = parseQuantity(resources?.limits?.['ephemeral-storage'] ?? 0) ?? 0;
   return {
     cpuCount: Math.max(1, Math.ceil(limitOrRequest('cpu'))),
     memoryMB: Math.ceil(limitOrRequest('memory') / MEBIBYTE),

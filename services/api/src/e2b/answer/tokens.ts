@@ -1,6 +1,6 @@
 import { annotations } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import { envdAccessToken, tokenSubject, trafficAccessToken } from '@sandlot/tenancy';
+import { deriveEnvdAccessToken, formatTokenSubject, deriveTrafficAccessToken } from '@sandlot/tenancy';
 
 export interface SandboxTokens {
   /** Opens the daemon of the sandbox. */
@@ -10,11 +10,11 @@ export interface SandboxTokens {
 }
 
 /** The tokens of a sandbox. They are derived from the installation's key on each call and stored nowhere. */
-export function tokensOf(claim: SandboxClaim, tokenKey: Uint8Array): SandboxTokens {
-  const subject = tokenSubject(claim);
+export function buildTokens(claim: SandboxClaim, tokenKey: Uint8Array): SandboxTokens {
+  const subject = formatTokenSubject(claim);
   const isPublic = claim.metadata.annotations?.[annotations.trafficTokenHash] === undefined;
   return {
-    envd: envdAccessToken(tokenKey, subject),
-    traffic: isPublic ? undefined : trafficAccessToken(tokenKey, subject),
+    envd: deriveEnvdAccessToken(tokenKey, subject),
+    traffic: isPublic ? undefined : deriveTrafficAccessToken(tokenKey, subject),
   };
 }

@@ -6,7 +6,7 @@ import { endpoint, route } from '../../http/route.ts';
 import type { Answer, Route } from '../../http/route.ts';
 import type { Limits } from '../../limits/limits.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
-import { isReady, isSuspended, stateOf } from '../../state/sandbox-state.ts';
+import { isReady, isSuspended, getState } from '../../state/sandbox-state.ts';
 import { answerOf } from '../answer/sandbox.ts';
 import type { AnswerOptions } from '../answer/sandbox.ts';
 import { sandboxAnswer } from '../answer/schemas.ts';
@@ -80,7 +80,7 @@ async function connect(deps: ConnectDeps, call: SandboxCall<{ timeout: number }>
 /** For very old clients, which do not connect to a paused sandbox but resume it. */
 async function resume(deps: ConnectDeps, call: SandboxCall<{ timeout: number }>): Promise<Answer> {
   const claimed = await findForTimeout(deps, call);
-  if (stateOf(claimed.sandbox) === 'running') throw conflict('the sandbox is running already');
+  if (getState(claimed.sandbox) === 'running') throw conflict('the sandbox is running already');
   const { current } = await connectSandbox(deps, claimed, call.body.timeout);
   return { status: 201, body: answerOf(current, deps.answers) };
 }
@@ -105,7 +105,7 @@ interface Connection {
 async function connectSandbox(deps: ConnectDeps, claimed: ClaimedSandbox, timeoutSeconds: number): Promise<Connection> {
   const current = await waitUntil(deps, claimed, (now) => isUp(now) || isDown(now));
   if (current === undefined) throw inTransition();
-  if (stateOf(current.sandbox) === 'paused') {
+  if (getState(current.sandbox) === 'paused') {
     return { current: await resumeSandbox(deps, current, timeoutSeconds), resumed: true };
   }
   return { current: await extendSandbox(deps, current, timeoutSeconds), resumed: false };
@@ -143,12 +143,12 @@ async function waitUntil(
 
 /** The claim becomes Ready only after the daemon of the new pod has its token. */
 function isUp({ claim, sandbox }: ClaimedSandbox): boolean {
-  return stateOf(sandbox) === 'running' && isReady(claim);
+  return getState(sandbox) === 'running' && isReady(claim);
 }
 
 /** The claim must show the suspend too; otherwise its Ready from before the pause would count as Ready after the resume. */
 function isDown({ claim, sandbox }: ClaimedSandbox): boolean {
-  return stateOf(sandbox) === 'paused' && isSuspended(sandbox) && !isReady(claim);
+  return getState(sandbox) === 'paused' && isSuspended(sandbox) && !isReady(claim);
 }
 
 function inTransition(): ApiError {

@@ -21,7 +21,7 @@ export function createCreateMetrics(registry: MetricsRegistry): CreateMetrics {
 }
 
 /** The result of a create that threw. */
-export function resultOf(error: unknown): CreateResult {
+export function getResult(error: unknown): CreateResult {
   if (!(error instanceof ApiError)) return 'failed';
   if (error.errorCode === 'sandbox_capacity_unavailable') return 'no_stock';
   if (error.status === 504) return 'timeout';

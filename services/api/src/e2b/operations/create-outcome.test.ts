@@ -1,13 +1,13 @@
 import type { SandboxClaim } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
-import { outcomeOf } from './create-outcome.ts';
+import { buildOutcome } from './create-outcome.ts';
 
 function claim(status: 'True' | 'False', reason: string, phase?: 'Failed'): SandboxClaim {
   const condition = { type: 'Ready', status, reason, message: 'in words', lastTransitionTime: '2026-01-01T00:00:00Z' };
   return { metadata: {}, spec: {}, status: { conditions: [condition], ...(phase === undefined ? {} : { phase }) } };
 }
 
-describe('outcomeOf', () => {
+describe('buildOutcome', () => {
   it.each([
     ['a claim without a status', { metadata: {}, spec: {} }, 'waiting'],
     ['a Ready claim', claim('True', 'DependenciesReady'), 'ready'],
@@ -19,11 +19,11 @@ describe('outcomeOf', () => {
     ['a claim whose daemon does not answer', claim('False', 'SandboxInitFailed'), 500],
     ['a claim that the controller gave up', claim('False', 'ReconcilerError', 'Failed'), 500],
   ] as const)('%s: %s', (...[, subject, expected]) => {
-    const outcome = outcomeOf(subject, false);
+    const outcome = buildOutcome(subject, false);
     expect(outcome.kind === 'failed' ? outcome.error.status : outcome.kind).toBe(expected);
   });
 
   it('waits for stock if the create is patient', () => {
-    expect(outcomeOf(claim('False', 'WaitingForStock'), true).kind).toBe('waiting');
+    expect(buildOutcome(claim('False', 'WaitingForStock'), true).kind).toBe('waiting');
   });
 });

@@ -8,17 +8,17 @@ export type Outcome =
   { readonly kind: 'waiting' } | { readonly kind: 'ready' } | { readonly kind: 'failed'; readonly error: ApiError };
 
 /** Reads the outcome from the claim's status. A patient create waits while its pool is empty. */
-export function outcomeOf({ status }: SandboxClaim, isPatient: boolean): Outcome {
+export function buildOutcome({ status }: SandboxClaim, isPatient: boolean): Outcome {
   const ready = findCondition(status?.conditions, 'Ready');
   if (ready === undefined) return { kind: 'waiting' };
   if (ready.status === 'True') return { kind: 'ready' };
-  const error = terminalErrorOf(ready, isPatient);
+  const error = findTerminalError(ready, isPatient);
   if (error !== undefined) return { kind: 'failed', error };
   return status?.phase === 'Failed' ? { kind: 'failed', error: startFailed(ready.message) } : { kind: 'waiting' };
 }
 
 /** The error of a reason that no waiting can change; undefined for all others. */
-function terminalErrorOf({ reason, message }: Condition, isPatient: boolean): ApiError | undefined {
+function findTerminalError({ reason, message }: Condition, isPatient: boolean): ApiError | undefined {
   if (reason === claimReasons.waitingForStock) return isPatient ? undefined : noStock();
   const ending = claimEndingOf(reason);
   if (ending === 'refused') return new ApiError({ status: 400, message });

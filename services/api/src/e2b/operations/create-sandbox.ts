@@ -4,7 +4,7 @@ import { isAlreadyExists, isNotFound, isUnknownOutcome } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
 import { carrier } from '@sandlot/telemetry';
-import { hashApiKey, trafficAccessToken } from '@sandlot/tenancy';
+import { hashApiKey, deriveTrafficAccessToken } from '@sandlot/tenancy';
 import type { ApiKey } from '@sandlot/tenancy';
 import type { z } from 'zod';
 import { buildE2bClaim } from '../../claim/build-e2b-claim.ts';
@@ -16,7 +16,7 @@ import { identifyCreate } from '../../idempotency/identify.ts';
 import type { CreateIdentity } from '../../idempotency/identify.ts';
 import type { CreateLedger } from '../../idempotency/ledger.ts';
 import { replayCreate } from '../../idempotency/replay.ts';
-import { rateHeaders } from '../../limits/create-rate.ts';
+import { buildRateHeaders } from '../../limits/create-rate.ts';
 import type { Limits } from '../../limits/limits.ts';
 import type { ClaimedSandbox, ClusterState } from '../../state/cluster-state.ts';
 import { answerOf } from '../answer/sandbox.ts';
@@ -28,8 +28,8 @@ import type { NewSandbox } from '../request/schemas.ts';
 import { findSource } from '../templates/find-source.ts';
 import type { Source, SourceDeps } from '../templates/find-source.ts';
 import type { CreateMetrics } from './create-metrics.ts';
-import { resultOf } from './create-metrics.ts';
-import { outcomeOf } from './create-outcome.ts';
+import { getResult } from './create-metrics.ts';
+import { buildOutcome } from './create-outcome.ts';
 
 export interface CreateDeps extends SourceDeps {
   readonly client: KubeClient;
@@ -62,7 +62,7 @@ interface Creation {
 export async function createSandbox(deps: CreateDeps, call: CreateCall): Promise<Answer> {
   const { limits, ledger, answers, createMetrics } = deps;
   const { key, trail } = call;
-  const headers = rateHeaders(limits.createRate.take(key));
+  const headers = buildRateHeaders(limits.createRate.take(key));
   try {
     const creation = admitCreate(deps, call);
     const { sandbox, digest } = creation.identity;
@@ -78,7 +78,7 @@ export async function createSandbox(deps: CreateDeps, call: CreateCall): Promise
     createMetrics.countCreate('created');
     return { status: 201, body: answerOf(claimed, answers), headers };
   } catch (error) {
-    createMetrics.countCreate(resultOf(error));
+    createMetrics.countCreate(getResult(error));
     if (error instanceof ApiError) throw addHeaders(error, headers);
     throw error;
   }
@@ -121,7 +121,7 @@ function buildClaim(
   const { sandbox, digest } = identity;
   const trafficTokenHash = request.allowPublicTraffic
     ? undefined
-    : hashApiKey(trafficAccessToken(answers.tokenKey, `${sandbox.namespace}/${sandbox.name}`));
+    : hashApiKey(deriveTrafficAccessToken(answers.tokenKey, `${sandbox.namespace}/${sandbox.name}`));
   return buildE2bClaim({
     request,
     key,
@@ -160,7 +160,7 @@ async function waitUntilReady(
   const found = await state.waitUntil(
     { claim, sandbox: undefined },
     (current) => {
-      const outcome = outcomeOf(current?.claim ?? claim, isPatient);
+      const outcome = buildOutcome(current?.claim ?? claim, isPatient);
       if (outcome.kind === 'failed') throw outcome.error;
       return outcome.kind === 'ready' ? current : undefined;
     },

@@ -2,7 +2,7 @@ import type { Clock } from '@sandlot/std';
 import type { ApiKey } from '@sandlot/tenancy';
 import { noSandbox } from '../../errors/api-error.ts';
 import type { ClaimedSandbox, ClusterState } from '../../state/cluster-state.ts';
-import { isExpired, stateOf, wasReady } from '../../state/sandbox-state.ts';
+import { isExpired, getState, wasReady } from '../../state/sandbox-state.ts';
 
 export interface FindDeps {
   readonly state: Pick<ClusterState, 'findSandbox'>;
@@ -20,6 +20,6 @@ export async function findOwnSandbox({ state, clock }: FindDeps, key: ApiKey, id
 /** Like {@link findOwnSandbox}, but a paused sandbox is not found (docs/reference/e2b-api.md#lifetime). */
 export async function findRunningSandbox(deps: FindDeps, key: ApiKey, id: string): Promise<ClaimedSandbox> {
   const claimed = await findOwnSandbox(deps, key, id);
-  if (stateOf(claimed.sandbox) === 'paused') throw noSandbox(id);
+  if (getState(claimed.sandbox) === 'paused') throw noSandbox(id);
   return claimed;
 }

@@ -4,12 +4,12 @@ import { z } from 'zod';
 import { endpoint, route } from '../../http/route.ts';
 import type { Route } from '../../http/route.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
-import { isReady, stateOf } from '../../state/sandbox-state.ts';
-import { isoTime } from '../answer/sandbox.ts';
+import { isReady, getState } from '../../state/sandbox-state.ts';
+import { formatIsoTime } from '../answer/sandbox.ts';
 import type { AnswerOptions } from '../answer/sandbox.ts';
 import { sandboxMetric } from '../answer/schemas.ts';
 import type { SandboxMetric } from '../answer/schemas.ts';
-import { tokensOf } from '../answer/tokens.ts';
+import { buildTokens } from '../answer/tokens.ts';
 import { metricsQuery } from '../request/schemas.ts';
 import { findOwnSandbox } from './find-sandbox.ts';
 import type { FindDeps } from './find-sandbox.ts';
@@ -38,7 +38,7 @@ const daemonMetrics = z.object({
   disk_total: z.number().default(0),
 });
 
-export function metricsRoute(deps: MetricsDeps): Route {
+export function buildMetricsRoute(deps: MetricsDeps): Route {
   return route(
     {
       ...endpoint('getSandboxMetrics', 'get /sandboxes/{sandboxID}/metrics', 'Says how much a sandbox uses now.'),
@@ -67,10 +67,10 @@ async function readMetrics(
   { claim, sandbox }: ClaimedSandbox,
   signal: AbortSignal,
 ): Promise<SandboxMetric[]> {
-  if (deps.gatewayUrl === undefined || stateOf(sandbox) === 'paused' || !isReady(claim)) return [];
+  if (deps.gatewayUrl === undefined || getState(sandbox) === 'paused' || !isReady(claim)) return [];
   try {
     const response = await fetch(new URL('/metrics', deps.gatewayUrl), {
-      headers: routingHeaders(deps, claim),
+      headers: buildRoutingHeaders(deps, claim),
       signal: AbortSignal.any([signal, AbortSignal.timeout(DAEMON_TIMEOUT_MS)]),
     });
     if (!response.ok) return [];
@@ -81,17 +81,17 @@ async function readMetrics(
   }
 }
 
-function routingHeaders({ answers }: MetricsDeps, claim: SandboxClaim): Record<string, string> {
+function buildRoutingHeaders({ answers }: MetricsDeps, claim: SandboxClaim): Record<string, string> {
   return {
     'E2b-Sandbox-Id': claim.metadata.name ?? '',
     'E2b-Sandbox-Port': DAEMON_PORT,
-    'X-Access-Token': tokensOf(claim, answers.tokenKey).envd,
+    'X-Access-Token': buildTokens(claim, answers.tokenKey).envd,
   };
 }
 
 function sampleOf(metrics: z.output<typeof daemonMetrics>): SandboxMetric {
   return {
-    timestamp: isoTime(metrics.ts * 1_000),
+    timestamp: formatIsoTime(metrics.ts * 1_000),
     timestampUnix: Math.floor(metrics.ts),
     cpuCount: Math.max(1, Math.round(metrics.cpu_count)),
     cpuUsedPct: metrics.cpu_used_pct,

@@ -1,11 +1,11 @@
 // Patches of a claim or Sandbox that apply only to the version they were decided on.
-import { modeSpellingOf, resumePatch, sandboxClaims, sandboxes, suspendPatch } from '@sandlot/api-types';
+import { getModeSpelling, resumePatch, sandboxClaims, sandboxes, suspendPatch } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { isConflict, isNotFound, keyOf } from '@sandlot/kube';
+import { isConflict, isNotFound, getKey } from '@sandlot/kube';
 import type { JsonObject, KubeClient, ObjectKey } from '@sandlot/kube';
 import { noSandbox } from '../../errors/api-error.ts';
 import type { ClaimedSandbox, ClusterState } from '../../state/cluster-state.ts';
-import { stateOf } from '../../state/sandbox-state.ts';
+import { getState } from '../../state/sandbox-state.ts';
 
 export interface PatchDeps {
   readonly client: Pick<KubeClient, 'mergePatch'>;
@@ -61,7 +61,7 @@ export async function setMode(deps: PatchDeps, claimed: ClaimedSandbox, mode: Mo
   let { sandbox } = claimed;
   for (let tries = 1; ; tries += 1) {
     if (sandbox === undefined || sandbox.metadata.deletionTimestamp !== undefined) throw noSandbox(id);
-    if (stateOf(sandbox) === STATE_OF_MODE[mode]) return sandbox;
+    if (getState(sandbox) === STATE_OF_MODE[mode]) return sandbox;
     try {
       return await patchMode(deps, sandbox, mode);
     } catch (error) {
@@ -77,10 +77,10 @@ function nameOf({ metadata: { namespace, name = '' } }: Sandbox): ObjectKey {
 }
 
 async function patchMode({ client, state }: PatchDeps, sandbox: Sandbox, mode: Mode): Promise<Sandbox> {
-  const spelling = modeSpellingOf(sandbox.spec);
+  const spelling = getModeSpelling(sandbox.spec);
   const patch =
     mode === 'Suspended' ? suspendPatch(sandbox, { by: 'API', spelling }) : resumePatch(sandbox, { spelling });
-  return state.sandboxes.write(keyOf(sandbox), () => client.mergePatch(sandboxes, nameOf(sandbox), patch));
+  return state.sandboxes.write(getKey(sandbox), () => client.mergePatch(sandboxes, nameOf(sandbox), patch));
 }
 
 interface Preconditions {

@@ -1,8 +1,8 @@
-import { endpoint, publicRoute } from '../../http/route.ts';
+import { endpoint, buildPublicRoute } from '../../http/route.ts';
 import type { Route } from '../../http/route.ts';
 
-export function healthRoute(): Route {
-  return publicRoute(
+export function buildHealthRoute(): Route {
+  return buildPublicRoute(
     {
       ...endpoint('health', 'get /health', 'Says that the API answers.'),
       tag: 'health',

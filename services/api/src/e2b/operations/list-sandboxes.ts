@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { isMadeByApi } from '@sandlot/api-types';
 import type { Clock } from '@sandlot/std';
 import type { ApiKey } from '@sandlot/tenancy';
-import { createdAtMs } from '../../claim/lifetime.ts';
+import { getCreatedAtMs } from '../../claim/lifetime.ts';
 import { endpoint, route } from '../../http/route.ts';
 import type { Answer, Route } from '../../http/route.ts';
 import type { ClusterState } from '../../state/cluster-state.ts';
 import { isExpired, wasReady } from '../../state/sandbox-state.ts';
 import { BY_NAMESPACE } from '../../wiring/informers.ts';
-import { pageOf } from '../answer/page.ts';
+import { buildPage } from '../answer/page.ts';
 import type { Entry } from '../answer/page.ts';
-import { detailOf, listedOf } from '../answer/sandbox.ts';
+import { buildDetail, buildListing } from '../answer/sandbox.ts';
 import type { AnswerOptions } from '../answer/sandbox.ts';
 import { listedSandbox, sandboxDetail } from '../answer/schemas.ts';
 import { filterOf } from '../request/list-filter.ts';
@@ -26,7 +26,7 @@ export interface ListDeps {
 }
 
 export function listRoutes(deps: ListDeps): readonly Route[] {
-  return [listV2Route(deps), listV1Route(deps), detailRoute(deps)];
+  return [listV2Route(deps), listV1Route(deps), buildDetailRoute(deps)];
 }
 
 function listV2Route(deps: ListDeps): Route {
@@ -59,13 +59,13 @@ function listV1Route(deps: ListDeps): Route {
     },
     async ({ key, query }) => {
       const isWanted = filterOf({ ...query, state: ['running'], startedAfter: undefined, template: undefined });
-      const sandboxes = entriesOf(deps, key).map(({ sandbox }) => sandbox);
+      const sandboxes = listEntries(deps, key).map(({ sandbox }) => sandbox);
       return { status: 200, body: sandboxes.filter(isWanted) };
     },
   );
 }
 
-function detailRoute(deps: ListDeps): Route {
+function buildDetailRoute(deps: ListDeps): Route {
   return route(
     {
       ...endpoint('getSandbox', 'get /sandboxes/{sandboxID}', 'Says all about a sandbox.'),
@@ -74,25 +74,25 @@ function detailRoute(deps: ListDeps): Route {
     },
     async ({ key, params }) => {
       const claimed = await findOwnSandbox(deps, key, params.sandboxID);
-      return { status: 200, body: detailOf(claimed, deps.answers) };
+      return { status: 200, body: buildDetail(claimed, deps.answers) };
     },
   );
 }
 
 function listPage(deps: ListDeps, key: ApiKey, query: ListQuery): Answer {
   const isWanted = filterOf(query);
-  const entries = entriesOf(deps, key).filter(({ sandbox }) => isWanted(sandbox));
-  const { items, nextToken } = pageOf(entries, query);
+  const entries = listEntries(deps, key).filter(({ sandbox }) => isWanted(sandbox));
+  const { items, nextToken } = buildPage(entries, query);
   return { status: 200, body: items, headers: nextToken === undefined ? {} : { 'x-next-token': nextToken } };
 }
 
 /** Every sandbox of the key's namespace that was Ready once and has not expired. */
-function entriesOf({ state, clock, answers }: ListDeps, { namespace }: ApiKey): Entry[] {
+function listEntries({ state, clock, answers }: ListDeps, { namespace }: ApiKey): Entry[] {
   const entries: Entry[] = [];
   for (const claim of state.claims.byIndex(BY_NAMESPACE, namespace)) {
     const isGone = claim.metadata.deletionTimestamp !== undefined || isExpired(claim, clock.now());
     if (isGone || !isMadeByApi(claim) || !wasReady(claim)) continue;
-    entries.push({ sandbox: listedOf(state.withSandbox(claim), answers), createdMs: createdAtMs(claim) });
+    entries.push({ sandbox: buildListing(state.withSandbox(claim), answers), createdMs: getCreatedAtMs(claim) });
   }
   return entries;
 }

@@ -1,10 +1,10 @@
 import type { Clock } from '@sandlot/std';
-import { retentionPatch } from '../../claim/lifetime.ts';
+import { buildRetentionPatch } from '../../claim/lifetime.ts';
 import { ApiError, conflict, noSandbox } from '../../errors/api-error.ts';
 import { endpoint, route } from '../../http/route.ts';
 import type { Route } from '../../http/route.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
-import { isSuspended, stateOf } from '../../state/sandbox-state.ts';
+import { isSuspended, getState } from '../../state/sandbox-state.ts';
 import { pauseHeaders } from '../request/headers.ts';
 import { pauseRequest } from '../request/schemas.ts';
 import { findOwnSandbox } from './find-sandbox.ts';
@@ -48,8 +48,10 @@ export function pauseRoute(deps: PauseDeps): Route {
  * delete the sandbox in between. Throws an ApiError: 409 if it is paused already, 503 if it does not complete in time.
  */
 async function pauseSandbox(deps: PauseDeps, claimed: ClaimedSandbox, retention: string | undefined): Promise<void> {
-  if (stateOf(claimed.sandbox) === 'paused') throw conflict('the sandbox is paused already');
-  const retained = await patchClaim(deps, claimed, ({ claim }) => retentionPatch(claim, deps.clock.now(), retention));
+  if (getState(claimed.sandbox) === 'paused') throw conflict('the sandbox is paused already');
+  const retained = await patchClaim(deps, claimed, ({ claim }) =>
+    buildRetentionPatch(claim, deps.clock.now(), retention),
+  );
   const { claim } = retained;
   const sandbox = await setMode(deps, retained, 'Suspended');
   const isDone = await deps.state.waitUntil(

@@ -1,4 +1,4 @@
-import { annotations, egressText } from '@sandlot/api-types';
+import { annotations, formatEgressText } from '@sandlot/api-types';
 import type { EgressWish, SandboxClaim } from '@sandlot/api-types';
 import { ApiError, conflict, noSandbox } from '../../errors/api-error.ts';
 import { endpoint, route } from '../../http/route.ts';
@@ -20,7 +20,7 @@ export interface EgressDeps extends PatchDeps, Pick<FindDeps, 'clock'> {
 
 const NO_RULES: EgressWish = { allowOut: [], denyOut: [] };
 
-export function networkRoute(deps: EgressDeps): Route {
+export function buildNetworkRoute(deps: EgressDeps): Route {
   return route(
     {
       ...endpoint(
@@ -50,9 +50,9 @@ export function networkRoute(deps: EgressDeps): Route {
  */
 async function replaceEgress(deps: EgressDeps, claimed: ClaimedSandbox, wish: EgressWish | undefined): Promise<void> {
   if (!isReady(claimed.claim)) throw conflict('the sandbox is being paused or resumed; try again');
-  const text = egressText(wish ?? NO_RULES);
+  const text = formatEgressText(wish ?? NO_RULES);
   const patched = await patchClaim(deps, claimed, ({ claim }) => {
-    const present = rulesOf(claim);
+    const present = findRules(claim);
     const isSame = present === text || (present === undefined && wish === undefined);
     return isSame ? undefined : { metadata: { annotations: { [annotations.network]: text } } };
   });
@@ -69,10 +69,10 @@ async function replaceEgress(deps: EgressDeps, claimed: ClaimedSandbox, wish: Eg
   }
 }
 
-function rulesOf({ metadata }: SandboxClaim): string | undefined {
+function findRules({ metadata }: SandboxClaim): string | undefined {
   return metadata.annotations?.[annotations.network];
 }
 
 function isApplied(claim: SandboxClaim): boolean {
-  return rulesOf(claim) === claim.metadata.annotations?.[annotations.networkApplied];
+  return findRules(claim) === claim.metadata.annotations?.[annotations.networkApplied];
 }

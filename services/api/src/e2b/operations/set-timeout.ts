@@ -21,11 +21,11 @@ export interface TimeoutDeps extends ExtendDeps {
 
 const DEFAULT_REFRESH_SECONDS = 15;
 
-export function timeoutRoutes(deps: TimeoutDeps): readonly Route[] {
-  return [timeoutRoute(deps), refreshRoute(deps)];
+export function buildTimeoutRoutes(deps: TimeoutDeps): readonly Route[] {
+  return [buildTimeoutRoute(deps), buildRefreshRoute(deps)];
 }
 
-function timeoutRoute(deps: TimeoutDeps): Route {
+function buildTimeoutRoute(deps: TimeoutDeps): Route {
   return route(
     {
       ...endpoint(
@@ -52,7 +52,7 @@ function timeoutRoute(deps: TimeoutDeps): Route {
   );
 }
 
-function refreshRoute(deps: TimeoutDeps): Route {
+function buildRefreshRoute(deps: TimeoutDeps): Route {
   return route(
     {
       ...endpoint(

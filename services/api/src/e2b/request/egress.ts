@@ -1,4 +1,4 @@
-import { egressBlock, MAX_EGRESS_BLOCKS } from '@sandlot/api-types';
+import { findEgressBlock, MAX_EGRESS_BLOCKS } from '@sandlot/api-types';
 import type { EgressWish } from '@sandlot/api-types';
 import type { z } from 'zod';
 import { badRequest } from '../../errors/api-error.ts';
@@ -40,7 +40,7 @@ function readBlocks(field: string, texts: readonly string[] | null | undefined):
     throw badRequest(`network.${field}: expected at most ${MAX_EGRESS_BLOCKS} entries, got ${given.length}`);
   }
   const blocks = given.map((text) => {
-    const block = egressBlock(text);
+    const block = findEgressBlock(text);
     if (block !== undefined) return block;
     const quoted = JSON.stringify(text);
     throw badRequest(`network.${field}: ${quoted} is neither an address nor a CIDR; domains are not available here`);

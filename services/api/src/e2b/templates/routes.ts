@@ -11,7 +11,7 @@ import type { TemplateDeps } from './templates.ts';
 const shape = { tag: 'E2B templates' } as const;
 
 /** Templates as E2B clients see them. The API does not change them. */
-export function templateRoutes(deps: TemplateDeps): readonly Route[] {
+export function buildTemplateRoutes(deps: TemplateDeps): readonly Route[] {
   return [
     route(
       {

@@ -1,10 +1,10 @@
 import type { ApiKey } from '@sandlot/tenancy';
 import { notFound } from '../../errors/api-error.ts';
-import { aliasesOf, BY_NAMESPACE } from '../../wiring/informers.ts';
-import { isoTime } from '../answer/sandbox.ts';
+import { listAliases, BY_NAMESPACE } from '../../wiring/informers.ts';
+import { formatIsoTime } from '../answer/sandbox.ts';
 import type { AnswerOptions } from '../answer/sandbox.ts';
 import type { TemplateAnswer } from '../answer/schemas.ts';
-import { sizeOf } from '../answer/size.ts';
+import { buildSize } from '../answer/size.ts';
 import { findSource } from './find-source.ts';
 import type { Source, SourceDeps } from './find-source.ts';
 
@@ -27,14 +27,14 @@ export function listTemplates({ informers, answers }: TemplateDeps, { namespace 
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map((source) => {
       const { creationTimestamp = '', uid = '', generation = 1 } = source.object.metadata;
-      const created = isoTime(Date.parse(creationTimestamp) || 0);
-      const aliases = [source.name, ...aliasesOf(source.object)];
+      const created = formatIsoTime(Date.parse(creationTimestamp) || 0);
+      const aliases = [source.name, ...listAliases(source.object)];
       return {
         templateID: source.name,
         buildID: uid,
         buildStatus: 'ready',
         buildCount: generation,
-        ...sizeOf(specOf({ informers }, source)),
+        ...buildSize(findSpec({ informers }, source)),
         public: false,
         aliases,
         names: aliases,
@@ -56,7 +56,7 @@ export async function getTemplate(deps: TemplateDeps, key: ApiKey, text: string)
   return template;
 }
 
-function specOf({ informers }: Pick<TemplateDeps, 'informers'>, source: Source) {
+function findSpec({ informers }: Pick<TemplateDeps, 'informers'>, source: Source) {
   if (source.kind === 'template') return source.object.spec;
   const { namespace = '' } = source.object.metadata;
   return informers.templates.store.get(`${namespace}/${source.object.spec.sandboxTemplateRef.name}`)?.spec;

@@ -2,7 +2,7 @@ import { sandbox } from '@sandlot/api-types/testing';
 import { networkPolicies } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { isAuthored } from './authored-sandboxes.ts';
-import { defaultRules } from '../network/rules.ts';
+import { buildDefaultRules } from '../network/rules.ts';
 import { NETWORK, TemplateHarness } from '../../../test/template-harness.ts';
 
 const PROTECTED = { protectAuthoredSandboxes: true };
@@ -25,7 +25,7 @@ describe('the policy of a namespace for directly authored Sandboxes', () => {
         ],
       },
       policyTypes: ['Ingress', 'Egress'],
-      ...defaultRules(NETWORK),
+      ...buildDefaultRules(NETWORK),
     });
     harness.createAuthored('second');
     await harness.eventually(() => expect(harness.authoredPolicy()?.metadata.ownerReferences).toHaveLength(2));

@@ -1,6 +1,6 @@
 import { EXTENSIONS_GROUP, labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { controllerOf, keyOf } from '@sandlot/kube';
+import { findController, getKey } from '@sandlot/kube';
 import type { Informer } from '@sandlot/kube';
 
 /**
@@ -10,7 +10,7 @@ import type { Informer } from '@sandlot/kube';
 export function isAuthored(sandbox: Sandbox): boolean {
   const given = sandbox.metadata.labels ?? {};
   if ((given[labels.templateRefHash] ?? '') === '') return true;
-  const owner = controllerOf(sandbox);
+  const owner = findController(sandbox);
   if (owner === undefined) return given[labels.claimName] === undefined;
   return !owner.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`);
 }
@@ -22,10 +22,10 @@ export class AuthoredSandboxes {
   /** Calls `onChange` with a namespace when one of its authored Sandboxes comes, goes or starts to terminate. */
   constructor(sandboxes: Informer<Sandbox>, onChange: (namespace: string) => void) {
     sandboxes.onChange(({ old, next }) => {
-      const [before, after] = [authoredOf(old), authoredOf(next)];
-      if (identityOf(before) === identityOf(after)) return;
+      const [before, after] = [findAuthored(old), findAuthored(next)];
+      if (getIdentity(before) === getIdentity(after)) return;
       if (before !== undefined) this.#remove(before);
-      if (after !== undefined) this.#of(after).set(keyOf(after), after);
+      if (after !== undefined) this.#of(after).set(getKey(after), after);
       onChange((next ?? old)?.metadata.namespace ?? '');
     });
   }
@@ -48,15 +48,15 @@ export class AuthoredSandboxes {
 
   #remove(sandbox: Sandbox): void {
     const known = this.#of(sandbox);
-    known.delete(keyOf(sandbox));
+    known.delete(getKey(sandbox));
     if (known.size === 0) this.#byNamespace.delete(sandbox.metadata.namespace ?? '');
   }
 }
 
-function authoredOf(sandbox: Sandbox | undefined): Sandbox | undefined {
+function findAuthored(sandbox: Sandbox | undefined): Sandbox | undefined {
   return sandbox !== undefined && isAuthored(sandbox) ? sandbox : undefined;
 }
 
-function identityOf(sandbox: Sandbox | undefined): string {
+function getIdentity(sandbox: Sandbox | undefined): string {
   return sandbox === undefined ? '' : `${sandbox.metadata.uid ?? ''} ${sandbox.metadata.deletionTimestamp ?? ''}`;
 }

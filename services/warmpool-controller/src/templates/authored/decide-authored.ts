@@ -1,7 +1,7 @@
 import type { Sandbox } from '@sandlot/api-types';
 import type { NetworkPolicy } from '@sandlot/kube';
 import { hasSameSpec } from '../network/difference.ts';
-import { authoredPolicy, isOwnAuthoredPolicy } from '../network/policy.ts';
+import { buildAuthoredPolicy, isOwnAuthoredPolicy } from '../network/policy.ts';
 import type { OwnPolicy } from '../network/policy.ts';
 import type { PolicyStep } from '../plan/plan.ts';
 import type { AuthoredSnapshot } from './snapshot.ts';
@@ -9,8 +9,8 @@ import type { AuthoredSnapshot } from './snapshot.ts';
 /** The next step towards a namespace's policy for authored Sandboxes (docs/reference/sandbox-template.md#network-policy). */
 export function decideAuthored(snapshot: AuthoredSnapshot): PolicyStep {
   const { namespace, policy, network } = snapshot;
-  const owners = network.protectAuthoredSandboxes ? ownersOf(snapshot) : [];
-  const wanted = owners.length === 0 ? undefined : authoredPolicy(namespace, owners, network);
+  const owners = network.protectAuthoredSandboxes ? listOwners(snapshot) : [];
+  const wanted = owners.length === 0 ? undefined : buildAuthoredPolicy(namespace, owners, network);
   if (policy !== undefined && isOwnAuthoredPolicy(policy)) return decideChange(policy, wanted);
   if (wanted === undefined) return { kind: 'keep', because: 'unmanaged' };
   return policy === undefined ? { kind: 'create', wanted } : { kind: 'leave', present: policy };
@@ -27,7 +27,7 @@ function decideChange(present: NetworkPolicy, wanted: OwnPolicy | undefined): Po
  * Present owners stay owners while they exist. A terminating Sandbox becomes an owner only when no other is left: garbage
  * collection would remove the reference again, but until it is gone it needs the policy.
  */
-function ownersOf({ owners: { present, fresh, terminating } }: AuthoredSnapshot): readonly Sandbox[] {
+function listOwners({ owners: { present, fresh, terminating } }: AuthoredSnapshot): readonly Sandbox[] {
   const owners = [...present, ...fresh].slice(0, MAX_OWNERS);
   return owners.length === 0 ? terminating.slice(0, 1) : owners;
 }

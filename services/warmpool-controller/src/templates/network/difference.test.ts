@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hasSameSpec, specPatch } from './difference.ts';
+import { hasSameSpec, buildSpecPatch } from './difference.ts';
 import type { PolicySpec } from './policy.ts';
-import { defaultRules } from './rules.ts';
+import { buildDefaultRules } from './rules.ts';
 import { NETWORK } from '../../../test/template-harness.ts';
 
 type Spec = Parameters<typeof hasSameSpec>[0];
@@ -69,7 +69,7 @@ describe('two specs', () => {
 });
 
 describe('the patch of a spec', () => {
-  const wanted: PolicySpec = { podSelector, policyTypes: ['Ingress', 'Egress'], ...defaultRules(NETWORK) };
+  const wanted: PolicySpec = { podSelector, policyTypes: ['Ingress', 'Egress'], ...buildDefaultRules(NETWORK) };
   const word = fc.constantFrom('a', 'b', 'app');
   const selector = fc.record(
     {
@@ -87,7 +87,7 @@ describe('the patch of a spec', () => {
   it('leaves exactly the wanted spec, whatever was there', () => {
     fc.assert(
       fc.property(spec, (present: object) => {
-        expect(hasSameSpec(applyMergePatch(present, specPatch(present, wanted)), wanted)).toBe(true);
+        expect(hasSameSpec(applyMergePatch(present, buildSpecPatch(present, wanted)), wanted)).toBe(true);
       }),
     );
   });

@@ -38,7 +38,7 @@ function isAbsent(name: string, member: unknown): boolean {
  * The merge patch of `spec` that leaves exactly `wanted`, whatever is there. A JSON patch would be shorter, but with it the
  * API server answers a failed precondition and a refused spec by the same code.
  */
-export function specPatch(present: Spec | undefined, wanted: PolicySpec): JsonObject {
+export function buildSpecPatch(present: Spec | undefined, wanted: PolicySpec): JsonObject {
   const { matchLabels = {}, matchExpressions } = wanted.podSelector;
   const cleared = Object.fromEntries(Object.keys(present?.podSelector?.matchLabels ?? {}).map((key) => [key, null]));
   const list = (rules: readonly JsonValue[]): JsonValue => (rules.length === 0 ? null : rules);

@@ -1,6 +1,6 @@
 import { template } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
-import { rulesOf, templatePolicy } from './policy.ts';
+import { buildRules, buildTemplatePolicy } from './policy.ts';
 import { NETWORK } from '../../../test/template-harness.ts';
 
 const EXCEPT_IPV4 = [
@@ -61,13 +61,13 @@ const fromRelease = (component: string) => ({
 });
 
 describe('the NetworkPolicy of a template', () => {
-  const policyOf = (spec: Parameters<typeof template>[0], network = NETWORK) => {
+  const getPolicy = (spec: Parameters<typeof template>[0], network = NETWORK) => {
     const made = template({ name: 'python-agent', ...spec });
-    return templatePolicy(made, rulesOf(made, network));
+    return buildTemplatePolicy(made, buildRules(made, network));
   };
 
   it('admits the router, the gateway and the claim-controller, and allows egress to the internet', () => {
-    expect(policyOf({})).toEqual({
+    expect(getPolicy({})).toEqual({
       metadata,
       spec: {
         ...selected,
@@ -98,7 +98,7 @@ describe('the NetworkPolicy of a template', () => {
   it('blocks the extra CIDRs of each family once, and adds the extra egress rules', () => {
     const extraBlockedCIDRs = ['34.118.224.0/20', '10.0.0.0/8', '2600:1900::/28'];
     const extraEgress = [{ to: [{ ipBlock: { cidr: '10.0.0.10/32' } }], ports: [{ port: 53, protocol: 'UDP' }] }];
-    expect(policyOf({}, { ...NETWORK, extraBlockedCIDRs, extraEgress }).spec.egress).toEqual([
+    expect(getPolicy({}, { ...NETWORK, extraBlockedCIDRs, extraEgress }).spec.egress).toEqual([
       {
         to: [
           { ipBlock: { cidr: '0.0.0.0/0', except: [...EXCEPT_IPV4, '34.118.224.0/20'] } },
@@ -112,7 +112,7 @@ describe('the NetworkPolicy of a template', () => {
   it('has the rules of its template as given, without those of the installation', () => {
     const networkPolicy = { ingress: [{}], egress: [{ ports: [{ port: 443 }] }] };
     const extraEgress = [{ ports: [{ port: 53 }] }];
-    expect(policyOf({ spec: { networkPolicy } }, { ...NETWORK, extraEgress })).toEqual({
+    expect(getPolicy({ spec: { networkPolicy } }, { ...NETWORK, extraEgress })).toEqual({
       metadata,
       spec: { ...selected, ...networkPolicy },
     });
@@ -122,6 +122,6 @@ describe('the NetworkPolicy of a template', () => {
     ['no list', {}],
     ['empty lists', { ingress: [], egress: [] }],
   ])('denies everything to a template with rules and %s', (_, networkPolicy) => {
-    expect(policyOf({ spec: { networkPolicy } }).spec).toEqual({ ...selected, ingress: [], egress: [] });
+    expect(getPolicy({ spec: { networkPolicy } }).spec).toEqual({ ...selected, ingress: [], egress: [] });
   });
 });

@@ -1,7 +1,7 @@
-import { EXTENSIONS_GROUP, labels, nameHash, networkPolicyName } from '@sandlot/api-types';
+import { EXTENSIONS_GROUP, labels, nameHash, formatNetworkPolicyName } from '@sandlot/api-types';
 import type { Sandbox, SandboxTemplate } from '@sandlot/api-types';
 import type { NetworkPolicy, OwnerReference } from '@sandlot/kube';
-import { defaultRules } from './rules.ts';
+import { buildDefaultRules } from './rules.ts';
 import type { Rules } from './rules.ts';
 import type { NetworkSettings } from './settings.ts';
 
@@ -34,17 +34,17 @@ const AUTHORED_POLICY_LABEL = { 'sandlot.dev/protects': 'authored-sandboxes' } a
 const POLICY_TYPES = ['Ingress', 'Egress'];
 
 /** The rule lists of a template's policy: its own as given, where a missing list is an empty one, or else the default rules. */
-export function rulesOf({ spec }: SandboxTemplate, settings: NetworkSettings): Rules {
+export function buildRules({ spec }: SandboxTemplate, settings: NetworkSettings): Rules {
   const { networkPolicy } = spec;
-  if (networkPolicy === undefined) return defaultRules(settings);
+  if (networkPolicy === undefined) return buildDefaultRules(settings);
   return { ingress: networkPolicy.ingress ?? [], egress: networkPolicy.egress ?? [] };
 }
 
 /** The policy that all sandboxes of a template share (docs/reference/sandbox-template.md#network-policy). */
-export function templatePolicy(template: SandboxTemplate, rules: Rules): OwnPolicy {
+export function buildTemplatePolicy(template: SandboxTemplate, rules: Rules): OwnPolicy {
   const { namespace = '', name = '' } = template.metadata;
   return {
-    metadata: { namespace, name: networkPolicyName(name), ownerReferences: [ownerOf(template)] },
+    metadata: { namespace, name: formatNetworkPolicyName(name), ownerReferences: [buildOwner(template)] },
     spec: {
       podSelector: {
         matchLabels: { [labels.templateRefHash]: nameHash(name) },
@@ -57,19 +57,23 @@ export function templatePolicy(template: SandboxTemplate, rules: Rules): OwnPoli
   };
 }
 
-function ownerOf({ metadata: { name = '', uid = '' } }: SandboxTemplate): OwnerReference {
+function buildOwner({ metadata: { name = '', uid = '' } }: SandboxTemplate): OwnerReference {
   const kind = { apiVersion: `${EXTENSIONS_GROUP}/v1beta1`, kind: 'SandboxTemplate' };
   return { ...kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
 /** The policy of a namespace for Pods without a template. Garbage collection deletes it with the last of its owners. */
-export function authoredPolicy(namespace: string, owners: readonly Sandbox[], settings: NetworkSettings): OwnPolicy {
+export function buildAuthoredPolicy(
+  namespace: string,
+  owners: readonly Sandbox[],
+  settings: NetworkSettings,
+): OwnPolicy {
   return {
     metadata: {
       namespace,
       name: AUTHORED_POLICY_NAME,
       labels: { ...AUTHORED_POLICY_LABEL },
-      ownerReferences: owners.map(referenceTo),
+      ownerReferences: owners.map(buildReference),
     },
     spec: {
       podSelector: {
@@ -79,13 +83,13 @@ export function authoredPolicy(namespace: string, owners: readonly Sandbox[], se
         ],
       },
       policyTypes: [...POLICY_TYPES],
-      ...defaultRules(settings),
+      ...buildDefaultRules(settings),
     },
   };
 }
 
 /** With several owners none is the controller, and none blocks its own deletion. */
-function referenceTo({ apiVersion = '', kind = '', metadata: { name = '', uid = '' } }: Sandbox): OwnerReference {
+function buildReference({ apiVersion = '', kind = '', metadata: { name = '', uid = '' } }: Sandbox): OwnerReference {
   return { apiVersion, kind, name, uid };
 }
 

@@ -10,11 +10,11 @@ export class Refusals {
 
   of(key: string, template: SandboxTemplate): Refusal | undefined {
     const refusal = this.#byKey.get(key);
-    return refusal?.subject === subjectOf(template) ? refusal : undefined;
+    return refusal?.subject === formatSubject(template) ? refusal : undefined;
   }
 
   record(key: string, template: SandboxTemplate, message: string): void {
-    this.#byKey.set(key, { subject: subjectOf(template), message });
+    this.#byKey.set(key, { subject: formatSubject(template), message });
   }
 
   forget(key: string): void {
@@ -22,6 +22,6 @@ export class Refusals {
   }
 }
 
-function subjectOf({ metadata: { uid = '', generation = 0 } }: SandboxTemplate): string {
+function formatSubject({ metadata: { uid = '', generation = 0 } }: SandboxTemplate): string {
   return `${uid} ${generation}`;
 }

@@ -52,7 +52,7 @@ export const BLOCKED_IPV6 = [
 ] as const;
 
 /** The rules of a template without `networkPolicy` (docs/reference/sandbox-template.md#network-policy). */
-export function defaultRules({ releaseNamespace, extraBlockedCIDRs, extraEgress }: NetworkSettings): Rules {
+export function buildDefaultRules({ releaseNamespace, extraBlockedCIDRs, extraEgress }: NetworkSettings): Rules {
   const inNamespace = (namespace: string, podLabels: Record<string, string>) => ({
     namespaceSelector: { matchLabels: { [NAMESPACE_NAME]: namespace } },
     podSelector: { matchLabels: podLabels },

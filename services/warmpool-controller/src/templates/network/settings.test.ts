@@ -1,7 +1,7 @@
 import { loadConfig } from '@sandlot/config';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { cidrProblem } from './blocks.ts';
+import { findCidrProblem } from './blocks.ts';
 import { BLOCKED_IPV4, BLOCKED_IPV6 } from './rules.ts';
 import { networkVariables } from './settings.ts';
 
@@ -16,7 +16,7 @@ describe('a blocked CIDR', () => {
     '::1/128',
     '64:ff9b::8.8.8.0/120',
   ])('may be %s', (cidr) => {
-    expect(cidrProblem(cidr)).toBeUndefined();
+    expect(findCidrProblem(cidr)).toBeUndefined();
   });
 
   it.each([
@@ -38,8 +38,8 @@ describe('a blocked CIDR', () => {
     ['::ffff:10.0.0.0/104', 'is an IPv4 block written as IPv6'],
     ['::ffff:a00:0/104', 'is an IPv4 block written as IPv6'],
   ])('%s: %s', (cidr, problem) => {
-    if (problem === undefined) expect(cidrProblem(cidr)).toBeUndefined();
-    else expect(cidrProblem(cidr)).toContain(problem);
+    if (problem === undefined) expect(findCidrProblem(cidr)).toBeUndefined();
+    else expect(findCidrProblem(cidr)).toContain(problem);
   });
 });
 

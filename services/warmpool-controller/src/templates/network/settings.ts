@@ -1,7 +1,7 @@
 import type { NetworkPolicyEgressRule } from '@sandlot/api-types';
 import { flag, json, list } from '@sandlot/config';
 import { z } from 'zod';
-import { cidrProblem } from './blocks.ts';
+import { findCidrProblem } from './blocks.ts';
 
 /** The installation's settings for the network of sandboxes (chart values `network.*`). */
 export interface NetworkSettings {
@@ -15,11 +15,11 @@ export interface NetworkSettings {
   readonly protectAuthoredSandboxes: boolean;
 }
 
-/** CIDRs separated by commas, none with a {@link cidrProblem}. */
+/** CIDRs separated by commas, none with a {@link findCidrProblem}. */
 function blocks() {
   return list().superRefine((cidrs, context) => {
     for (const cidr of cidrs) {
-      const problem = cidrProblem(cidr);
+      const problem = findCidrProblem(cidr);
       if (problem !== undefined)
         context.addIssue({ code: 'custom', message: `CIDRs separated by commas, but ${cidr} ${problem}` });
     }

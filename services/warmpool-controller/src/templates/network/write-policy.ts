@@ -2,7 +2,7 @@ import { networkPolicies } from '@sandlot/kube';
 import type { JsonObject, KubeClient, NetworkPolicy, OwnerReference } from '@sandlot/kube';
 import type { PolicyMetrics } from '../../telemetry/policy-metrics.ts';
 import type { PolicyStep } from '../plan/plan.ts';
-import { specPatch } from './difference.ts';
+import { buildSpecPatch } from './difference.ts';
 import type { OwnPolicy } from './policy.ts';
 
 export interface PolicyWriter {
@@ -35,7 +35,7 @@ async function replacePolicy(
   const { namespace, name, ownerReferences } = wanted.metadata;
   const { uid, resourceVersion } = present.metadata;
   const metadata = { uid, resourceVersion, ownerReferences: replaceOwners(present, ownerReferences) };
-  const patch: JsonObject = { metadata, spec: specPatch(present.spec, wanted.spec) };
+  const patch: JsonObject = { metadata, spec: buildSpecPatch(present.spec, wanted.spec) };
   await client.mergePatch(networkPolicies, { namespace, name }, patch, { signal });
   metrics.count('update');
 }
