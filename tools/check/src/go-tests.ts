@@ -1,9 +1,9 @@
 // Checks the Go modules: format, vet, generated code, builds, tests and short fuzzing of the daemon, and the tests of the
 // program that enforces NetworkPolicies on the local cluster. Writes a report with vitest's counters, so that `npm test` counts each test.
-import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { devNull } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ensurePackages } from '@sandlot/local-cluster';
 
 const MODULE = join(import.meta.dirname, '../../../runtime');
@@ -16,55 +16,74 @@ interface Outcome {
   readonly out: string;
 }
 
-function run(command: readonly [string, ...string[]], cwd: string, env: NodeJS.ProcessEnv = {}): Outcome {
+/** Runs a command and prints its errors as a whole when it ends. */
+function run(command: readonly [string, ...string[]], cwd: string, env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
   const [file, ...args] = command;
-  const { status, stdout } = spawnSync(file, args, {
-    cwd,
-    env: { ...process.env, GOTOOLCHAIN: 'local', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-    encoding: 'utf8',
-    maxBuffer: OUTPUT_LIMIT_BYTES,
+  const options = { cwd, env: { ...process.env, GOTOOLCHAIN: 'local', ...env }, maxBuffer: OUTPUT_LIMIT_BYTES };
+  return new Promise((resolve) => {
+    execFile(file, args, options, (error, out, errors) => {
+      process.stderr.write(errors);
+      resolve({ ok: error === null, out });
+    });
   });
-  return { ok: status === 0, out: stdout };
 }
 
-/** Checks that pass or fail as a whole. Each prints what to do when it fails. */
-function staticChecks(): boolean {
-  const unformatted = run(['gofmt', '-l', '.', POLICY_MODULE], MODULE);
-  if (unformatted.out !== '') console.log(`run gofmt -w on:\n${unformatted.out}`);
-  const vetted = ['.', 'generate'].map((folder) => run(['go', 'vet', './...'], join(MODULE, folder)).ok);
-  const generated = run(['go', 'run', '.', '--check'], join(MODULE, 'generate'));
-  const elsewhere = ['amd64', 'arm64'].map((GOARCH) => canBuildFor(GOARCH));
-  return elsewhere.every(Boolean) && unformatted.ok && unformatted.out === '' && vetted.every(Boolean) && generated.ok;
+/** Passes or fails as a whole. Prints what to do when it fails. */
+type Check = () => Promise<boolean>;
+
+/** Runs all checks, also after one that fails. */
+async function runInOrder(checks: readonly Check[]): Promise<boolean[]> {
+  const outcomes: boolean[] = [];
+  for (const check of checks) outcomes.push(await check());
+  return outcomes;
+}
+
+const staticChecks: readonly Check[] = [
+  isFormatted,
+  () => isVetted('.'),
+  () => isVetted('generate'),
+  async () => (await run(['go', 'run', '.', '--check'], join(MODULE, 'generate'))).ok,
+  () => canBuildFor('amd64'),
+  () => canBuildFor('arm64'),
+];
+
+async function isFormatted(): Promise<boolean> {
+  const { ok, out } = await run(['gofmt', '-l', '.', POLICY_MODULE], MODULE);
+  if (out !== '') console.log(`run gofmt -w on:\n${out}`);
+  return ok && out === '';
+}
+
+async function isVetted(folder: string): Promise<boolean> {
+  return (await run(['go', 'vet', './...'], join(MODULE, folder))).ok;
 }
 
 /** The daemon runs on nodes of both architectures, so it must build for both on any machine. */
-function canBuildFor(GOARCH: string): boolean {
+async function canBuildFor(GOARCH: string): Promise<boolean> {
   const env = { CGO_ENABLED: '0', GOOS: 'linux', GOARCH };
-  return run(['go', 'build', '-trimpath', '-o', devNull, './cmd/sandlot-runtime'], MODULE, env).ok;
+  return (await run(['go', 'build', '-trimpath', '-o', devNull, './cmd/sandlot-runtime'], MODULE, env)).ok;
 }
 
 /** Inputs that the fuzzer generates for each target. The tests run its seeds. */
 const FUZZ_INPUTS = '2000x';
 
-/** Fuzzes each target. Go prints an input that fails and keeps it below `testdata`. */
-function fuzzTargets(): readonly boolean[] {
-  const listed = run(['go', 'test', '-list', '^Fuzz', './...'], MODULE);
-  const outcomes: boolean[] = [];
-  let names: string[] = [];
-  for (const line of listed.out.split('\n')) {
-    if (line.startsWith('Fuzz')) names.push(line);
-    const [, folder] = /^ok\s+(\S+)/.exec(line) ?? [];
-    if (folder === undefined) continue;
-    outcomes.push(...names.map((name) => fuzzTarget(folder, name)));
-    names = [];
-  }
-  return outcomes;
+interface FuzzTarget {
+  /** Relative to the module. */
+  readonly folder: string;
+  readonly name: string;
 }
 
-function fuzzTarget(folder: string, name: string): boolean {
+/** Reads the targets from the sources: `go test -list` would link every test again. */
+function fuzzTargets(): FuzzTarget[] {
+  return globSync('**/*_test.go', { cwd: MODULE }).flatMap((file) => {
+    const found = readFileSync(join(MODULE, file), 'utf8').matchAll(/^func (Fuzz\w+)\(/gm);
+    return [...found].map(([, name = '']) => ({ folder: `./${dirname(file)}`, name }));
+  });
+}
+
+/** Fuzzes the target. Go prints an input that fails and keeps it below `testdata`. */
+async function withstandsFuzzing({ folder, name }: FuzzTarget): Promise<boolean> {
   const options = ['-run', '^$', '-fuzz', `^${name}$`, '-fuzztime', FUZZ_INPUTS];
-  const { ok, out } = run(['go', 'test', ...options, folder], MODULE);
+  const { ok, out } = await run(['go', 'test', ...options, folder], MODULE);
   if (!ok) console.log(`${folder} ${name}:\n${out}`);
   return ok;
 }
@@ -89,13 +108,27 @@ function raceOptions(): { args: string[]; env: NodeJS.ProcessEnv } {
   return compiler ? { args: ['-race'], env: { CGO_ENABLED: '1' } } : { args: [], env: { CGO_ENABLED: '0' } };
 }
 
+const events: TestEvent[] = [];
+
+async function passesTests(module: string, options: readonly string[], env: NodeJS.ProcessEnv): Promise<boolean> {
+  const { ok, out } = await run(['go', 'test', '-count=1', '-json', ...options, './...'], module, env);
+  events.push(...parse(out));
+  return ok;
+}
+
 // The tests build a bare image for the daemon from it.
 await ensurePackages(['busybox-static']);
 const race = raceOptions();
-const tests = run(['go', 'test', '-count=1', '-json', ...race.args, './...'], MODULE, race.env);
-// The same flags as the program's build, so that the build cache serves both.
-const policyTests = run(['go', 'test', '-count=1', '-json', '-trimpath', './...'], POLICY_MODULE, { CGO_ENABLED: '0' });
-const events = [...parse(tests.out), ...parse(policyTests.out)];
+const suites: readonly Check[] = [
+  () => passesTests(MODULE, race.args, race.env),
+  // The same flags as the program's build, so that the build cache serves both.
+  () => passesTests(POLICY_MODULE, ['-trimpath'], { CGO_ENABLED: '0' }),
+];
+const fuzzing: readonly Check[] = fuzzTargets().map((target) => () => withstandsFuzzing(target));
+// The tests use real processes and bounded waits, so nothing runs beside them.
+const tested = await runInOrder(suites);
+const [sound, withstood] = await Promise.all([runInOrder(staticChecks), runInOrder(fuzzing)]);
+
 const failedTests = new Set(
   events.filter(({ Action }) => Action === 'fail').map((e) => `${e.Package} ${e.Test ?? ''}`),
 );
@@ -106,16 +139,14 @@ for (const event of events) {
 
 const count = (action: string): number =>
   events.filter(({ Action, Test }) => Action === action && Test !== undefined).length;
-const sound = staticChecks();
-const fuzzOutcomes = fuzzTargets();
-const withstood = fuzzOutcomes.filter(Boolean).length;
+const fuzzed = withstood.filter(Boolean).length;
 const report = {
-  numPassedTests: count('pass') + withstood,
-  numFailedTests: count('fail') + fuzzOutcomes.length - withstood,
+  numPassedTests: count('pass') + fuzzed,
+  numFailedTests: count('fail') + fuzzing.length - fuzzed,
   numPendingTests: count('skip'),
 };
 const target = process.argv.find((argument) => argument.startsWith(OUTPUT_OPTION))?.slice(OUTPUT_OPTION.length);
 if (target !== undefined) writeFileSync(target, JSON.stringify(report));
 console.log(`go: ${report.numPassedTests} passed, ${report.numFailedTests} failed`);
-const isSound = tests.ok && policyTests.ok && sound && withstood === fuzzOutcomes.length;
-process.exitCode = isSound && report.numPassedTests > 0 ? 0 : 1;
+const isSound = [...tested, ...sound, ...withstood].every(Boolean) && count('pass') > 0 && fuzzed > 0;
+process.exitCode = isSound ? 0 : 1;
