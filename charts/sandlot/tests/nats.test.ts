@@ -75,7 +75,7 @@ async function connectAs(user: User): Promise<Bus> {
     log: silentLogger,
     ackTimeoutMs: 500,
   });
-  while (!bus.connected()) await sleep(10);
+  while (!bus.isConnected()) await sleep(10);
   return bus;
 }
 
@@ -150,19 +150,19 @@ describe.concurrent('users of the NATS server', () => {
 
   it.each(records)('only %s may write the ledger of %s', async (owner, name) => {
     await using own = asDisposable(await connectAs(owner));
-    const ledger = own.bus.ledger(name);
+    const ledger = own.bus.openLedger(name);
     // The first call may share a reconcile that began before the ledger had a name.
     await own.bus.ensureStreams();
     await own.bus.ensureStreams();
     await ledger?.write('uid-1', 'first');
     expect(await ledger?.read()).toEqual(new Map([['uid-1', 'first']]));
-    expect(await ledger?.identity()).toBeDefined();
+    expect(await ledger?.readIdentity()).toBeDefined();
     await ledger?.remove('uid-1');
     expect(await ledger?.read()).toEqual(new Map());
     const others = users.slice(0, 7).filter((other) => other !== owner);
     const forge = async (user: User): Promise<void> => {
       await using foreign = asDisposable(await connectAs(user));
-      await expect(foreign.bus.ledger(name)?.write('uid-1', 'forged')).rejects.toThrow();
+      await expect(foreign.bus.openLedger(name)?.write('uid-1', 'forged')).rejects.toThrow();
     };
     await Promise.all(others.map(forge));
   });
@@ -216,7 +216,7 @@ describe.concurrent('users of the NATS server', () => {
   it('need the right password', async () => {
     const bus = await connectBus({ url, user: 'admin', password: 'wrong', service: 'test', log: silentLogger });
     await sleep(200);
-    expect(bus.connected()).toBe(false);
+    expect(bus.isConnected()).toBe(false);
     await bus.close();
   });
 });

@@ -76,10 +76,10 @@ describe('users of Redis', () => {
     const fired: string[] = [];
     let audits = 0;
     store.handle({ onDue: (id) => void fired.push(id), onAudit: () => (audits += 1) });
-    await vi.waitFor(() => expect(store.connected()).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(store.isConnected()).toBe(true), PATIENCE);
     const deadline = { key: 'team-a/x', uid: 'u', generation: 1, purpose: 'ttl' } as const;
     expect(await store.add([{ ...deadline, dueAtMs: Date.now() + 3_600_000 }])).toBe(true);
-    expect([...((await store.jobs()) ?? new Map<string, number>()).keys()]).toEqual(['u-1-ttl']);
+    expect([...((await store.listJobs()) ?? new Map<string, number>()).keys()]).toEqual(['u-1-ttl']);
     expect(await store.move([{ ...deadline, dueAtMs: Date.now() }])).toBe(true);
     await vi.waitFor(() => expect(fired).toEqual(['u-1-ttl']), PATIENCE);
     await store.repeatAudit(50);

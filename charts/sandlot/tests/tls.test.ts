@@ -179,7 +179,7 @@ describe("NATS with certificate and passwords from the user's Secrets", () => {
     expect(NATS_URL).toMatch(/^tls:/);
     await using opened = await openBus(NATS_URL, NATS_CA_FILE);
     const { bus } = opened;
-    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);
     await bus.ensureStreams();
     const [type, uid] = ['claim.submitted', 'u-1'] as const;
     const data = { namespace: 'team-a', name: 'job', uid };
@@ -192,7 +192,7 @@ describe("NATS with certificate and passwords from the user's Secrets", () => {
     await using unknown = await openBus(NATS_URL, undefined);
     for (const { bus, complaints } of [wrong, unknown]) {
       await vi.waitFor(() => expect(complaints.join()).toMatch(/certificate/), PATIENCE);
-      expect(bus.connected()).toBe(false);
+      expect(bus.isConnected()).toBe(false);
     }
   });
 
@@ -222,10 +222,10 @@ describe("Redis with certificate and passwords from the user's Secrets", () => {
     const { REDIS_URL, REDIS_CA_FILE = '' } = settings();
     expect(REDIS_URL).toMatch(/^rediss:/);
     const store = connect(await readFile(REDIS_CA_FILE, 'utf8'));
-    await vi.waitFor(() => expect(store.connected()).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(store.isConnected()).toBe(true), PATIENCE);
     const deadline = { key: 'team-a/x', uid: 'u', generation: 1, purpose: 'ttl' } as const;
     expect(await store.add([{ ...deadline, dueAtMs: Date.now() + 3_600_000 }])).toBe(true);
-    expect([...((await store.jobs()) ?? new Map<string, number>()).keys()]).toEqual(['u-1-ttl']);
+    expect([...((await store.listJobs()) ?? new Map<string, number>()).keys()]).toEqual(['u-1-ttl']);
     await store.close();
   });
 
@@ -233,7 +233,7 @@ describe("Redis with certificate and passwords from the user's Secrets", () => {
     const { log, complaints } = createRecorder();
     const store = connect(await readFile(join(folder, 'other', 'ca.crt'), 'utf8'), log);
     await vi.waitFor(() => expect(complaints.join()).toMatch(/certificate/), PATIENCE);
-    expect(store.connected()).toBe(false);
+    expect(store.isConnected()).toBe(false);
     await store.close();
   });
 

@@ -111,7 +111,7 @@ class BareClient {
       if (next !== undefined && isReady(next)) this.#podReady.get(next.metadata.name ?? '')?.();
     });
     const running = informer.run(stop.signal);
-    await informer.synced();
+    await informer.waitUntilSynced();
     await work();
     stop.abort();
     await running;

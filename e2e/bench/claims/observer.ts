@@ -35,7 +35,7 @@ export class Observer implements AsyncDisposable {
     informer.onChange(({ next }) => {
       if (next !== undefined) observer.#see(next);
     });
-    await informer.synced();
+    await informer.waitUntilSynced();
     return observer;
   }
 

@@ -40,7 +40,7 @@ class WakeRecorder implements AsyncDisposable {
         if (next?.metadata.name === name) recorder.#note(momentOf(next));
       });
       recorder.#running.push(informer.run(recorder.#stop.signal));
-      await informer.synced();
+      await informer.waitUntilSynced();
     };
     await follow(pods, names.sandbox, ({ metadata, status }) => {
       if (metadata.deletionTimestamp !== undefined) return undefined;

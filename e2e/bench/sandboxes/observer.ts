@@ -41,7 +41,7 @@ export async function observe(client: KubeClient): Promise<Observer> {
   podInformer.onChange(({ next }) => next !== undefined && times.pods.note(next));
   sandboxInformer.onChange(({ next }) => next !== undefined && times.sandboxes.note(next));
   const running = Promise.all([podInformer.run(stop.signal), sandboxInformer.run(stop.signal)]);
-  await Promise.all([podInformer.synced(), sandboxInformer.synced()]);
+  await Promise.all([podInformer.waitUntilSynced(), sandboxInformer.waitUntilSynced()]);
   return {
     ...times,
     podCount: () => podInformer.store.size,

@@ -92,7 +92,7 @@ export async function measureClaims(
     notify();
   });
   const running = informer.run(stop.signal);
-  await informer.synced();
+  await informer.waitUntilSynced();
   const timelines: Timeline[] = [];
   for (const claim of claims) {
     const known: Seen = {};

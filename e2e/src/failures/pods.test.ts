@@ -70,7 +70,7 @@ describe.concurrent('a Sandbox', () => {
     [
       'an edit and a new Pod',
       async (name: string) => {
-        await team.client.jsonPatch(sandboxes, { namespace: team.namespace, name }, [
+        await team.client.patchJson(sandboxes, { namespace: team.namespace, name }, [
           { op: 'replace', path: '/spec/podTemplate/spec/containers/0/image', value: 'busybox' },
         ]);
         await team.kubectl('delete', 'pod', name);

@@ -30,7 +30,7 @@ export class ClaimOrder implements AsyncDisposable {
       if (next !== undefined) order.#see(next);
     });
     order.#running = informer.run(order.#stop.signal);
-    await informer.synced();
+    await informer.waitUntilSynced();
     return order;
   }
 

@@ -43,7 +43,7 @@ export class EventRecorder implements AsyncDisposable {
   static async open(team: Team): Promise<EventRecorder> {
     const access = await natsAccess(team);
     const bus = await connectBus({ ...access, service: 'e2e', log: silentLogger });
-    await eventually('NATS is reached', async () => (bus.connected() ? true : undefined));
+    await eventually('NATS is reached', async () => (bus.isConnected() ? true : undefined));
     return new EventRecorder(bus, access, team.namespace);
   }
 

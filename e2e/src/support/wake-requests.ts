@@ -9,7 +9,7 @@ import type { Team } from './team.ts';
 export async function requestWakes(team: Team, asleep: readonly Sandbox[]): Promise<void> {
   const bus = await connectBus({ ...(await natsAccess(team)), service: 'e2e', log: silentLogger });
   try {
-    await eventually('NATS is connected', async () => (bus.connected() ? true : undefined));
+    await eventually('NATS is connected', async () => (bus.isConnected() ? true : undefined));
     for (const { metadata } of asleep) bus.publish(wakeOf(team.namespace, metadata));
     await bus.flush();
   } finally {

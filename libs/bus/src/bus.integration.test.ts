@@ -70,7 +70,7 @@ describe.each(['memory', 'NATS'] as const)('a bus over %s', (kind) => {
   afterAll(() => server?.stop());
   beforeEach(async () => {
     bus = server === undefined ? memoryBus() : await openBus({ url: server.url });
-    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);
   });
 
   it('delivers hints to subscribers of the type, from every namespace, with the published data', async () => {
@@ -96,7 +96,7 @@ describe('presence on a bus over NATS', () => {
   it('reports absence for a process that is gone, not for one that answers, and not while disconnected', async () => {
     await using server = await startNats();
     const [asking, process] = [await openBus({ url: server.url }), await openBus({ url: server.url })];
-    await vi.waitFor(() => expect([asking.connected(), process.connected()]).toEqual([true, true]), PATIENCE);
+    await vi.waitFor(() => expect([asking.isConnected(), process.isConnected()]).toEqual([true, true]), PATIENCE);
     process.announce('sandlot/claim-controller/pod.1');
     await process.flush();
     const isAbsent = (): Promise<boolean> => asking.isAbsent('sandlot/claim-controller/pod.1');
@@ -105,10 +105,10 @@ describe('presence on a bus over NATS', () => {
     await process.close();
     await vi.waitFor(async () => expect(await isAbsent()).toBe(true), PATIENCE);
     await server.kill();
-    await vi.waitFor(() => expect(asking.connected()).toBe(false), PATIENCE);
+    await vi.waitFor(() => expect(asking.isConnected()).toBe(false), PATIENCE);
     expect(await isAbsent()).toBe(false);
     await server.restart();
-    await vi.waitFor(() => expect(asking.connected()).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(asking.isConnected()).toBe(true), PATIENCE);
     expect(await isAbsent()).toBe(false);
   });
 
@@ -116,13 +116,13 @@ describe('presence on a bus over NATS', () => {
     await using server = await startNats();
     const process = await openBus({ url: server.url });
     process.announce('pod');
-    await vi.waitFor(() => expect(process.connected()).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(process.isConnected()).toBe(true), PATIENCE);
     await server.kill();
-    await vi.waitFor(() => expect(process.connected()).toBe(false), PATIENCE);
+    await vi.waitFor(() => expect(process.isConnected()).toBe(false), PATIENCE);
     await server.restart();
-    await vi.waitFor(() => expect(process.connected()).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(process.isConnected()).toBe(true), PATIENCE);
     const asking = await openBus({ url: server.url });
-    await vi.waitFor(() => expect(asking.connected()).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(asking.isConnected()).toBe(true), PATIENCE);
     expect(await asking.isAbsent('nobody')).toBe(true);
     expect(await asking.isAbsent('pod')).toBe(false);
   });
@@ -136,7 +136,7 @@ describe('a bus without a server', () => {
     bus.announce('pod')[Symbol.dispose]();
     expect(await bus.isAbsent('pod')).toBe(false);
     await Promise.all([bus.flush(), bus.ensureStreams(), bus.close()]);
-    expect(bus.connected()).toBe(false);
+    expect(bus.isConnected()).toBe(false);
   });
 });
 
@@ -163,9 +163,9 @@ describe('connectBus', () => {
     const bus = await openBus({ url: server.url });
     bus.publish(bound(1));
     bus.publish(bound(2));
-    expect(bus.connected()).toBe(false);
+    expect(bus.isConnected()).toBe(false);
     await server.restart();
-    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);
     await bus.flush();
     bus.publish(bound(1));
     await bus.flush();
@@ -208,7 +208,7 @@ describe('connectBus', () => {
     expect(acked.length).toBeLessThan(1_500);
     events.slice(1_500).forEach((event) => bus.publish(event));
     await server.restart();
-    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);
     await bus.flush();
     expect(acked.filter((line) => line === 'claim.bound acked')).toHaveLength(3_000);
     expect(acked).not.toContain('claim.bound dropped');
@@ -221,11 +221,11 @@ describe('connectBus', () => {
     const bus = await openBus({ url: server.url });
     const seen: string[] = [];
     bus.onHint('claim.bound', (event) => seen.push(event.id));
-    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);
     await server.kill();
-    await vi.waitFor(() => expect(bus.connected()).toBe(false), PATIENCE);
+    await vi.waitFor(() => expect(bus.isConnected()).toBe(false), PATIENCE);
     await server.restart();
-    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);
     bus.publish(bound('after'));
     await vi.waitFor(() => expect(seen).toContain(bound('after').id), PATIENCE);
   });
@@ -238,14 +238,14 @@ describe('connectBus', () => {
     bus.onHint('claim.bound', () => {
       throw new Error('broken');
     });
-    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);
     const client = await openClient(server.url);
     client.publish('sandlot.a.claim.bound', 'no event');
     await client.flush();
     bus.publish(bound(1));
     await vi.waitFor(() => expect(outcomes).toEqual(['invalid', 'failed']), PATIENCE);
     expect(lines).toContain('error: hint handler threw');
-    expect(bus.connected()).toBe(true);
+    expect(bus.isConnected()).toBe(true);
   });
 
   it('drops an event that no server accepts and continues with the next', async () => {
@@ -253,7 +253,7 @@ describe('connectBus', () => {
     const metrics = { ...noMetrics, published: (_type: string, outcome: string) => void outcomes.push(outcome) };
     const bus = await openBus({ url: server.url, metrics });
     const tooLarge = { ...bound(1), data: { ...bound(1).data, pool: 'x'.repeat(2 * 1024 * 1024) } };
-    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);
     bus.publish(tooLarge);
     bus.publish(bound(2));
     await bus.flush();
@@ -279,7 +279,7 @@ describe('connectBus to a server with other settings', () => {
     await bus.close();
     expect(lines.filter((line) => line.startsWith('error: '))).toHaveLength(1);
     expect(lines).toContain('warn: closed with unpublished events');
-    expect(bus.connected()).toBe(false);
+    expect(bus.isConnected()).toBe(false);
   });
 
   it('publishes with the right credentials', async () => {
@@ -287,7 +287,7 @@ describe('connectBus to a server with other settings', () => {
     const bus = await openBus({ url: server.url, user: 'sandlot', password: 'right' });
     let acked = 0;
     const hint = bus.onHint('claim.bound', () => (acked += 1));
-    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);
     bus.publish(bound(1));
     await bus.flush();
     await vi.waitFor(() => expect(acked).toBe(1), PATIENCE);

@@ -36,9 +36,9 @@ export interface Bus {
   /** Calls `handler` for reports of spending, including its own, while connected. It must not throw. */
   onSpending(handler: (report: SpendingReport) => void): Disposable;
   /** The durable record of that name, whose bucket the bus declares from now on; undefined without a server. */
-  ledger(name: string): Ledger | undefined;
+  openLedger(name: string): Ledger | undefined;
   /** How many events consumers gave up on; undefined when the server does not say. */
-  deadLetters(): Promise<DeadLetterState | undefined>;
+  readDeadLetters(): Promise<DeadLetterState | undefined>;
   /** Handles events of a durable consumer of that name until disposed; undefined without a server. */
   consume(options: ConsumeOptions): AsyncDisposable | undefined;
   /**
@@ -60,7 +60,7 @@ export interface Bus {
    */
   isAbsent(name: string): Promise<boolean>;
   /** Whether the server is reachable now. Readiness must not depend on it. */
-  connected(): boolean;
+  isConnected(): boolean;
   /**
    * Creates or corrects the declared streams. The bus also does so after every connect. Resolves after one try, or at once
    * while the server is away; failures are logged, never thrown.
@@ -99,14 +99,14 @@ export function createNullBus(): Bus {
     onActivity: () => ({ [Symbol.dispose]: ignore }),
     reportSpending: ignore,
     onSpending: () => ({ [Symbol.dispose]: ignore }),
-    ledger: nothing,
+    openLedger: nothing,
     consume: nothing,
     follow: nothing,
-    deadLetters: () => Promise.resolve(undefined),
+    readDeadLetters: () => Promise.resolve(undefined),
     onHint: () => ({ [Symbol.dispose]: ignore }),
     announce: () => ({ [Symbol.dispose]: ignore }),
     isAbsent: () => Promise.resolve(false),
-    connected: () => false,
+    isConnected: () => false,
     ensureStreams: resolved,
     flush: resolved,
     close: resolved,

@@ -32,7 +32,7 @@ export interface MemoryBus extends Bus {
 export function memoryLedger(): Ledger {
   const texts = new Map<string, string>();
   return {
-    identity: async () => ({ stream: 'memory', bucket: 'memory' }),
+    readIdentity: async () => ({ stream: 'memory', bucket: 'memory' }),
     read: async () => new Map(texts),
     write: async (key, text) => void texts.set(key, text),
     remove: async (key) => void texts.delete(key),
@@ -103,12 +103,12 @@ export function memoryBus(): MemoryBus {
     tell(event) {
       this.publish(event);
     },
-    ledger: (name) => {
+    openLedger: (name) => {
       const known = ledgers.get(name) ?? memoryLedger();
       ledgers.set(name, known);
       return known;
     },
-    deadLetters: async () => ({ messages: 0, oldestMs: 0 }),
+    readDeadLetters: async () => ({ messages: 0, oldestMs: 0 }),
     consume: () => undefined,
     follow: () => undefined,
     onHint<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void): Disposable {
@@ -125,7 +125,7 @@ export function memoryBus(): MemoryBus {
       return { [Symbol.dispose]: () => present.delete(name) };
     },
     isAbsent: (name) => settled().then(() => !present.has(name)),
-    connected: () => true,
+    isConnected: () => true,
     ensureStreams: settled,
     flush: settled,
     close: settled,

@@ -15,8 +15,8 @@ const LATE_JOB_MS = 1_000;
 /** The objects from which deadlines are derived. */
 export interface DeadlineSource {
   /** Current deadlines of the object with that key; none when it is gone. */
-  of(key: string, nowMs: number): readonly Deadline[];
-  keys(): Iterable<string>;
+  listDeadlines(key: string, nowMs: number): readonly Deadline[];
+  listKeys(): Iterable<string>;
 }
 
 export interface DeadlineKeeperOptions {
@@ -56,7 +56,7 @@ export class DeadlineKeeper {
   constructor(options: DeadlineKeeperOptions) {
     this.#options = options;
     const { store, metrics } = options;
-    metrics.connected(false);
+    metrics.setConnected(false);
     metrics.watchPending(() => this.#pending());
     store?.onConnect(() => {
       if (this.#isLeading) void this.audit();
@@ -68,7 +68,7 @@ export class DeadlineKeeper {
   update(key: string): void {
     if (!this.#isLeading) return;
     const nowMs = this.#options.clock.now();
-    this.#book.set(key, this.#options.source.of(key, nowMs), { nowMs, isNews: true });
+    this.#book.set(key, this.#options.source.listDeadlines(key, nowMs), { nowMs, isNews: true });
     this.#gather();
   }
 
@@ -79,7 +79,7 @@ export class DeadlineKeeper {
     const due = this.#book.takeDue(key, nowMs);
     if (due.length === 0) return run();
     for (const { deadline, lateFromMs } of due) {
-      this.#options.metrics.met(deadline.purpose, Math.max(0, nowMs - lateFromMs) / 1_000);
+      this.#options.metrics.observeLateness(deadline.purpose, Math.max(0, nowMs - lateFromMs) / 1_000);
     }
     // The next time of a schedule follows without a change of the object.
     return run().finally(() => this.update(key));
@@ -108,7 +108,8 @@ export class DeadlineKeeper {
     this.#isLeading = true;
     const nowMs = clock.now();
     // Deadlines that passed without a leader are late since their due time.
-    for (const key of source.keys()) this.#book.set(key, source.of(key, nowMs), { nowMs, isNews: false });
+    for (const key of source.listKeys())
+      this.#book.set(key, source.listDeadlines(key, nowMs), { nowMs, isNews: false });
     this.#takeUp();
   }
 
@@ -130,10 +131,10 @@ export class DeadlineKeeper {
     const { metrics, clock, queue } = this.#options;
     const entry = this.#book.find(id);
     if (entry === undefined) {
-      if (isPurpose(purpose)) metrics.fired(purpose, 'stale');
+      if (isPurpose(purpose)) metrics.countFired(purpose, 'stale');
       return;
     }
-    metrics.fired(entry.deadline.purpose, 'queued');
+    metrics.countFired(entry.deadline.purpose, 'queued');
     this.#book.recordFired(entry, clock.now());
     this.#gather();
     queue(entry.deadline.key);
@@ -149,7 +150,7 @@ export class DeadlineKeeper {
 
   #check(): void {
     const { isLeader, store, metrics, clock, auditEveryMs } = this.#options;
-    metrics.connected(store?.connected() ?? false);
+    metrics.setConnected(store?.isConnected() ?? false);
     const leads = isLeader();
     if (leads && !this.#isLeading) this.#lead();
     else if (!leads && this.#isLeading) void this.#giveUp();
@@ -175,7 +176,7 @@ export class DeadlineKeeper {
   async #runErrands(): Promise<void> {
     const { store } = this.#options;
     const { add, move, remove } = this.#book.takeErrands();
-    if (store === undefined || !store.connected()) return;
+    if (store === undefined || !store.isConnected()) return;
     await store.remove(remove);
     if (await store.add(add)) this.#book.recordStored(add);
     if (await store.move(move)) this.#book.recordStored(move);
@@ -196,12 +197,12 @@ export class DeadlineKeeper {
   async #hold(): Promise<void> {
     const { store, clock, auditEveryMs } = this.#options;
     this.#auditedMs = clock.monotonic();
-    if (store?.connected() !== true || !this.#isLeading) return;
+    if (store?.isConnected() !== true || !this.#isLeading) return;
     await store.repeatAudit(auditEveryMs);
     await this.#flush();
     const term = this.#term;
     const before = new Map([...this.#book.entries()].map(({ id, stored }) => [id, stored]));
-    const jobs = await store.jobs();
+    const jobs = await store.listJobs();
     // Another process may be the leader by now, and its jobs are no orphans.
     if (jobs !== undefined && this.#term === term) await this.#repair(jobs, before);
   }
@@ -211,7 +212,7 @@ export class DeadlineKeeper {
     const { metrics, log, store, clock } = this.#options;
     const missing = this.#findMissing(jobs, clock.now()).filter((id) => before.get(id) === true);
     const orphans = [...jobs.keys()].filter((id) => this.#book.find(id) === undefined && !before.has(id));
-    metrics.audited(missing.length, orphans.length);
+    metrics.countAudit(missing.length, orphans.length);
     if (missing.length + orphans.length > 0) {
       log.info(
         { missing: missing.length, orphaned: orphans.length },

@@ -5,12 +5,12 @@ export type Fate = 'queued' | 'stale';
 
 /** Metrics of deadlines. */
 export interface DeadlineMetrics {
-  connected(up: boolean): void;
+  setConnected(up: boolean): void;
   /** Samples at each scrape the deadlines still to come: those with a job in Redis, and those that are timers only. */
   watchPending(sample: () => { readonly redis: number; readonly timer: number }): void;
-  fired(purpose: Purpose, fate: Fate): void;
+  countFired(purpose: Purpose, fate: Fate): void;
   /** A pass started this long after the deadline. */
-  met(purpose: Purpose, lateSeconds: number): void;
+  observeLateness(purpose: Purpose, lateSeconds: number): void;
   /** One audit found this many missing jobs and this many orphaned ones. */
-  audited(missing: number, orphaned: number): void;
+  countAudit(missing: number, orphaned: number): void;
 }

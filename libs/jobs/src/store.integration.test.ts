@@ -27,7 +27,7 @@ function dueIn(ms: number, change: Partial<Deadline> = {}): Deadline {
 }
 
 const connected = (store: DeadlineStore): Promise<void> =>
-  vi.waitFor(() => expect(store.connected()).toBe(true), PATIENCE);
+  vi.waitFor(() => expect(store.isConnected()).toBe(true), PATIENCE);
 
 /** Collects the ids of fired jobs. */
 function firing(store: DeadlineStore): string[] {
@@ -112,7 +112,7 @@ describe('connectDeadlineStore', () => {
     const first = dueIn(FAR_MS);
     await store.add([first]);
     await store.add([dueIn(2 * FAR_MS)]);
-    expect([...(await store.jobs())!.keys()]).toEqual(['u-1-1-ttl']);
+    expect([...(await store.listJobs())!.keys()]).toEqual(['u-1-1-ttl']);
     await store.move([dueIn(1)]);
     await vi.waitFor(() => expect(fired).toEqual(['u-1-1-ttl']), PATIENCE);
   });
@@ -121,7 +121,7 @@ describe('connectDeadlineStore', () => {
     const store = openStore({ url: server.url });
     await connected(store);
     expect(await store.move([dueIn(FAR_MS)])).toBe(true);
-    expect([...(await store.jobs())!.keys()]).toEqual(['u-1-1-ttl']);
+    expect([...(await store.listJobs())!.keys()]).toEqual(['u-1-1-ttl']);
   });
 
   it('lists and removes thousands of jobs', async () => {
@@ -129,9 +129,9 @@ describe('connectDeadlineStore', () => {
     await connected(store);
     const many = Array.from({ length: 2_500 }, (_, index) => dueIn(FAR_MS, { uid: `u-${index}` }));
     expect(await store.add(many)).toBe(true);
-    expect(new Set((await store.jobs())!.keys())).toEqual(new Set(many.map(formatJobId)));
+    expect(new Set((await store.listJobs())!.keys())).toEqual(new Set(many.map(formatJobId)));
     await store.remove(many.map(formatJobId));
-    expect(await store.jobs()).toEqual(new Map());
+    expect(await store.listJobs()).toEqual(new Map());
   });
 
   it('repeats the audit, which is not listed as a deadline', async () => {
@@ -140,7 +140,7 @@ describe('connectDeadlineStore', () => {
     store.handle({ onDue: () => undefined, onAudit: () => (audits += 1) });
     await connected(store);
     await store.repeatAudit(100);
-    expect(await store.jobs()).toEqual(new Map());
+    expect(await store.listJobs()).toEqual(new Map());
     await vi.waitFor(() => expect(audits).toBeGreaterThanOrEqual(3), PATIENCE);
   });
 
@@ -161,11 +161,11 @@ describe('connectDeadlineStore', () => {
     const fired = firing(store);
     await connected(store);
     await server.kill();
-    await vi.waitFor(() => expect(store.connected()).toBe(false), PATIENCE);
+    await vi.waitFor(() => expect(store.isConnected()).toBe(false), PATIENCE);
     expect(await store.add([dueIn(1)])).toBe(false);
     expect(await store.move([dueIn(1)])).toBe(false);
     await store.remove(['u-1-1-ttl']);
-    expect(await store.jobs()).toBeUndefined();
+    expect(await store.listJobs()).toBeUndefined();
     await server.restart();
     await vi.waitFor(() => expect(connects).toBe(2), PATIENCE);
     expect(await store.add([dueIn(1)])).toBe(true);
@@ -178,7 +178,7 @@ describe('connectDeadlineStore', () => {
     firing(store);
     expect(await store.add([dueIn(1)])).toBe(false);
     await store.close();
-    expect(store.connected()).toBe(false);
+    expect(store.isConnected()).toBe(false);
   });
 
   it('ignores foreign values under its keys, without a log line', async () => {
@@ -193,7 +193,7 @@ describe('connectDeadlineStore', () => {
     const fired = firing(store);
     await connected(store);
     expect(await store.add([dueIn(1)])).toBe(false);
-    expect(await store.jobs()).toBeUndefined();
+    expect(await store.listJobs()).toBeUndefined();
     await store.remove(['u-1-1-ttl']);
     await withRedis(server, (redis) => redis.flushall());
     expect(await store.add([dueIn(1)])).toBe(true);

@@ -44,7 +44,7 @@ export interface StoreHandlers {
 export interface DeadlineStore {
   /** Calls `handler` on every connect, and at once when connected: Redis may have lost its data. */
   onConnect(handler: () => void): void;
-  connected(): boolean;
+  isConnected(): boolean;
   /** Adds jobs; an existing job does not change. Resolves to whether Redis has them. */
   add(deadlines: readonly Deadline[]): Promise<boolean>;
   /** Sets the time of jobs and adds missing ones. Resolves to whether Redis has them. */
@@ -52,7 +52,7 @@ export interface DeadlineStore {
   /** Removes jobs; a job that is due at this moment still fires. */
   remove(ids: readonly string[]): Promise<void>;
   /** Ids of all jobs, with the due time of waiting ones in epoch milliseconds. Undefined when Redis does not answer. */
-  jobs(): Promise<ReadonlyMap<string, number | undefined> | undefined>;
+  listJobs(): Promise<ReadonlyMap<string, number | undefined> | undefined>;
   /** Repeats the audit at this interval, also after Redis has lost its data. */
   repeatAudit(everyMs: number): Promise<void>;
   /** Starts to handle jobs, on the leader only. A store that already does so switches to the new handlers. */
@@ -100,10 +100,10 @@ class BullStore implements DeadlineStore {
 
   onConnect(handler: () => void): void {
     this.#redis.on('ready', handler);
-    if (this.connected()) handler();
+    if (this.isConnected()) handler();
   }
 
-  connected(): boolean {
+  isConnected(): boolean {
     return this.#redis.status === 'ready';
   }
 
@@ -120,8 +120,8 @@ class BullStore implements DeadlineStore {
     await this.#inBulks(ids, (bulk) => Promise.all(bulk.map((id) => this.#queue.remove(id))));
   }
 
-  async jobs(): Promise<ReadonlyMap<string, number | undefined> | undefined> {
-    if (!this.connected()) return undefined;
+  async listJobs(): Promise<ReadonlyMap<string, number | undefined> | undefined> {
+    if (!this.isConnected()) return undefined;
     const found = this.#list().catch((error: unknown) => {
       this.#log.debug({ err: error }, 'cannot list the deadlines in Redis');
       return undefined;
@@ -208,7 +208,7 @@ class BullStore implements DeadlineStore {
 
   /** Whether Redis did it in time. If not, it may still do it later. */
   async #attempt(work: () => Promise<unknown>): Promise<boolean> {
-    if (!this.connected()) return false;
+    if (!this.isConnected()) return false;
     const done = work().then(
       () => true,
       (error: unknown) => {

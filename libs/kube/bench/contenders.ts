@@ -57,7 +57,7 @@ async function createSandlot({ kubeconfig, namespace }: Place): Promise<Contende
     async cachePods() {
       const informer = createInformer({ client, resource: pods, namespace });
       void informer.run(run);
-      await informer.synced();
+      await informer.waitUntilSynced();
       return informer.store;
     },
     async follow(onAdd) {
@@ -66,7 +66,7 @@ async function createSandlot({ kubeconfig, namespace }: Place): Promise<Contende
         if (old === undefined) onAdd(next?.metadata.name ?? '');
       });
       void informer.run(run);
-      await informer.synced();
+      await informer.waitUntilSynced();
     },
   };
 }

@@ -28,17 +28,17 @@ describe('createKubeMetrics', () => {
     metrics.requestRetried({ verb: 'get', resource: 'pods', code: '429' });
     metrics.requestThrottled('background', 1);
     metrics.pingAnswered(0.001);
-    metrics.relisted('pods', 'Gone');
+    metrics.countRelist('pods', 'Gone');
     metrics.watchEventReceived('pods', 'ADDED');
-    metrics.handlerFailed('pods');
-    metrics.queueWaited('claims', 1);
-    metrics.queueWorked('claims', 1);
-    metrics.queueRetried('claims');
-    metrics.reconciled({ controller: 'claims', result: 'done' }, 0.5);
-    metrics.workersStarted('claims', 1);
-    metrics.leaderChanged('claims', true);
-    metrics.expectationExpired('create');
-    metrics.eventDropped('full');
+    metrics.countHandlerFailure('pods');
+    metrics.observeQueueWait('claims', 1);
+    metrics.observeQueueWork('claims', 1);
+    metrics.countQueueRetry('claims');
+    metrics.observeReconcile({ controller: 'claims', result: 'done' }, 0.5);
+    metrics.setWorkers('claims', 1);
+    metrics.setLeader('claims', true);
+    metrics.countExpiredExpectation('create');
+    metrics.countDroppedEvent('full');
     const counted = (await registry.metrics())
       .split('\n')
       .filter((line) => /(_total|_count|_leader|_workers)(\{.*\})? 1$/.test(line));

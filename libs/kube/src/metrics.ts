@@ -37,20 +37,20 @@ export interface KubeMetrics {
   requestThrottled(priority: string, seconds: number): void;
   pingAnswered(seconds: number): void;
   watchTransport(sample: () => TransportSample): void;
-  relisted(resource: string, reason: string): void;
+  countRelist(resource: string, reason: string): void;
   watchEventReceived(resource: string, type: string): void;
-  handlerFailed(resource: string): void;
+  countHandlerFailure(resource: string): void;
   watchInformer(resource: string, sample: () => InformerSample): void;
-  queueWaited(queue: string, seconds: number): void;
-  queueWorked(queue: string, seconds: number): void;
-  queueRetried(queue: string): void;
+  observeQueueWait(queue: string, seconds: number): void;
+  observeQueueWork(queue: string, seconds: number): void;
+  countQueueRetry(queue: string): void;
   watchQueue(queue: string, sample: () => QueueSample): void;
-  reconciled(run: ReconcileMetric, seconds: number): void;
+  observeReconcile(run: ReconcileMetric, seconds: number): void;
   /** Keys a controller works on at the same time, at most; none while it stands by. */
-  workersStarted(controller: string, workers: number): void;
-  leaderChanged(lease: string, leading: boolean): void;
-  expectationExpired(kind: 'create' | 'delete'): void;
-  eventDropped(reason: string): void;
+  setWorkers(controller: string, workers: number): void;
+  setLeader(lease: string, leading: boolean): void;
+  countExpiredExpectation(kind: 'create' | 'delete'): void;
+  countDroppedEvent(reason: string): void;
 }
 
 const ignore = (): void => undefined;
@@ -62,19 +62,19 @@ export const noMetrics: KubeMetrics = {
   requestThrottled: ignore,
   pingAnswered: ignore,
   watchTransport: ignore,
-  relisted: ignore,
+  countRelist: ignore,
   watchEventReceived: ignore,
-  handlerFailed: ignore,
+  countHandlerFailure: ignore,
   watchInformer: ignore,
-  queueWaited: ignore,
-  queueWorked: ignore,
-  queueRetried: ignore,
+  observeQueueWait: ignore,
+  observeQueueWork: ignore,
+  countQueueRetry: ignore,
   watchQueue: ignore,
-  reconciled: ignore,
-  workersStarted: ignore,
-  leaderChanged: ignore,
-  expectationExpired: ignore,
-  eventDropped: ignore,
+  observeReconcile: ignore,
+  setWorkers: ignore,
+  setLeader: ignore,
+  countExpiredExpectation: ignore,
+  countDroppedEvent: ignore,
 };
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -178,24 +178,24 @@ export function createKubeMetrics(registry: Registry<RegistryContentType>): Kube
     requestThrottled: (priority, seconds) => throttled.observe({ priority }, seconds),
     pingAnswered: (seconds) => pings.observe(seconds),
     watchTransport: (sample) => gauges.watchTransport('', sample),
-    relisted: (resource, reason) => relists.inc({ resource, reason }),
+    countRelist: (resource, reason) => relists.inc({ resource, reason }),
     watchEventReceived: (resource, type) => events.inc({ resource, type }),
-    handlerFailed: (resource) => handlers.inc({ resource }),
+    countHandlerFailure: (resource) => handlers.inc({ resource }),
     watchInformer(resource, sample) {
       handlers.inc({ resource }, 0);
       gauges.watchInformer(resource, sample);
     },
-    queueWaited: (controller, seconds) => waits.observe({ controller }, seconds),
-    queueWorked: (controller, seconds) => works.observe({ controller }, seconds),
-    queueRetried: (controller) => requeues.inc({ controller }),
+    observeQueueWait: (controller, seconds) => waits.observe({ controller }, seconds),
+    observeQueueWork: (controller, seconds) => works.observe({ controller }, seconds),
+    countQueueRetry: (controller) => requeues.inc({ controller }),
     watchQueue(controller, sample) {
       requeues.inc({ controller }, 0);
       gauges.watchQueue(controller, sample);
     },
-    reconciled: (run, seconds) => reconciles.observe(run, seconds),
-    workersStarted: (controller, count) => workers.set({ controller }, count),
-    leaderChanged: (lease, leading) => leader.set({ lease }, leading ? 1 : 0),
-    expectationExpired: (kind) => expired.inc({ kind }),
-    eventDropped: (reason) => dropped.inc({ reason }),
+    observeReconcile: (run, seconds) => reconciles.observe(run, seconds),
+    setWorkers: (controller, count) => workers.set({ controller }, count),
+    setLeader: (lease, leading) => leader.set({ lease }, leading ? 1 : 0),
+    countExpiredExpectation: (kind) => expired.inc({ kind }),
+    countDroppedEvent: (reason) => dropped.inc({ reason }),
   };
 }

@@ -196,7 +196,7 @@ async function listening(server: Server, scheme: 'http' | 'https'): Promise<Omit
     credentials: (more = {}) => ({
       server: origin,
       ca: tls.cert,
-      authorization: () => Promise.resolve(undefined),
+      getAuthorization: () => Promise.resolve(undefined),
       ...more,
     }),
     async [Symbol.asyncDispose]() {

@@ -143,7 +143,7 @@ describe('any history of crashes and outages', () => {
 describe('a backlog that is full', () => {
   it('keeps its events and reports that it has to compare again', () => {
     const now = () => ({ wallMs: 0, monotonicMs: 0 });
-    const backlog = new Backlog<Toy>({ telling: toyTelling, now, maxParcels: 2 });
+    const backlog = new Backlog<Toy>({ source: toyTelling, now, maxParcels: 2 });
     for (const name of ['a', 'b', 'c']) backlog.observe({ metadata: { uid: name, name }, state: 1 });
     expect(backlog.parcels).toBe(2);
     expect(backlog.takeCollapsed()).toBe(1);

@@ -3,8 +3,8 @@ import { formatEventId } from '@sandlot/bus';
 import type { JsonValue, KubeObject } from '@sandlot/kube';
 import { diff } from './diff.ts';
 import type { Recorded } from './diff.ts';
-import { nameOf } from './fact.ts';
-import type { AnyFact, End, Telling } from './fact.ts';
+import { formatFactName } from './fact.ts';
+import type { AnyFact, End, FactSource } from './fact.ts';
 
 /** The annotation with the trace of an object's operation. */
 const TRACE_ANNOTATION = 'opentelemetry.io/trace-context';
@@ -28,7 +28,7 @@ export interface Work {
   /** Names of the facts to record. */
   facts: readonly string[];
   /** Those of the facts that a caller reported before the object's state showed them. */
-  readonly told: string[];
+  readonly reported: string[];
   about: JsonValue | undefined;
   /** The object is gone, and its record is to be removed. */
   gone: boolean;
@@ -42,7 +42,7 @@ export interface Entry extends Recorded {
 }
 
 export interface BacklogOptions<T extends KubeObject> {
-  readonly telling: Telling<T>;
+  readonly source: FactSource<T>;
   readonly now: () => { readonly wallMs: number; readonly monotonicMs: number };
   /** The most events kept while they cannot be sent. */
   readonly maxParcels: number;
@@ -95,18 +95,18 @@ export class Backlog<T extends KubeObject> {
     const uid = getUid(object);
     const work = this.#works.get(uid);
     const entry = this.recorded?.get(uid);
-    const stated = this.#o.telling.factsOf(object);
+    const stated = this.#o.source.listFacts(object);
     if (work === undefined && isRecorded(entry, stated)) return [];
     const { news, facts } = diff({ facts: this.#known(uid), again: entry?.again }, stated);
-    const fresh = work === undefined ? news : news.filter((fact) => !work.parcels.has(nameOf(fact)));
+    const fresh = work === undefined ? news : news.filter((fact) => !work.parcels.has(formatFactName(fact)));
     if (fresh.length === 0) {
-      if (work !== undefined) work.facts = merge(facts, work.told);
+      if (work !== undefined) work.facts = merge(facts, work.reported);
       return [];
     }
     if (!this.#hasRoom(fresh.length)) return [];
     const target = work ?? this.#open(uid);
-    target.facts = merge(facts, target.told);
-    target.about = this.#aboutOf(object);
+    target.facts = merge(facts, target.reported);
+    target.about = this.#describe(object);
     const urgent = this.#add(target, object, fresh);
     putFirst(target, buildRetry(entry, fresh));
     return urgent;
@@ -115,13 +115,13 @@ export class Backlog<T extends KubeObject> {
   /** Adds a fact that the object's state does not show yet. Returns its event, or nothing when it is known. */
   addReported(object: T, fact: AnyFact): readonly Parcel[] {
     const uid = getUid(object);
-    const name = nameOf(fact);
+    const name = formatFactName(fact);
     const known = this.#known(uid);
     if (known.includes(name) || !this.#hasRoom()) return [];
     const target = this.#works.get(uid) ?? this.#open(uid);
-    target.told.push(name);
-    target.facts = merge(known, target.told);
-    target.about ??= this.#aboutOf(object);
+    target.reported.push(name);
+    target.facts = merge(known, target.reported);
+    target.about ??= this.#describe(object);
     return this.#add(target, object, [fact]);
   }
 
@@ -188,11 +188,11 @@ export class Backlog<T extends KubeObject> {
   }
 
   #endOf(end: End<T>): AnyFact | undefined {
-    return this.#o.telling.endOf?.(end);
+    return this.#o.source.findEnd?.(end);
   }
 
-  #aboutOf(object: T): JsonValue | undefined {
-    return this.#o.telling.aboutOf?.(object);
+  #describe(object: T): JsonValue | undefined {
+    return this.#o.source.describe?.(object);
   }
 
   #hasRoom(events = 1): boolean {
@@ -208,7 +208,7 @@ export class Backlog<T extends KubeObject> {
       sinceMs,
       parcels: new Map(),
       facts: [],
-      told: [],
+      reported: [],
       about: undefined,
       gone: false,
       version: 0,
@@ -240,7 +240,7 @@ const NONE: readonly string[] = [];
 /** Whether all facts are recorded: most changes of an object add none. */
 function isRecorded(entry: Entry | undefined, stated: readonly AnyFact[]): boolean {
   if (entry === undefined || entry.again === true) return false;
-  return stated.every((fact) => entry.facts.includes(nameOf(fact)));
+  return stated.every((fact) => entry.facts.includes(formatFactName(fact)));
 }
 
 /** Whether this process has already seen the deletion: the record knows less about the object. */
@@ -251,7 +251,7 @@ function isOnlyMissed(work: Work | undefined, last: KubeObject | undefined): boo
 /** Names of the facts that a lost stream had. */
 function buildRetry(entry: Entry | undefined, facts: readonly AnyFact[]): ReadonlySet<string> {
   const told = entry?.again === true ? entry.facts : NONE;
-  return new Set(facts.map(nameOf).filter((name) => told.includes(name)));
+  return new Set(facts.map(formatFactName).filter((name) => told.includes(name)));
 }
 
 /** Facts that are published again happened before those that wait, so they go first. */

@@ -1,18 +1,18 @@
 import { silentLogger } from '@sandlot/std';
 import { FakeClock, seededRandom } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
-import type { Telling } from './fact.ts';
+import type { FactSource } from './fact.ts';
 import { createOutbox } from './outbox.ts';
 import { MemoryServer, Shelf, noOutboxMetrics, toyTelling } from '../test/index.ts';
 import type { Toy } from '../test/index.ts';
 
 /** A toy's creation is not urgent; each of its states is. */
-const telling: Telling<Toy> = {
+const telling: FactSource<Toy> = {
   ...toyTelling,
-  factsOf: (toy) => {
+  listFacts: (toy) => {
     const { uid = '' } = toy.metadata;
     const data = () => ({ namespace: 'team-a', name: uid, uid });
-    const waited = toyTelling.factsOf(toy).map((fact) => ({ ...fact, urgent: true }));
+    const waited = toyTelling.listFacts(toy).map((fact) => ({ ...fact, urgent: true }));
     return [{ type: 'sandbox.created', marker: 'created', timeMs: 0, data }, ...waited];
   },
 };

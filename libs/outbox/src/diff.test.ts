@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { diff } from './diff.ts';
-import { nameOf } from './fact.ts';
+import { formatFactName } from './fact.ts';
 import type { AnyFact } from './fact.ts';
 
 const data = () => ({ namespace: 'a', name: 'b', uid: 'c', desired: 1, ready: 1, templateHash: 'h' });
 const ready = (marker: string): AnyFact => ({ type: 'pool.ready', marker, data });
 const started: AnyFact = { type: 'pool.rollout.started', marker: '1', data };
-const finished: AnyFact = { type: 'pool.rollout.finished', marker: '1', data, after: nameOf(started) };
+const finished: AnyFact = { type: 'pool.rollout.finished', marker: '1', data, after: formatFactName(started) };
 
 describe('diff', () => {
   it.each([
@@ -23,27 +23,36 @@ describe('diff', () => {
     ['publishes no end without a beginning', [], [finished], [], []],
     [
       'has an end after a recorded beginning, which it keeps',
-      [nameOf(started)],
+      [formatFactName(started)],
       [finished],
-      [nameOf(finished)],
-      [nameOf(started), nameOf(finished)],
+      [formatFactName(finished)],
+      [formatFactName(started), formatFactName(finished)],
     ],
     [
       'has an end after a beginning in the same state',
       [],
       [started, finished],
-      [nameOf(started), nameOf(finished)],
-      [nameOf(started), nameOf(finished)],
+      [formatFactName(started), formatFactName(finished)],
+      [formatFactName(started), formatFactName(finished)],
     ],
-    ['keeps an end whose beginning is forgotten', [nameOf(finished)], [finished], [], [nameOf(finished)]],
+    [
+      'keeps an end whose beginning is forgotten',
+      [formatFactName(finished)],
+      [finished],
+      [],
+      [formatFactName(finished)],
+    ],
   ] as const)('%s', (...[, facts, now, news, names]) => {
     const found = diff({ facts }, now);
-    expect(found.news.map(nameOf)).toEqual(news);
+    expect(found.news.map(formatFactName)).toEqual(news);
     expect(found.facts).toEqual(names);
   });
 
   it('publishes all facts that still hold again after the stream is lost, including ends', () => {
-    const { news } = diff({ facts: [nameOf(started), nameOf(finished)], again: true }, [ready('1'), finished]);
-    expect(news.map(nameOf)).toEqual(['pool.ready/1', nameOf(finished)]);
+    const { news } = diff({ facts: [formatFactName(started), formatFactName(finished)], again: true }, [
+      ready('1'),
+      finished,
+    ]);
+    expect(news.map(formatFactName)).toEqual(['pool.ready/1', formatFactName(finished)]);
   });
 });

@@ -1,4 +1,4 @@
-import { nameOf } from './fact.ts';
+import { formatFactName } from './fact.ts';
 import type { AnyFact } from './fact.ts';
 
 /** The record of one object. */
@@ -22,7 +22,7 @@ export function diff({ facts: recorded, again = false }: Recorded, facts: readon
   const names = new Set<string>();
   const news: AnyFact[] = [];
   for (const fact of facts) {
-    const name = nameOf(fact);
+    const name = formatFactName(fact);
     if (fact.after !== undefined && published.has(fact.after)) names.add(fact.after);
     if (!published.has(name) && isEarly(fact, names)) continue;
     if (again || !published.has(name)) news.push(fact);

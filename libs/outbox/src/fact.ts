@@ -10,7 +10,7 @@ export interface Fact<T extends EventType = EventType> {
   readonly timeMs?: number | undefined;
   /** Called only for a new fact. */
   readonly data: () => EventData[T];
-  /** The name ({@link nameOf}) of a fact that must be recorded before this one: an end needs a beginning. */
+  /** The name ({@link formatFactName}) of a fact that must be recorded before this one: an end needs a beginning. */
   readonly after?: string | undefined;
   /** A client waits for the event: it is sent at once and recorded later with the others. */
   readonly urgent?: boolean | undefined;
@@ -20,13 +20,13 @@ export interface Fact<T extends EventType = EventType> {
 export type AnyFact = { readonly [T in EventType]: Fact<T> }[EventType];
 
 /** How the states of one kind of objects become events. All functions are pure. */
-export interface Telling<T extends KubeObject> {
+export interface FactSource<T extends KubeObject> {
   /** The facts of the object's current state, in order. */
-  readonly factsOf: (object: T) => readonly AnyFact[];
+  readonly listFacts: (object: T) => readonly AnyFact[];
   /** Data for the event of the end. It is small, because it is recorded for every object. Absent: none. */
-  readonly aboutOf?: ((object: T) => JsonValue) | undefined;
+  readonly describe?: ((object: T) => JsonValue) | undefined;
   /** The event of an object's end. `last` is its last state, if this process saw it; `about` is the recorded data. */
-  readonly endOf?: ((end: End<T>) => AnyFact | undefined) | undefined;
+  readonly findEnd?: ((end: End<T>) => AnyFact | undefined) | undefined;
 }
 
 export interface End<T extends KubeObject> {
@@ -38,6 +38,6 @@ export interface End<T extends KubeObject> {
 }
 
 /** The name of a fact among those of its object: `claim.bound/3f0c...`. */
-export function nameOf({ type, marker }: Pick<AnyFact, 'type' | 'marker'>): string {
+export function formatFactName({ type, marker }: Pick<AnyFact, 'type' | 'marker'>): string {
   return `${type}/${marker}`;
 }

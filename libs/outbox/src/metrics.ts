@@ -6,17 +6,17 @@ export type SendOutcome = 'acked' | 'failed' | 'dropped';
 export interface Watched {
   readonly name: string;
   readonly types: readonly EventType[];
-  readonly stats: () => { readonly pending: number; readonly oldestSeconds: number };
+  readonly getStats: () => { readonly pending: number; readonly oldestSeconds: number };
 }
 
 /** Metrics of outboxes; `createOutboxMetrics` of the telemetry library implements it. */
 export interface OutboxMetrics {
   /** Samples the backlog of an outbox at each scrape and starts its counters at 0. */
   watch(outbox: Watched): void;
-  published(type: EventType, outcome: SendOutcome): void;
+  countPublished(type: EventType, outcome: SendOutcome): void;
   /** A pass failed: it could not send, read or record something. */
-  failed(name: string): void;
+  countFailure(name: string): void;
   /** States that found no room; only facts that still hold are published. */
-  collapsed(name: string, states: number): void;
-  deadLetters(state: DeadLetterState): void;
+  countCollapsed(name: string, states: number): void;
+  setDeadLetters(state: DeadLetterState): void;
 }

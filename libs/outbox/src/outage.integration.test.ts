@@ -64,7 +64,7 @@ class World implements AsyncDisposable {
    */
   async consume(ids = new Set<string>()): Promise<{ readonly ids: Set<string>; stop(): Promise<void> }> {
     const bus = await connectBus({ url: this.#server.url, service: 'reader', log: silentLogger, random: () => 0 });
-    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);
     const handle = async ({ id }: { id: string }): Promise<void> => void ids.add(id);
     const consumer = bus.consume({ durable: 'reader', filter: 'sandlot.*.sandbox.>', handle, maxAckPending: 1_000 });
     const stop = async (): Promise<void> => {
@@ -76,14 +76,14 @@ class World implements AsyncDisposable {
   }
 
   async isConnected(isUp: boolean): Promise<void> {
-    await vi.waitFor(() => expect(this.#bus?.connected()).toBe(isUp), PATIENCE);
+    await vi.waitFor(() => expect(this.#bus?.isConnected()).toBe(isUp), PATIENCE);
   }
 
   /** Objects change while only this clock moves. */
   async pass(seconds: number, changes: number): Promise<void> {
     for (let second = 0; second < seconds; second += 1) {
       for (let change = 0; change < changes; change += 1) this.lives.change();
-      this.mostPending = Math.max(this.mostPending, this.#watched?.stats().pending ?? 0);
+      this.mostPending = Math.max(this.mostPending, this.#watched?.getStats().pending ?? 0);
       await this.clock.advance(1_000);
     }
   }
@@ -92,7 +92,7 @@ class World implements AsyncDisposable {
   async settle(check: () => void): Promise<void> {
     await vi.waitFor(async () => {
       await this.clock.advance(100);
-      expect(this.#watched?.stats().pending).toBe(0);
+      expect(this.#watched?.getStats().pending).toBe(0);
       check();
     }, PATIENCE);
   }

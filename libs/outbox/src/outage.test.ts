@@ -43,7 +43,7 @@ function build(seed: number, maxParcels: number): World {
   const pass = async (seconds: number, changes = 0): Promise<void> => {
     for (let second = 0; second < seconds; second += 1) {
       for (let change = 0; change < changes; change += 1) lives.change();
-      most = Math.max(most, watched?.stats().pending ?? 0);
+      most = Math.max(most, watched?.getStats().pending ?? 0);
       for (let quarter = 0; quarter < 4; quarter += 1) await clock.advance(250);
     }
   };
@@ -164,7 +164,7 @@ describe('a new record while facts wait', () => {
     [...backlog.works()].flatMap(({ parcels }) => [...parcels.values()].map(({ event }) => event.id));
 
   it('puts facts that are published again before those that wait', () => {
-    const backlog = new Backlog<Toy>({ telling: lifeTelling, now, maxParcels: 10 });
+    const backlog = new Backlog<Toy>({ source: lifeTelling, now, maxParcels: 10 });
     const facts = ['sandbox.created/created', 'sandbox.ready/1'];
     backlog.recorded = new Map([['a', { facts }]]);
     backlog.observe(toy(2));
@@ -174,7 +174,7 @@ describe('a new record while facts wait', () => {
   });
 
   it('keeps the end of an object whose deletion was seen', () => {
-    const backlog = new Backlog<Toy>({ telling: telling('idle'), now, maxParcels: 10 });
+    const backlog = new Backlog<Toy>({ source: telling('idle'), now, maxParcels: 10 });
     backlog.recorded = new Map([['a', { facts: ['sandbox.created/created'] }]]);
     backlog.recordGone('a', toy(1));
     backlog.recordGone('a', undefined);

@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 interface Running {
-  readonly bus: Pick<Bus, 'connected'>;
+  readonly bus: Pick<Bus, 'isConnected'>;
   readonly outbox: Outbox<Toy>;
   stop(): Promise<void>;
 }
@@ -153,7 +153,7 @@ describe('an outbox', () => {
     shelf.set('a', 1);
     await published(ready('a'));
     await server.kill();
-    await vi.waitFor(() => expect(bus.connected()).toBe(false), PATIENCE);
+    await vi.waitFor(() => expect(bus.isConnected()).toBe(false), PATIENCE);
     shelf.set('a', 2);
     shelf.set('a', 3);
     shelf.set('b', 1);
@@ -170,7 +170,7 @@ describe('an outbox', () => {
     await published(ready('a'), ready('b'), ready('c'), deleted('c'));
     for (const stream of ['SANDLOT_EVENTS', 'KV_SANDLOT_TOYS']) await deleteStream(stream);
     await server.kill();
-    await vi.waitFor(() => expect(bus.connected()).toBe(false), PATIENCE);
+    await vi.waitFor(() => expect(bus.isConnected()).toBe(false), PATIENCE);
     shelf.delete('b');
     await server.restart();
     await published(ready('a'), deleted('b'), deleted('c'));
@@ -211,7 +211,7 @@ describe('an outbox', () => {
     await published(ready('a'));
     const toy = shelf.get('a');
     const data = { namespace: 'team-a', name: 'a', uid: 'a' };
-    first.outbox.tell(toy, { type: 'sandbox.created', marker: 'early', urgent: true, data: () => data });
+    first.outbox.report(toy, { type: 'sandbox.created', marker: 'early', urgent: true, data: () => data });
     await published(ready('a'), 'a/sandbox.created/early');
     await first.stop();
     await startRelay();

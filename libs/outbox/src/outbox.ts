@@ -6,7 +6,7 @@ import { computeBackoffMs } from '@sandlot/std';
 import type { Clock, Logger, Random, Rate } from '@sandlot/std';
 import { Backlog } from './backlog.ts';
 import type { Entry, Parcel, Work } from './backlog.ts';
-import type { AnyFact, Telling } from './fact.ts';
+import type { AnyFact, FactSource } from './fact.ts';
 import type { OutboxMetrics } from './metrics.ts';
 import { formatRecord, parseRecord } from './record.ts';
 
@@ -18,12 +18,12 @@ export interface Shown<T> extends Pick<Informer<T>, 'onChange'> {
   readonly store: { values(): Iterable<T> };
 }
 
-export interface OutboxOptions<T extends KubeObject> extends Telling<T> {
+export interface OutboxOptions<T extends KubeObject> extends FactSource<T> {
   /** Name of the ledger and label of metrics: `claims`. */
   readonly name: string;
   readonly types: readonly EventType[];
   readonly informer: Shown<T>;
-  readonly bus: Pick<Bus, 'send' | 'connected' | 'ensureStreams' | 'ledger' | 'deadLetters'>;
+  readonly bus: Pick<Bus, 'send' | 'isConnected' | 'ensureStreams' | 'openLedger' | 'readDeadLetters'>;
   /** Whether this process publishes: it is the leader and its caches have synced. */
   readonly isActive: () => boolean;
   readonly clock: Clock;
@@ -43,7 +43,7 @@ export interface OutboxOptions<T extends KubeObject> extends Telling<T> {
 /** Publishes the facts of objects from its creation until it is disposed. */
 export interface Outbox<T extends KubeObject> extends AsyncDisposable {
   /** Sends a fact that the object's state does not show yet, at once. Never throws, never waits. */
-  tell(object: T, fact: AnyFact): void;
+  report(object: T, fact: AnyFact): void;
 }
 
 /** The work on one object at the start of its turn. Facts that arrive during the turn have a later version. */
@@ -59,8 +59,8 @@ function takeWork(work: Work): Taken {
 
 /** Creates an outbox. Without a server it does nothing. */
 export function createOutbox<T extends KubeObject>(options: OutboxOptions<T>): Outbox<T> {
-  const ledger = options.bus.ledger(options.name);
-  if (ledger === undefined) return { tell: () => undefined, [Symbol.asyncDispose]: () => Promise.resolve() };
+  const ledger = options.bus.openLedger(options.name);
+  if (ledger === undefined) return { report: () => undefined, [Symbol.asyncDispose]: () => Promise.resolve() };
   return new Relay(options, ledger);
 }
 
@@ -99,17 +99,17 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     this.#ledger = ledger;
     this.#delayMs = options.delayMs ?? pacing.outbox.gatherMs;
     const now = () => ({ wallMs: clock.now(), monotonicMs: clock.monotonic() });
-    this.#backlog = new Backlog({ telling: options, now, maxParcels });
+    this.#backlog = new Backlog({ source: options, now, maxParcels });
     options.informer.onChange(({ old, next }) => {
       if (!this.#active) return;
       if (old !== undefined && old.metadata.uid !== next?.metadata.uid) this.#gone(old);
       if (next !== undefined) this.#sendEarly(this.#backlog.observe(next));
     });
-    metrics.watch({ name, types: options.types, stats: () => this.#stats() });
+    metrics.watch({ name, types: options.types, getStats: () => this.#stats() });
     this.#ended = this.#run(this.#closing.signal);
   }
 
-  tell(object: T, fact: AnyFact): void {
+  report(object: T, fact: AnyFact): void {
     if (!this.#active && this.#o.isActive()) this.#wake();
     if (this.#active) this.#sendEarly(this.#backlog.addReported(object, fact));
   }
@@ -119,7 +119,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     this.#closing.abort();
     await this.#ended;
     const { clock, bus } = this.#o;
-    if (!this.#active || this.#backlog.recorded === undefined || !bus.connected()) return;
+    if (!this.#active || this.#backlog.recorded === undefined || !bus.isConnected()) return;
     const late = new AbortController();
     const flushed = this.#flush(late.signal, clock.monotonic()).catch(() => undefined);
     await Promise.race([flushed, clock.sleep(LAST_WORDS_MS, late.signal)]);
@@ -144,7 +144,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
         const reason = error instanceof Error ? error.message : String(error);
         if (attempt === 0)
           log.warn({ outbox: name, reason, pending: this.#backlog.parcels }, 'cannot publish events; retrying');
-        metrics.failed(name);
+        metrics.countFailure(name);
         attempt += 1;
         this.#checkedMs = -Infinity;
       }
@@ -159,7 +159,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
       return;
     }
     this.#wake();
-    if (!bus.connected()) {
+    if (!bus.isConnected()) {
       this.#checkedMs = -Infinity;
       return;
     }
@@ -203,15 +203,15 @@ class Relay<T extends KubeObject> implements Outbox<T> {
       this.#replay(identity);
     this.#identity = identity;
     this.#checkedMs = this.#o.clock.monotonic();
-    const letters = await this.#o.bus.deadLetters();
-    if (letters !== undefined) this.#o.metrics.deadLetters(letters);
+    const letters = await this.#o.bus.readDeadLetters();
+    if (letters !== undefined) this.#o.metrics.setDeadLetters(letters);
   }
 
   async #identify(): Promise<LedgerIdentity> {
-    const present = await this.#ledger.identity();
+    const present = await this.#ledger.readIdentity();
     if (present !== undefined) return present;
     await this.#o.bus.ensureStreams();
-    const made = await this.#ledger.identity();
+    const made = await this.#ledger.readIdentity();
     if (made === undefined)
       throw new Error('the event stream or the record bucket is missing and could not be created');
     return made;
@@ -246,7 +246,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   }
 
   #compareAgain(collapsed: number): void {
-    this.#o.metrics.collapsed(this.#o.name, collapsed);
+    this.#o.metrics.countCollapsed(this.#o.name, collapsed);
     this.#compareAll();
   }
 
@@ -300,7 +300,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
 
   /** Records a new object before its first event, so that its end is published even if every process dies in between. */
   async #begin({ work, about }: Taken): Promise<void> {
-    if (this.#o.endOf === undefined || this.#backlog.recorded?.has(work.uid) === true) return;
+    if (this.#o.findEnd === undefined || this.#backlog.recorded?.has(work.uid) === true) return;
     await this.#record(work.uid, { facts: [], about });
   }
 
@@ -335,7 +335,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
 
   /** Sends events ahead of their turn, once the records are known: a hint of an old binding is useless. */
   #sendEarly(parcels: readonly Parcel[]): void {
-    if (parcels.length === 0 || this.#backlog.recorded === undefined || !this.#o.bus.connected()) return;
+    if (parcels.length === 0 || this.#backlog.recorded === undefined || !this.#o.bus.isConnected()) return;
     const nowMs = this.#o.clock.monotonic();
     this.#pace = withBurstEvent(this.#pace, nowMs);
     if (isBurst(this.#pace, nowMs)) return;
@@ -358,9 +358,9 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     const { bus, metrics, log } = this.#o;
     try {
       await bus.send(event, traceOf(trace));
-      metrics.published(event.type, 'acked');
+      metrics.countPublished(event.type, 'acked');
     } catch (error) {
-      metrics.published(event.type, error instanceof UnsendableError ? 'dropped' : 'failed');
+      metrics.countPublished(event.type, error instanceof UnsendableError ? 'dropped' : 'failed');
       if (!(error instanceof UnsendableError)) throw error;
       log.error({ event: event.id, reason: error.message }, 'dropped an event that no server accepts');
     }

@@ -1,7 +1,7 @@
 // Objects with one state, and a bus that fails on the way, for the tests of this library.
 import type { Bus, Ledger, OutgoingEvent } from '@sandlot/bus';
 import type { Change, ChangeHandler, KubeObject } from '@sandlot/kube';
-import type { Telling } from '../src/fact.ts';
+import type { FactSource } from '../src/fact.ts';
 import type { OutboxMetrics } from '../src/metrics.ts';
 import type { Shown } from '../src/outbox.ts';
 
@@ -12,11 +12,11 @@ export interface Toy extends KubeObject {
 
 const aboutToy = (uid: string) => ({ namespace: 'team-a', name: uid, uid });
 
-export const toyTelling: Telling<Toy> = {
-  factsOf: ({ metadata: { uid = '' }, state }) =>
+export const toyTelling: FactSource<Toy> = {
+  listFacts: ({ metadata: { uid = '' }, state }) =>
     state === 0 ? [] : [{ type: 'sandbox.ready', marker: String(state), timeMs: 0, data: () => aboutToy(uid) }],
-  aboutOf: ({ metadata: { name = '' } }) => ({ name }),
-  endOf: ({ uid }) => ({
+  describe: ({ metadata: { name = '' } }) => ({ name }),
+  findEnd: ({ uid }) => ({
     type: 'sandbox.deleted',
     marker: 'deleted',
     timeMs: 0,
@@ -66,7 +66,7 @@ export class Shelf implements Shown<Toy> {
   }
 }
 
-export type Port = Pick<Bus, 'send' | 'connected' | 'ensureStreams' | 'ledger' | 'deadLetters'>;
+export type Port = Pick<Bus, 'send' | 'isConnected' | 'ensureStreams' | 'openLedger' | 'readDeadLetters'>;
 
 /** An in-process NATS that keeps everything until it is wiped. */
 export class MemoryServer {
@@ -87,17 +87,17 @@ export class MemoryServer {
 
   port(): Port {
     const ledger: Ledger = {
-      identity: async () => this.#answer({ stream: `s${this.#era}`, bucket: `b${this.#era}` }),
+      readIdentity: async () => this.#answer({ stream: `s${this.#era}`, bucket: `b${this.#era}` }),
       read: async () => this.#answer(new Map(this.#texts)),
       write: async (key, text) => void this.#take(this.#texts).set(key, text),
       remove: async (key) => void this.#answer(this.#texts).delete(key),
     };
     return {
       send: async (event: OutgoingEvent) => void this.#take(this.ids).push(event.id),
-      connected: () => this.isUp,
+      isConnected: () => this.isUp,
       ensureStreams: async () => undefined,
-      deadLetters: async () => undefined,
-      ledger: () => ledger,
+      readDeadLetters: async () => undefined,
+      openLedger: () => ledger,
     };
   }
 
@@ -126,10 +126,10 @@ export function mortal(bus: Port, lastStep: number): Port {
     };
   };
   const findLedger = (name: string): Ledger | undefined => {
-    const ledger = bus.ledger(name);
+    const ledger = bus.openLedger(name);
     if (ledger === undefined) return undefined;
     return {
-      identity: step(() => ledger.identity()),
+      readIdentity: step(() => ledger.readIdentity()),
       read: step(() => ledger.read()),
       write: step((key: string, text: string) => ledger.write(key, text)),
       remove: step((key: string) => ledger.remove(key)),
@@ -137,10 +137,10 @@ export function mortal(bus: Port, lastStep: number): Port {
   };
   return {
     send: step((...args: Parameters<Port['send']>) => bus.send(...args)),
-    connected: () => bus.connected(),
+    isConnected: () => bus.isConnected(),
     ensureStreams: () => bus.ensureStreams(),
-    deadLetters: () => bus.deadLetters(),
-    ledger: findLedger,
+    readDeadLetters: () => bus.readDeadLetters(),
+    openLedger: findLedger,
   };
 }
 
@@ -148,8 +148,8 @@ const ignore = (): void => undefined;
 
 export const noOutboxMetrics: OutboxMetrics = {
   watch: ignore,
-  published: ignore,
-  failed: ignore,
-  collapsed: ignore,
-  deadLetters: ignore,
+  countPublished: ignore,
+  countFailure: ignore,
+  countCollapsed: ignore,
+  setDeadLetters: ignore,
 };

@@ -1,16 +1,16 @@
 // Objects that come, change and go at random, for tests of outages.
 import type { Random } from '@sandlot/std';
-import type { Telling } from '../src/fact.ts';
+import type { FactSource } from '../src/fact.ts';
 import { toyTelling } from './index.ts';
 import type { Shelf, Toy } from './index.ts';
 
 /** A toy has a fact for its creation, for each state and for its end. */
-export const lifeTelling: Telling<Toy> = {
+export const lifeTelling: FactSource<Toy> = {
   ...toyTelling,
-  factsOf: (toy) => {
+  listFacts: (toy) => {
     const { uid = '', name = '', namespace = '' } = toy.metadata;
     const data = () => ({ namespace, name, uid });
-    return [{ type: 'sandbox.created', marker: 'created', timeMs: 0, data }, ...toyTelling.factsOf(toy)];
+    return [{ type: 'sandbox.created', marker: 'created', timeMs: 0, data }, ...toyTelling.listFacts(toy)];
   },
 };
 

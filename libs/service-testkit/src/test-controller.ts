@@ -22,7 +22,7 @@ export interface TestControllerOptions {
 export interface TestController extends AsyncDisposable {
   readonly registry: MetricsRegistry;
   /** All caches are synced. */
-  ready(): boolean;
+  isReady(): boolean;
 }
 
 /** Starts a controller. Its caches may still be empty on return. */
@@ -50,7 +50,7 @@ export function startTestController(options: TestControllerOptions): TestControl
   const ended = manager.run(abort.signal);
   return {
     registry,
-    ready: () => manager.ready(),
+    isReady: () => manager.isReady(),
     async [Symbol.asyncDispose]() {
       abort.abort();
       await elapseUntil(clock, ended);

@@ -50,7 +50,7 @@ export function keepDeadlines<T extends KubeObject>(
   };
   const keeper = new DeadlineKeeper({
     ...deadlines,
-    source: { of: deadlinesOfKey, keys: () => [...informer.store.values()].map(getKey) },
+    source: { listDeadlines: deadlinesOfKey, listKeys: () => [...informer.store.values()].map(getKey) },
     queue: (key) => due.push(key, { priority: DUE_PRIORITY }),
     isLeader: () => manager.isLeader(),
     clock,

@@ -49,7 +49,7 @@ export async function openProcess(
   const metrics = createProcessMetrics(settings);
   const { registry } = metrics;
   const tracing = startProcessTracing(name, settings, { log, metrics });
-  open.defer(() => tracing.shutdown());
+  open.defer(() => tracing.shutDown());
   const kubeMetrics = createKubeMetrics(registry);
   const credentials = await loadCredentials({ kubeconfig: settings.KUBECONFIG, mount: settings.SERVICE_ACCOUNT_DIR });
   const limits = findLimits(settings);
@@ -63,8 +63,8 @@ export async function openProcess(
 
 /** The state of the process for liveness and readiness probes. */
 export interface Health {
-  live(): boolean;
-  ready(): boolean;
+  isLive(): boolean;
+  isReady(): boolean;
 }
 
 /** Serves probes and metrics, and logs the start of the process with its ports. */
@@ -75,8 +75,8 @@ export async function serveHealth(
 ): Promise<void> {
   const probes = await serveProbes({
     port: settings.PROBE_PORT,
-    live: () => health.live(),
-    ready: () => health.ready(),
+    isLive: () => health.isLive(),
+    isReady: () => health.isReady(),
   });
   open.defer(() => probes.close());
   const scrape = await metrics.serve({ port: settings.METRICS_PORT });

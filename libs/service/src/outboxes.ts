@@ -1,11 +1,11 @@
 import { eventTypes } from '@sandlot/bus';
 import type { KubeObject } from '@sandlot/kube';
 import { createOutbox } from '@sandlot/outbox';
-import type { Outbox, OutboxOptions, Telling } from '@sandlot/outbox';
+import type { Outbox, OutboxOptions, FactSource } from '@sandlot/outbox';
 import { createOutboxMetrics } from '@sandlot/telemetry';
 import type { ControllerParts } from './controller-parts.ts';
 
-export interface OutboxInput<T extends KubeObject> extends Telling<T> {
+export interface OutboxInput<T extends KubeObject> extends FactSource<T> {
   /** Prefix of the event types, as in `claim.bound`. The plural is the name of the record. */
   readonly kind: 'claim' | 'sandbox' | 'pool' | 'template';
   readonly informer: OutboxOptions<T>['informer'];
@@ -24,7 +24,7 @@ export function openOutboxes(parts: ControllerParts): <T extends KubeObject>(inp
       name: kind === 'sandbox' ? 'sandboxes' : `${kind}s`,
       types: eventTypes.filter((type) => type.startsWith(`${kind}.`) && !REQUEST_TYPES.has(type)),
       bus,
-      isActive: () => manager.isLeader() && manager.ready(),
+      isActive: () => manager.isLeader() && manager.isReady(),
       clock,
       random,
       log,

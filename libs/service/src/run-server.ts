@@ -56,8 +56,8 @@ export async function runServer({ name, settings, streams = 'none', build }: Ser
   }
   open.defer(() => beat.cancel());
   const health = {
-    live: () => clock.monotonic() - lastBeatMs < STUCK_MS,
-    ready: () => !stop.aborted && server.informers.every((informer) => informer.hasSynced()),
+    isLive: () => clock.monotonic() - lastBeatMs < STUCK_MS,
+    isReady: () => !stop.aborted && server.informers.every((informer) => informer.hasSynced()),
   };
   await serveHealth(input, { ...opened, health, ports: server.ports }, open);
   await stopped.promise;

@@ -60,9 +60,9 @@ describe('a ring of keys', () => {
     const ring = new MapRing();
     ring.set('one', one.key);
     ring.set('one', other.key);
-    expect([ring.find(one.text), ring.byId(one.key.id)]).toEqual([undefined, undefined]);
-    expect(ring.all()).toEqual([other.key]);
+    expect([ring.find(one.text), ring.findById(one.key.id)]).toEqual([undefined, undefined]);
+    expect(ring.list()).toEqual([other.key]);
     ring.set('one', undefined);
-    expect([ring.find(other.text), ring.all()]).toEqual([undefined, []]);
+    expect([ring.find(other.text), ring.list()]).toEqual([undefined, []]);
   });
 });

@@ -8,8 +8,8 @@ import { hashApiKey, isApiKey, isSameDigest } from './tokens.ts';
 export interface KeyRing {
   /** The key with that text; undefined when it is unknown or revoked. It takes equally long for every wrong text. */
   find(text: string): ApiKey | undefined;
-  byId(id: string): ApiKey | undefined;
-  all(): readonly ApiKey[];
+  findById(id: string): ApiKey | undefined;
+  list(): readonly ApiKey[];
 }
 
 export interface WatchedKeyRing extends KeyRing {
@@ -36,8 +36,8 @@ export function watchKeys({ onMalformed, ...options }: KeyRingOptions): WatchedK
   return {
     informer,
     find: (text) => ring.find(text),
-    byId: (id) => ring.byId(id),
-    all: () => ring.all(),
+    findById: (id) => ring.findById(id),
+    list: () => ring.list(),
   };
 }
 
@@ -70,11 +70,11 @@ export class MapRing implements KeyRing {
     return isApiKey(text) && key !== undefined && isSameDigest(key.hash, hash) ? key : undefined;
   }
 
-  byId(id: string): ApiKey | undefined {
+  findById(id: string): ApiKey | undefined {
     return this.#byId.get(id);
   }
 
-  all(): readonly ApiKey[] {
+  list(): readonly ApiKey[] {
     return [...this.#byName.values()];
   }
 }

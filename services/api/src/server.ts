@@ -65,7 +65,7 @@ async function listen(parts: ApiParts, settings: ApiSettings): Promise<Server> {
 /** Resolves when all informers have synced, or the signal aborts. */
 async function waitForSync(informers: RunningServer['informers'], signal: AbortSignal): Promise<void> {
   const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  await Promise.race([aborted, Promise.all(informers.map((informer) => informer.synced()))]);
+  await Promise.race([aborted, Promise.all(informers.map((informer) => informer.waitUntilSynced()))]);
 }
 
 /** Accepts no more connections and lets running requests complete. Event streams have ended with the `closing` signal. */

@@ -80,7 +80,7 @@ export class Stack implements AsyncDisposable {
     const server = await startApi({ ...parts, clock: systemClock, random: systemRandom }, settings);
     const stop = new AbortController();
     const following = Promise.all(server.informers.map((informer) => informer.run(stop.signal)));
-    await Promise.all(server.informers.map((informer) => informer.synced()));
+    await Promise.all(server.informers.map((informer) => informer.waitUntilSynced()));
     const close = async (): Promise<void> => {
       await server.drain();
       stop.abort();

@@ -117,7 +117,7 @@ async function initRuntimes(
 }
 
 async function expire(deps: ApplyDeps, pass: Pass, step: Step & { kind: 'expire' }): Promise<Outcome> {
-  if (step.first) deps.recorder.event(buildExpiryEvent(pass, 'Claim expired'));
+  if (step.first) deps.recorder.record(buildExpiryEvent(pass, 'Claim expired'));
   await writeStatus(deps, { ...pass, status: buildExpiredStatus(pass.claim, step, deps.nowMs()) });
   return done;
 }
@@ -129,7 +129,7 @@ async function deleteClaim(
 ): Promise<Outcome> {
   const { namespace, name = '', uid } = pass.claim.metadata;
   const propagationPolicy = policy === 'DeleteForeground' ? 'Foreground' : 'Background';
-  deps.recorder.event(
+  deps.recorder.record(
     buildExpiryEvent(
       pass,
       cause === 'shutdownPolicy' ? `Deleting Claim (ShutdownPolicy=${policy})` : `Deleting Claim (${cause})`,
@@ -143,6 +143,6 @@ async function deleteClaim(
   return done;
 }
 
-function buildExpiryEvent({ claim }: Pass, message: string): Parameters<ApplyDeps['recorder']['event']>[0] {
+function buildExpiryEvent({ claim }: Pass, message: string): Parameters<ApplyDeps['recorder']['record']>[0] {
   return { object: claim, type: 'Normal', reason: eventReasons.claimExpired, message };
 }

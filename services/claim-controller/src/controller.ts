@@ -37,7 +37,7 @@ export interface ClaimControllerOptions {
 }
 
 const REPORTER = { controller: 'sandlot.dev/claim-controller' };
-const silentRecorder: EventRecorder = { event: () => undefined, flush: () => Promise.resolve() };
+const silentRecorder: EventRecorder = { record: () => undefined, flush: () => Promise.resolve() };
 
 /** Wires the claim-controller into a manager. */
 export function addClaimController(
@@ -55,7 +55,7 @@ export function addClaimController(
   const claims = createOwnClaims({ cache, clock });
   const sandboxes = createOwnSandboxes({ cache, clock, memory, batches, enqueue });
   const stock = new Stock((poolUid) => waiters.offer(poolUid));
-  const waiters = new Waiters({ enqueue, available: (poolUid) => stock.available(poolUid) });
+  const waiters = new Waiters({ enqueue, countAvailable: (poolUid) => stock.available(poolUid) });
   const writeBehind = new WriteBehind({ client, claims, clock, log, windowMs: writeBehindMs, onFailure: enqueue });
   const recorder = recordsEvents ? createRecorder(parts) : silentRecorder;
   const deadlines = keepDeadlines(parts, cache.claims, listDeadlines);

@@ -107,6 +107,6 @@ function findAnnotatedName({ metadata }: SandboxClaim): string | undefined {
 
 /** Sandboxes that the claim controls and has not given up. */
 function findOwnedSandboxes({ sandboxes, deliveries }: ObserveDeps, claim: SandboxClaim): readonly Sandbox[] {
-  const owned = [...sandboxes.byIndex(BY_CONTROLLER, claim.metadata.uid ?? '')];
+  const owned = [...sandboxes.listByIndex(BY_CONTROLLER, claim.metadata.uid ?? '')];
   return owned.filter((sandbox) => !deliveries.isDiscarded(claim, sandbox));
 }

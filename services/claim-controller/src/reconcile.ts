@@ -52,8 +52,8 @@ async function planBound(deps: ReconcileDeps, pass: Pass): Promise<Planned> {
   await confirmCommit(deps, { ...pass, record: deps.memory.of(pass.claim) });
   const snapshot = await observeNeeds(deps, pass, {
     look: () => observe(deps, pass.claim),
-    wantsSandbox: ({ owned }) => owned.length === 0,
-    makesRequest: isClaimRequest,
+    needsSandbox: ({ owned }) => owned.length === 0,
+    hasRequest: isClaimRequest,
   });
   return { snapshot, plan: decide(snapshot) };
 }
@@ -62,8 +62,8 @@ async function planBatch(deps: ReconcileDeps, pass: Pass): Promise<Planned> {
   await confirmSlots(deps, pass);
   const snapshot = await observeNeeds(deps, pass, {
     look: () => observeBatch(deps, pass.claim),
-    wantsSandbox: needsSlots,
-    makesRequest: isBatchRequest,
+    needsSandbox: needsSlots,
+    hasRequest: isBatchRequest,
   });
   return { snapshot, plan: decideBatch(snapshot) };
 }

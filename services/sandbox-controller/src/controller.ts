@@ -8,7 +8,7 @@ import { listDeadlines } from './lifetime/deadlines.ts';
 import { observeActivity } from './observe.ts';
 import type { Settings } from './plan/snapshot.ts';
 import { reconcile } from './reconcile.ts';
-import { createSandboxTelling } from './telemetry/lifecycle-events.ts';
+import { createSandboxFactSource } from './telemetry/lifecycle-events.ts';
 import { measureCaches } from './telemetry/measure-caches.ts';
 import { createSandboxMetrics } from './telemetry/metrics.ts';
 import { SandboxTraces } from './telemetry/trace.ts';
@@ -46,8 +46,8 @@ export function addSandboxController(
   });
 
   measureCaches({ informers, metrics, manager, clock });
-  const telling = createSandboxTelling(clock);
-  const outbox = openOutboxes(parts)({ kind: 'sandbox', informer: informers.sandboxes, ...telling });
+  const source = createSandboxFactSource(clock);
+  const outbox = openOutboxes(parts)({ kind: 'sandbox', informer: informers.sandboxes, ...source });
   const deadlines = keepDeadlines(parts, informers.sandboxes, (sandbox, nowMs) =>
     listDeadlines({ sandbox, nowMs, ...observeActivity(state, sandbox) }),
   );

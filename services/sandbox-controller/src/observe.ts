@@ -108,7 +108,7 @@ async function observePods(deps: ObserveDeps, sandbox: Sandbox): Promise<FoundPo
   const { own } = deps.collections.pods;
   const { namespace = '', uid = '' } = sandbox.metadata;
   const named = listPodNames(sandbox).flatMap((name) => own.get(`${namespace}/${name}`) ?? []);
-  const found = groupByOwner(sandbox, [...own.byIndex(BY_OWNER, uid), ...named]);
+  const found = groupByOwner(sandbox, [...own.listByIndex(BY_OWNER, uid), ...named]);
   if (found.ownedPods.length > 0 || found.foreignPod !== undefined || !needsLiveRead(sandbox)) return found;
   return readPodsLive(deps, sandbox);
 }

@@ -24,7 +24,7 @@ export class Harness extends ControllerHarness {
         settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', runtime: RUNTIME },
       }),
     );
-    await this.until(() => controller.ready(), 'the caches are synced');
+    await this.until(() => controller.isReady(), 'the caches are synced');
     return controller;
   }
 

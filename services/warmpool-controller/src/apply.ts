@@ -85,7 +85,7 @@ function applyLocally({ histories, metrics, recorder }: ApplyDeps, pool: Sandbox
       break;
     case 'event': {
       const { type, reason, message } = step;
-      recorder.event({ object: pool, type, reason, message });
+      recorder.record({ object: pool, type, reason, message });
       break;
     }
     case 'recordShortLived':

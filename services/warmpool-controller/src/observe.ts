@@ -32,7 +32,7 @@ export function observe(deps: ObserveDeps, pool: SandboxWarmPool): PoolSnapshot 
   const key = getKey(pool);
   const template = cache.templates.store.get(formatTemplateKey(pool));
   const templateHash = template === undefined ? undefined : getBlueprintHash(template, podDefaults);
-  const pending = expectations.pending(key);
+  const pending = expectations.getPending(key);
   const [nowMs, monotonicMs] = [clock.now(), clock.monotonic()];
   histories.recordSeen(pool);
   const history = histories.of(pool);
@@ -64,7 +64,7 @@ function observeMembers(
 ): Pick<PoolSnapshot, 'members' | 'terminating'> {
   const members: Member[] = [];
   let terminating = 0;
-  for (const sandbox of cache.sandboxes.store.byIndex(BY_CONTROLLER, pool.metadata.uid ?? '')) {
+  for (const sandbox of cache.sandboxes.store.listByIndex(BY_CONTROLLER, pool.metadata.uid ?? '')) {
     if (!isMemberOf(sandbox, pool)) continue;
     if (sandbox.metadata.deletionTimestamp !== undefined) terminating += 1;
     else members.push({ sandbox, current: template !== undefined && isCurrent(sandbox, template) });
@@ -78,7 +78,7 @@ function observeStrays(
   { cache, isCurrent }: ObserveDeps,
   { pool, template, unseenDeletes }: StrayInput,
 ): readonly Member[] {
-  return [...cache.sandboxes.store.byIndex(BY_STRAY, formatPoolHashKey(pool))]
+  return [...cache.sandboxes.store.listByIndex(BY_STRAY, formatPoolHashKey(pool))]
     .filter(({ metadata }) => !unseenDeletes.has(metadata.uid ?? ''))
     .map((sandbox) => ({ sandbox, current: template !== undefined && isCurrent(sandbox, template) }));
 }

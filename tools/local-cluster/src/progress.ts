@@ -2,13 +2,13 @@
 export interface ProgressStep {
   /** Sets the text that describes the current activity. */
   update(text: string): void;
-  done(text?: string): void;
+  finish(text?: string): void;
   fail(text?: string): void;
 }
 
 /** Where long operations report their progress. The caller decides how it looks. */
 export interface Progress {
-  step(name: string): ProgressStep;
+  startStep(name: string): ProgressStep;
 }
 
 /** Runs `work` as one step, which ends as `done` or as `fail` with it. */
@@ -17,10 +17,10 @@ export async function withStep<T>(
   name: string,
   work: (step: ProgressStep) => Promise<T>,
 ): Promise<T> {
-  const step = progress.step(name);
+  const step = progress.startStep(name);
   try {
     const result = await work(step);
-    step.done();
+    step.finish();
     return result;
   } catch (error) {
     step.fail();
@@ -28,10 +28,10 @@ export async function withStep<T>(
   }
 }
 
-const silentStep: ProgressStep = { update: () => undefined, done: () => undefined, fail: () => undefined };
+const silentStep: ProgressStep = { update: () => undefined, finish: () => undefined, fail: () => undefined };
 
 /** Reports nothing. For tests. */
-export const silentProgress: Progress = { step: () => silentStep };
+export const silentProgress: Progress = { startStep: () => silentStep };
 
 const heartbeatMs = 10_000;
 const repaintMs = 1_000;
@@ -41,7 +41,7 @@ const repaintMs = 1_000;
  * the start, a line every 10 s while the step runs, and a line with its duration at the end.
  */
 export function createConsoleProgress(stream: NodeJS.WriteStream = process.stderr): Progress {
-  return { step: (name) => (stream.isTTY ? createTerminalStep(stream, name) : createLineStep(stream, name)) };
+  return { startStep: (name) => (stream.isTTY ? createTerminalStep(stream, name) : createLineStep(stream, name)) };
 }
 
 function createTerminalStep(stream: NodeJS.WriteStream, name: string): ProgressStep {
@@ -61,7 +61,7 @@ function createTerminalStep(stream: NodeJS.WriteStream, name: string): ProgressS
       detail = text;
       paint();
     },
-    done: (text) => end('✓', text),
+    finish: (text) => end('✓', text),
     fail: (text) => end('✗', text),
   };
 }
@@ -81,7 +81,7 @@ function createLineStep(stream: NodeJS.WriteStream, name: string): ProgressStep 
     update: (text) => {
       detail = text;
     },
-    done: (text) => end('done', text),
+    finish: (text) => end('done', text),
     fail: (text) => end('failed', text),
   };
 }

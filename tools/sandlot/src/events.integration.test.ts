@@ -23,7 +23,7 @@ afterEach(async () => {
 
 async function openBus(): Promise<Bus> {
   const opened = await connectBus({ url: server.url, service: 'test', log: silentLogger });
-  await vi.waitFor(() => expect(opened.connected()).toBe(true), PATIENCE);
+  await vi.waitFor(() => expect(opened.isConnected()).toBe(true), PATIENCE);
   await opened.ensureStreams();
   return opened;
 }
@@ -120,7 +120,7 @@ describe('sandlot events dead-letters', () => {
     });
     expect(worker).toBeDefined();
     for (const uid of ['good', 'poison', 'bad']) await send('claim.submitted', uid);
-    await vi.waitFor(async () => expect(await bus.deadLetters()).toMatchObject({ messages: 2 }), PATIENCE);
+    await vi.waitFor(async () => expect(await bus.readDeadLetters()).toMatchObject({ messages: 2 }), PATIENCE);
     expect(Object.fromEntries(tries)).toEqual({ good: 1, poison: 1, bad: 3 });
     const shown = (await run('dead-letters', '-o', 'json')).map((line) => JSON.parse(line) as { event: CloudEvent });
     expect(shown.map(({ event }) => event.data.name).sort()).toEqual(['bad', 'poison']);

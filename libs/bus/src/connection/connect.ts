@@ -78,20 +78,20 @@ class NatsBus implements Bus {
       onStreamMissing: () => void this.ensureStreams(),
     });
     const listener = {
-      up: (connection: NatsConnection, fresh: boolean) => void this.#onUp(connection, fresh),
-      down: () => this.#onDown(),
+      onUp: (connection: NatsConnection, fresh: boolean) => void this.#onUp(connection, fresh),
+      onDown: () => this.#onDown(),
     };
     this.#link = new Link({ options, clock: this.#clock, random, listener });
   }
 
   start(): void {
-    this.#metrics.connected(false);
+    this.#metrics.setConnected(false);
     this.#link.start();
   }
 
   publish<T extends EventType>(event: OutgoingEvent<T>): void {
     if (this.#closed) {
-      this.#metrics.published(event.type, 'dropped');
+      this.#metrics.countPublished(event.type, 'dropped');
       return;
     }
     this.#publisher.publish(event, tracePublish(event));
@@ -135,9 +135,9 @@ class NatsBus implements Bus {
     return this.#spending.on(handler);
   }
 
-  ledger(name: string): Ledger {
+  openLedger(name: string): Ledger {
     this.#buckets.add(name);
-    if (this.connected()) void this.ensureStreams();
+    if (this.isConnected()) void this.ensureStreams();
     return openNatsLedger(
       name,
       () => this.#opened(),
@@ -145,7 +145,7 @@ class NatsBus implements Bus {
     );
   }
 
-  async deadLetters(): Promise<DeadLetterState | undefined> {
+  async readDeadLetters(): Promise<DeadLetterState | undefined> {
     try {
       const { state } = await this.#opened().manager.streams.info(DEAD_LETTER_STREAM);
       const oldestMs = state.messages === 0 ? 0 : Math.max(0, this.#clock.now() - Date.parse(state.first_ts));
@@ -160,7 +160,9 @@ class NatsBus implements Bus {
   }
 
   follow(options: FollowOptions): AsyncGenerator<FollowedEvent> | undefined {
-    return this.connected() ? followEvents({ session: () => this.#opened(), clock: this.#clock }, options) : undefined;
+    return this.isConnected()
+      ? followEvents({ session: () => this.#opened(), clock: this.#clock }, options)
+      : undefined;
   }
 
   onHint<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void): Disposable {
@@ -175,7 +177,7 @@ class NatsBus implements Bus {
     return this.#presence.isAbsent(name);
   }
 
-  connected(): boolean {
+  isConnected(): boolean {
     return this.#link.connection !== undefined;
   }
 
@@ -194,7 +196,7 @@ class NatsBus implements Bus {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    if (this.connected()) await this.#drainedWithin(CLOSE_LIMIT_MS);
+    if (this.isConnected()) await this.#drainedWithin(CLOSE_LIMIT_MS);
     this.#publisher.close();
     this.#sender?.close();
     await this.#link.close();
@@ -208,7 +210,7 @@ class NatsBus implements Bus {
 
   /** Throws while the server is away. */
   #opened(): Session {
-    if (this.#session === undefined || this.#closed || !this.connected()) throw new Error('NATS is not reachable');
+    if (this.#session === undefined || this.#closed || !this.isConnected()) throw new Error('NATS is not reachable');
     return this.#session;
   }
 
@@ -220,7 +222,7 @@ class NatsBus implements Bus {
   }
 
   async #onUp(connection: NatsConnection, fresh: boolean): Promise<void> {
-    this.#metrics.connected(true);
+    this.#metrics.setConnected(true);
     if (fresh) {
       this.#sender?.close();
       this.#sender = new AcknowledgedSender(connection, this.#clock, this.#ackTimeoutMs);
@@ -235,7 +237,7 @@ class NatsBus implements Bus {
   }
 
   #onDown(): void {
-    this.#metrics.connected(false);
+    this.#metrics.setConnected(false);
     this.#presence.down();
     this.#publisher.use(undefined);
   }
@@ -246,7 +248,7 @@ class NatsBus implements Bus {
     try {
       const declared = declareStreams(this.#options.streams, [...this.#buckets]);
       for (const { stream, refusals } of await reconcileStreams(connection, declared, this.#log)) {
-        this.#metrics.refusedSettings(stream, refusals.length);
+        this.#metrics.setRefusedSettings(stream, refusals.length);
       }
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);

@@ -12,8 +12,8 @@ const RECONNECT_MAX_MS = 10_000;
 
 export interface LinkListener {
   /** The connection is usable; `fresh` when it is a new one, without subscriptions. */
-  up(connection: NatsConnection, fresh: boolean): void;
-  down(): void;
+  onUp(connection: NatsConnection, fresh: boolean): void;
+  onDown(): void;
 }
 
 export interface LinkOptions {
@@ -112,14 +112,14 @@ export class Link {
     this.#up = true;
     this.#lastComplaint = '';
     this.#log.info({ version: connection.info?.version }, 'connected to NATS');
-    this.#listener.up(connection, fresh);
+    this.#listener.onUp(connection, fresh);
   }
 
   #setDown(): void {
     if (!this.#up) return;
     this.#up = false;
     if (!this.#closing.signal.aborted) this.#log.warn({}, 'lost the connection to NATS; events wait in memory');
-    this.#listener.down();
+    this.#listener.onDown();
   }
 
   /** Logs each kind of failure once until the connection is back: attempts repeat while NATS is away. */

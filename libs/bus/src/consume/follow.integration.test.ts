@@ -12,7 +12,7 @@ let bus: Bus;
 beforeAll(async () => {
   server = await startNats();
   bus = await connectBus({ url: server.url, service: 'test', log: silentLogger });
-  await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+  await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);
   await bus.ensureStreams();
 });
 afterAll(async () => {

@@ -57,14 +57,14 @@ export class Hints {
   #deliver<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void, json: string): void {
     const event = parseCloudEvent(type, json);
     if (event === undefined) {
-      this.#metrics.hint(type, 'invalid');
+      this.#metrics.countHint(type, 'invalid');
       return;
     }
     try {
       handler(event);
-      this.#metrics.hint(type, 'handled');
+      this.#metrics.countHint(type, 'handled');
     } catch (error) {
-      this.#metrics.hint(type, 'failed');
+      this.#metrics.countHint(type, 'failed');
       this.#log.error({ err: error, event: event.id }, 'hint handler threw');
     }
   }

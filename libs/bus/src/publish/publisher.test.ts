@@ -19,7 +19,7 @@ function publisherWithoutConnection(maxPending: number) {
     log: silentLogger,
     clock: new FakeClock(),
     random: () => 0,
-    metrics: { ...noMetrics, published: (_type, outcome) => dropped.push(outcome) },
+    metrics: { ...noMetrics, countPublished: (_type, outcome) => dropped.push(outcome) },
     maxPending,
     maxInFlight: 2,
     ackTimeoutMs: 100,

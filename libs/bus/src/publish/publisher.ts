@@ -126,7 +126,7 @@ export class Publisher {
   #onAck({ event, trace }: Pending): void {
     this.#inFlight.delete(event.id);
     this.#failures = 0;
-    this.#o.metrics.published(event.type, 'acked');
+    this.#o.metrics.countPublished(event.type, 'acked');
     trace.end();
   }
 
@@ -139,7 +139,7 @@ export class Publisher {
       return;
     }
     this.#retries.set(event.id, pending);
-    this.#o.metrics.published(event.type, 'retried');
+    this.#o.metrics.countPublished(event.type, 'retried');
     if (isUnanswered(error)) this.#o.onStreamMissing();
     this.#backOff(error);
   }
@@ -169,7 +169,7 @@ export class Publisher {
   }
 
   #drop({ event, trace }: Pending, reason: string): void {
-    this.#o.metrics.published(event.type, 'dropped');
+    this.#o.metrics.countPublished(event.type, 'dropped');
     trace.end(reason);
   }
 
@@ -181,7 +181,7 @@ export class Publisher {
   }
 
   #reportPending(): void {
-    this.#o.metrics.pending(this.pending);
+    this.#o.metrics.setPending(this.pending);
   }
 }
 

@@ -11,7 +11,7 @@ const report = (atMs: number): ActivityReport => ({ namespace: 'team-a', name: '
 
 async function openBus(url: string, options: Partial<BusOptions> = {}): Promise<Bus & AsyncDisposable> {
   const bus = await connectBus({ service: 'test', log: silentLogger, url, ...options });
-  await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+  await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);
   return Object.assign(bus, { [Symbol.asyncDispose]: () => bus.close() });
 }
 
@@ -31,7 +31,7 @@ describe('reports of activity and wake requests', () => {
     };
     await arrives(1);
     await server.kill();
-    await vi.waitFor(() => expect(teller.connected()).toBe(false), PATIENCE);
+    await vi.waitFor(() => expect(teller.isConnected()).toBe(false), PATIENCE);
     teller.reportActivity(report(2));
     await server.restart();
     await arrives(3);

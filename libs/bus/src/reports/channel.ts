@@ -57,7 +57,7 @@ export class Channel<T> {
 
   #deliver(json: string): void {
     const given = this.#parse(json);
-    this.#metrics.hint(this.#kind.name, given === undefined ? 'invalid' : 'handled');
+    this.#metrics.countHint(this.#kind.name, given === undefined ? 'invalid' : 'handled');
     if (given !== undefined) for (const handler of this.#handlers) handler(given);
   }
 

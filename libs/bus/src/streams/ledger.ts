@@ -19,7 +19,7 @@ export interface LedgerIdentity {
  */
 export interface Ledger {
   /** Undefined when the event stream or the bucket is missing. */
-  identity(): Promise<LedgerIdentity | undefined>;
+  readIdentity(): Promise<LedgerIdentity | undefined>;
   read(): Promise<Map<string, string>>;
   /** Resolves when the server has stored it. */
   write(key: string, text: string): Promise<void>;
@@ -43,7 +43,7 @@ export async function openSession(connection: NatsConnection, timeoutMs: number)
 export function openNatsLedger(bucket: string, session: () => Session, sender: () => AcknowledgedSender): Ledger {
   const stream = formatBucketStream(bucket);
   return {
-    identity: async () => {
+    readIdentity: async () => {
       const { manager } = session();
       const [events, records] = await Promise.all([
         readCreationTime(manager, EVENT_STREAM),

@@ -44,10 +44,10 @@ async function run(streams: StreamSizing): Promise<Running> {
   const error = (fields: object, message: string): void => void errors.push({ ...fields, message });
   const log: Logger = { ...silentLogger, error, child: () => log };
   const refused = new Map<string, number>();
-  const metrics = { refusedSettings: (stream: string, count: number) => void refused.set(stream, count) };
+  const metrics = { setRefusedSettings: (stream: string, count: number) => void refused.set(stream, count) };
   const bus = await connectBus({ url: server.url, service: 'test', log, ackTimeoutMs: 1_000, streams, metrics });
   open.push(bus);
-  bus.ledger('claims');
+  bus.openLedger('claims');
   await vi.waitFor(() => expect([...refused.keys()].sort()).toEqual([RECORD, LETTERS, EVENTS]), PATIENCE);
   errors.length = 0;
   await bus.ensureStreams();
@@ -87,14 +87,14 @@ function insist<T>(attempt: () => Promise<T>): Promise<T> {
 async function runBefore(): Promise<Running> {
   const before = await run({});
   for (const marker of [1, 2]) await insist(() => sendTo(before.bus, marker));
-  await insist(async () => before.bus.ledger('claims')?.write('u-1', 'known'));
+  await insist(async () => before.bus.openLedger('claims')?.write('u-1', 'known'));
   return before;
 }
 
 /** The stream kept its messages and accepts more. */
 async function goesOn({ bus }: Running): Promise<void> {
   expect(await countIn(EVENTS)).toBe(2);
-  expect(await insist(async () => bus.ledger('claims')?.read())).toEqual(new Map([['u-1', 'known']]));
+  expect(await insist(async () => bus.openLedger('claims')?.read())).toEqual(new Map([['u-1', 'known']]));
   for (const marker of [2, 3]) await insist(() => sendTo(bus, marker));
   expect(await countIn(EVENTS)).toBe(3);
 }

@@ -150,7 +150,7 @@ export const patchCases: readonly ConformanceCase[] = [
     run: async (context) => {
       const { client, namespace } = context;
       await createWidget(context, { spec: { color: 'red', tags: ['a', 'b'], size: { x: '1' } } });
-      const { spec } = await client.jsonPatch(widgets, key(namespace), [
+      const { spec } = await client.patchJson(widgets, key(namespace), [
         { op: 'test', path: '/spec/color', value: 'red' },
         { op: 'add', path: '/spec/tags/1', value: 'between' },
         { op: 'add', path: '/spec/tags/-', value: 'last' },
@@ -168,7 +168,7 @@ export const patchCases: readonly ConformanceCase[] = [
       const { client, namespace } = context;
       await createWidget(context, { metadata: { annotations: { 'example.com/x': '1' } } });
       const path = '/metadata/annotations/example.com~1x';
-      const { metadata } = await client.jsonPatch(widgets, key(namespace), [{ op: 'replace', path, value: '2' }]);
+      const { metadata } = await client.patchJson(widgets, key(namespace), [{ op: 'replace', path, value: '2' }]);
       assert.deepEqual(metadata.annotations, { 'example.com/x': '2' });
     },
   },
@@ -178,7 +178,7 @@ export const patchCases: readonly ConformanceCase[] = [
       const { client, namespace } = context;
       const before = await createWidget(context);
       const error = await expectRejection(
-        client.jsonPatch(widgets, key(namespace), [
+        client.patchJson(widgets, key(namespace), [
           { op: 'replace', path: '/spec/color', value: 'blue' },
           { op: 'test', path: '/metadata/uid', value: 'another' },
         ]),
@@ -194,7 +194,7 @@ export const patchCases: readonly ConformanceCase[] = [
       const { client, namespace } = context;
       await createWidget(context);
       const error = await expectRejection(
-        client.jsonPatch(widgets, key(namespace), [{ op: 'remove', path: '/spec/nothing' }]),
+        client.patchJson(widgets, key(namespace), [{ op: 'remove', path: '/spec/nothing' }]),
       );
       assert.equal(error.code, 'Invalid');
     },
@@ -315,7 +315,7 @@ export const patchCases: readonly ConformanceCase[] = [
       assert.equal(error.code, 'Invalid');
       assert.match(error.message, /spec: Forbidden: pod updates may not change fields other than/);
       const ops = [{ op: 'replace', path: '/spec/containers/0/image', value: 'example.com/none:2' }] as const;
-      assert.equal((await client.jsonPatch(pods, key(namespace), ops)).spec.containers[0]?.image, 'example.com/none:2');
+      assert.equal((await client.patchJson(pods, key(namespace), ops)).spec.containers[0]?.image, 'example.com/none:2');
       const labelled = await client.mergePatch(pods, key(namespace), { metadata: { labels: { x: 'y' } } });
       assert.deepEqual(labelled.metadata.labels, { x: 'y' });
     },

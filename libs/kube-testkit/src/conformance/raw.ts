@@ -24,7 +24,7 @@ export function rawRequester(credentials: Credentials): RawRequester {
   const { server, ca, cert, key } = credentials;
   const agent = new Agent({ keepAlive: false, ca, cert, key });
   return async ({ method, path, body, contentType = 'application/json' }) => {
-    const authorization = await credentials.authorization();
+    const authorization = await credentials.getAuthorization();
     const payload = body === undefined ? '' : JSON.stringify(body);
     const headers = {
       'content-type': contentType,

@@ -21,7 +21,7 @@ function start({ client, events }: ReconcileSetup): Promise<Reconciler> {
       } catch (cause) {
         throw new RetryableError('cannot create the pod', { cause });
       }
-      events.event({ object: found, type: 'Normal', reason: 'Created', message: 'made pod a' });
+      events.record({ object: found, type: 'Normal', reason: 'Created', message: 'made pod a' });
       await client.mergePatch(widgets, parseKey(key), { status: { phase: 'Ready' } }, { subresource: 'status' });
       return done;
     },

@@ -98,7 +98,7 @@ async function runRow(row: ReconcileRow, { resources, start }: RowOptions): Prom
   const clock = new FakeClock();
   await using server = await startFakeApiServer({ resources, clock });
   const seen: EventInput[] = [];
-  const events: EventRecorder = { event: (input) => void seen.push(input), flush: () => Promise.resolve() };
+  const events: EventRecorder = { record: (input) => void seen.push(input), flush: () => Promise.resolve() };
   const setup = { server, client: server.client({ user: 'controller' }), clock, events };
   for (const objects of row.objects) objects.seed(server);
   const reconciler = await start(setup);

@@ -129,7 +129,7 @@ class InProcessApiServer implements FakeApiServer {
   }
 
   credentials(user = 'admin'): Credentials {
-    return { server: this.url, ca: fixtureCertificate, authorization: () => Promise.resolve(`Bearer ${user}`) };
+    return { server: this.url, ca: fixtureCertificate, getAuthorization: () => Promise.resolve(`Bearer ${user}`) };
   }
 
   client({ user, ...options }: Parameters<FakeApiServer['client']>[0] = {}): KubeClient {

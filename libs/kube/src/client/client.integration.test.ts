@@ -45,7 +45,7 @@ describe('a real API server', () => {
     const created = await make('writes', { a: '1' });
     expect(created).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap', data: { a: '1' } });
     await client.mergePatch(configMaps, key, { data: { b: '2' } }, { fieldManager: 'test' });
-    await client.jsonPatch(configMaps, key, [
+    await client.patchJson(configMaps, key, [
       { op: 'test', path: '/data/b', value: '2' },
       { op: 'replace', path: '/data/a', value: '3' },
     ]);

@@ -51,7 +51,7 @@ describe('requests', () => {
     ],
     [
       'PATCH /api/v1/namespaces/n/pods/a application/json-patch+json [{"op":"remove","path":"/metadata/labels"}]',
-      (c) => c.jsonPatch(pods, key, [{ op: 'remove', path: '/metadata/labels' }]),
+      (c) => c.patchJson(pods, key, [{ op: 'remove', path: '/metadata/labels' }]),
     ],
     [
       'PATCH /apis/example.com/v1beta1/namespaces/n/boxes/a?force=true&fieldManager=me application/apply-patch+yaml {"metadata":{"namespace":"n","name":"a"},"apiVersion":"example.com/v1beta1","kind":"Box"}',
@@ -80,7 +80,7 @@ describe('requests', () => {
     const credentials = server.credentials({
       server: `${server.origin}/clusters/a/`,
       impersonate: 'jane',
-      authorization: () => Promise.resolve('Bearer t'),
+      getAuthorization: () => Promise.resolve('Bearer t'),
     });
     await using client = testClient({ credentials, userAgent: 'test/1' });
     await client.get(pods, key);

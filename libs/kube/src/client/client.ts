@@ -143,7 +143,7 @@ class HttpKubeClient implements KubeClient {
     return this.#call(resource, { verb: 'mergePatch', method: 'PATCH', key, options, body, contentType });
   }
 
-  jsonPatch<T extends KubeObject>(...call: PatchCall<T, readonly JsonPatchOp[]>): Promise<T> {
+  patchJson<T extends KubeObject>(...call: PatchCall<T, readonly JsonPatchOp[]>): Promise<T> {
     const [resource, key, body, options = {}] = call;
     const contentType = 'application/json-patch+json';
     const idempotent = body[0]?.op === 'test';

@@ -96,7 +96,7 @@ export interface KubeClient {
     options?: CallOptions,
   ): Promise<T>;
   /** RFC 6902. A leading `test` operation serves as the precondition. */
-  jsonPatch<T extends KubeObject>(
+  patchJson<T extends KubeObject>(
     resource: Resource<T>,
     key: ObjectKey,
     ops: readonly JsonPatchOp[],

@@ -230,14 +230,14 @@ describe('a controller', () => {
     expect([queue.depth, clock.nextTimerMs()]).toEqual([0, undefined]);
     void controller.run(new AbortController().signal);
     await clock.advance(0);
-    expect(queue.stats()).toMatchObject({ depth: 1, running: 2 });
+    expect(queue.getStats()).toMatchObject({ depth: 1, running: 2 });
   });
 
   it('ends when its queue is shut down and drained', async () => {
     const { clock, queue, runs, running } = start(async () => done);
     queue.add('ns/a');
     queue.add('ns/b');
-    const drained = queue.shutdown();
+    const drained = queue.shutDown();
     await clock.advance(0);
     await Promise.all([drained, running]);
     expect(runs).toHaveLength(2);

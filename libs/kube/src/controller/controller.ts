@@ -83,7 +83,7 @@ export class Controller {
     this.#options = options;
     this.#deps = deps;
     this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS;
-    deps.metrics.workersStarted(options.name, 0);
+    deps.metrics.setWorkers(options.name, 0);
   }
 
   /**
@@ -101,9 +101,9 @@ export class Controller {
     };
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
-    this.#deps.metrics.workersStarted(name, concurrency);
+    this.#deps.metrics.setWorkers(name, concurrency);
     await Promise.all(Array.from({ length: concurrency }, () => this.#work(signal)));
-    this.#deps.metrics.workersStarted(name, 0);
+    this.#deps.metrics.setWorkers(name, 0);
     signal.removeEventListener('abort', onAbort);
     disconnect(connections);
     if (signal.aborted) this.#leftoverKeys = this.#drainQueue();
@@ -111,7 +111,7 @@ export class Controller {
 
   /** False when a run has ignored its aborted signal for a long time: its worker and its key are stuck. */
   isMoving(): boolean {
-    return this.queue.stats().longestRunningMs <= this.#deadlineMs + STUCK_MS;
+    return this.queue.getStats().longestRunningMs <= this.#deadlineMs + STUCK_MS;
   }
 
   #connect(sink: KeySink): readonly Disposable[] {
@@ -143,7 +143,7 @@ export class Controller {
     const context = new RunContext(this.#options.name, {
       key,
       signal: run.signal,
-      attempt: this.queue.retries(key),
+      attempt: this.queue.countRetries(key),
       ...this.#deps,
     });
     let outcome: Outcome = 'error';
@@ -155,7 +155,7 @@ export class Controller {
     this.#runs.delete(run);
     this.queue.done(key);
     const { name: controller } = this.#options;
-    metrics.reconciled({ controller, result: outcome }, (clock.monotonic() - startedMs) / 1_000);
+    metrics.observeReconcile({ controller, result: outcome }, (clock.monotonic() - startedMs) / 1_000);
   }
 
   async #runOnce(key: string, context: ReconcileContext): Promise<Outcome> {

@@ -26,9 +26,9 @@ describe('a manager', () => {
     cluster.things.failNext.push('ServerError');
     const process = cluster.start();
     await cluster.clock.advance(300);
-    expect([process.keys, process.manager.ready(), process.manager.isLeader()]).toEqual([[], false, false]);
+    expect([process.keys, process.manager.isReady(), process.manager.isLeader()]).toEqual([[], false, false]);
     await cluster.clock.advance(1_000);
-    expect([process.manager.ready(), process.manager.isLeader()]).toEqual([true, true]);
+    expect([process.manager.isReady(), process.manager.isLeader()]).toEqual([true, true]);
     expect(process.keys).toEqual(['ns/a']);
   });
 
@@ -50,9 +50,9 @@ describe('a manager', () => {
     const informer = createInformer({ client: cluster.things.client(), resource: things, clock: cluster.clock });
     manager.addInformer(informer);
     void manager.run(new AbortController().signal);
-    expect(manager.ready()).toBe(false);
+    expect(manager.isReady()).toBe(false);
     await cluster.clock.advance(0);
-    expect(manager.ready()).toBe(true);
+    expect(manager.isReady()).toBe(true);
   });
 
   it('is not live after the event loop was blocked', async () => {
@@ -66,11 +66,11 @@ describe('a manager', () => {
     };
     const { manager } = cluster.start({ clock });
     await cluster.clock.advance(60_000);
-    expect(manager.live()).toBe(true);
+    expect(manager.isLive()).toBe(true);
     blockedMs = 10_000;
-    expect(manager.live()).toBe(false);
+    expect(manager.isLive()).toBe(false);
     await cluster.clock.advance(1_000);
-    expect(manager.live()).toBe(true);
+    expect(manager.isLive()).toBe(true);
   });
 
   it('is not live when a reconcile never ends', async () => {
@@ -79,7 +79,7 @@ describe('a manager', () => {
     await cluster.clock.advance(0);
     hints.push('ns/stuck');
     await cluster.clock.advance(130_000);
-    expect(manager.live()).toBe(false);
+    expect(manager.isLive()).toBe(false);
   });
 });
 
@@ -171,12 +171,16 @@ describe('a standby', () => {
     await cluster.clock.advance(100);
     const standby = cluster.start({ identity: 'pod-2' });
     await cluster.clock.advance(60_000);
-    expect([standby.manager.ready(), standby.manager.live(), standby.manager.isLeader()]).toEqual([true, true, false]);
+    expect([standby.manager.isReady(), standby.manager.isLive(), standby.manager.isLeader()]).toEqual([
+      true,
+      true,
+      false,
+    ]);
     expect(standby.keys).toEqual([]);
-    expect([leader.manager.fencingToken(), standby.manager.fencingToken()]).toEqual([1, undefined]);
+    expect([leader.manager.getFencingToken(), standby.manager.getFencingToken()]).toEqual([1, undefined]);
     leader.stop();
     await cluster.clock.advance(1);
-    expect([standby.manager.isLeader(), standby.manager.fencingToken()]).toEqual([true, 2]);
+    expect([standby.manager.isLeader(), standby.manager.getFencingToken()]).toEqual([true, 2]);
     expect(standby.keys).toEqual(['ns/a']);
   });
 

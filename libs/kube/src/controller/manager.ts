@@ -39,16 +39,16 @@ export interface Manager {
    */
   run(signal: AbortSignal): Promise<void>;
   /** All caches are synced. A standby is ready, too, because it could take over. */
-  ready(): boolean;
+  isReady(): boolean;
   /** The event loop responds and no queue is stuck. */
-  live(): boolean;
+  isLive(): boolean;
   /** Whether this process reconciles. */
   isLeader(): boolean;
   /**
    * Grows with every term of any process. Send it with side effects outside the API server, so that the receiver can
    * refuse a token smaller than the last one. Undefined without a lease and while this process does not lead.
    */
-  fencingToken(): number | undefined;
+  getFencingToken(): number | undefined;
 }
 
 export function createManager(options: ManagerOptions): Manager {
@@ -106,18 +106,18 @@ class ControllerManager implements Manager {
     try {
       await (leading ?? this.#lead(always, signal));
     } finally {
-      for (const { queue } of this.#controllers) void queue.shutdown();
+      for (const { queue } of this.#controllers) void queue.shutDown();
       stopInformers.abort();
       await informing;
       this.#pulse.stop();
     }
   }
 
-  ready(): boolean {
+  isReady(): boolean {
     return [...this.#informers].every((informer) => informer.hasSynced());
   }
 
-  live(): boolean {
+  isLive(): boolean {
     return this.#pulse.isRegular() && this.#controllers.every((controller) => controller.isMoving());
   }
 
@@ -125,7 +125,7 @@ class ControllerManager implements Manager {
     return this.#term?.signal.aborted === false;
   }
 
-  fencingToken(): number | undefined {
+  getFencingToken(): number | undefined {
     return this.isLeader() && this.#options.lease !== undefined ? this.#term?.token : undefined;
   }
 
@@ -142,7 +142,7 @@ class ControllerManager implements Manager {
     const overdue = new AbortController();
     let drain: Timer | undefined;
     const onStop = (): void => {
-      for (const { queue } of this.#controllers) void queue.shutdown();
+      for (const { queue } of this.#controllers) void queue.shutDown();
       drain = this.#clock.setTimeout(() => overdue.abort(new Error('shutdown')), this.#drainMs);
     };
     if (stop.aborted) onStop();
@@ -159,7 +159,9 @@ class ControllerManager implements Manager {
     try {
       await Promise.all(
         [...this.#informers].map((informer) =>
-          informer.consistentFirstList ? informer.fresh({ sinceMs, signal }) : informer.synced(signal),
+          informer.consistentFirstList
+            ? informer.waitUntilFresh({ sinceMs, signal })
+            : informer.waitUntilSynced(signal),
         ),
       );
       return !signal.aborted;

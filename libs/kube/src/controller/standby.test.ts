@@ -43,7 +43,7 @@ describe('a standby', () => {
     }
     cluster.things.put('kept', 7);
     await cluster.clock.advance(1_000);
-    expect(standby.queue.stats()).toMatchObject({ depth: 0, running: 0 });
+    expect(standby.queue.getStats()).toMatchObject({ depth: 0, running: 0 });
     expect(standby.queue.clear()).toEqual([]);
   });
 

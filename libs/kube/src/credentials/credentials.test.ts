@@ -27,16 +27,16 @@ describe('in a pod', () => {
     const credentials = await loadInClusterCredentials({ clock, env, mount: folder });
     expect(credentials?.server).toBe('https://10.96.0.1:443');
     expect(String(credentials?.ca)).toBe('CA');
-    expect(await credentials?.authorization()).toBe('Bearer first');
+    expect(await credentials?.getAuthorization()).toBe('Bearer first');
     await put('token', 'second');
     await utimes(join(folder, 'token'), 1, 1);
     await clock.advance(9_999);
-    expect(await credentials?.authorization()).toBe('Bearer first');
+    expect(await credentials?.getAuthorization()).toBe('Bearer first');
     await clock.advance(1);
-    expect(await credentials?.authorization()).toBe('Bearer second');
+    expect(await credentials?.getAuthorization()).toBe('Bearer second');
     await rm(join(folder, 'token'));
     await clock.advance(10_000);
-    expect(await credentials?.authorization()).toBe('Bearer second');
+    expect(await credentials?.getAuthorization()).toBe('Bearer second');
   });
 
   it('reads the token and the CA again at once after a 401', async () => {
@@ -44,7 +44,7 @@ describe('in a pod', () => {
     const credentials = await loadInClusterCredentials({ clock: new FakeClock(), env, mount: folder });
     await Promise.all([put('ca.crt', 'new CA'), put('token', 'second')]);
     await credentials?.refresh?.();
-    expect(await credentials?.authorization()).toBe('Bearer second');
+    expect(await credentials?.getAuthorization()).toBe('Bearer second');
     expect(String(credentials?.ca)).toBe('new CA');
   });
 
@@ -91,7 +91,7 @@ describe('with a kubeconfig', () => {
     ['nothing', {}, undefined],
   ])('authorizes with %s', async (_name, user, authorization) => {
     const credentials = await loadCredentials({ kubeconfig: await kubeconfig(user) });
-    expect(await credentials.authorization()).toBe(authorization);
+    expect(await credentials.getAuthorization()).toBe(authorization);
     expect(credentials.server).toBe('https://kube:6443');
   });
 
@@ -116,13 +116,13 @@ describe('with a kubeconfig', () => {
   it('runs an exec plugin once, and again after a 401', async () => {
     const clock = new FakeClock();
     const credentials = await loadCredentials({ kubeconfig: await kubeconfig({ exec: plugin() }), clock });
-    expect(await credentials.authorization()).toBe('Bearer run1');
+    expect(await credentials.getAuthorization()).toBe('Bearer run1');
     expect(String(credentials.cert)).toBe('cert-run1');
     await credentials.refresh?.();
-    expect(await credentials.authorization()).toBe('Bearer run1');
+    expect(await credentials.getAuthorization()).toBe('Bearer run1');
     await clock.advance(1_000);
     await credentials.refresh?.();
-    expect(await credentials.authorization()).toBe('Bearer run2');
+    expect(await credentials.getAuthorization()).toBe('Bearer run2');
     expect(String(credentials.cert)).toBe('cert-run2');
   });
 

@@ -14,7 +14,7 @@ export interface Credentials {
   /** User to act as, sent as `Impersonate-User`. */
   readonly impersonate?: string | undefined;
   /** Returns the Authorization header. Called before every request, so implementations cache the value. */
-  authorization(): Promise<string | undefined>;
+  getAuthorization(): Promise<string | undefined>;
   /** Drops cached values after a 401, so that the next calls read the source again. */
   refresh?(): Promise<void>;
 }

@@ -33,7 +33,7 @@ export async function loadInClusterCredentials(options: {
     get ca() {
       return ca;
     },
-    async authorization() {
+    async getAuthorization() {
       if (token === undefined || clock.monotonic() - token.checkedAtMs >= RECHECK_MS) {
         token = await recheckToken(tokenFile, clock, token);
       }

@@ -46,7 +46,7 @@ export async function loadKubeconfigCredentials(source: Source): Promise<Credent
     get impersonate() {
       return header(loaded.options, 'Impersonate-User');
     },
-    async authorization() {
+    async getAuthorization() {
       loaded = await loaded.reload();
       const { auth } = loaded.options;
       return auth == null ? header(loaded.options, 'Authorization') : `Basic ${Buffer.from(auth).toString('base64')}`;

@@ -28,12 +28,12 @@ describe('events on a real API server', () => {
     const recorder = createEventRecorder({ client, metrics, controller: 'sandlot.dev/test', instance: 'test-0' });
     const object = await client.get(namespaces, { name: 'default' });
     const eventInput = (message: string) => ({ object, type: 'Normal' as const, reason: 'Tested', message });
-    recorder.event(eventInput('once'));
-    recorder.event(eventInput('again'));
-    recorder.event({ ...eventInput('x'.repeat(5_000)), type: 'Warning', related: object });
+    recorder.record(eventInput('once'));
+    recorder.record(eventInput('again'));
+    recorder.record({ ...eventInput('x'.repeat(5_000)), type: 'Warning', related: object });
     await recorder.flush();
-    recorder.event(eventInput('again'));
-    recorder.event(eventInput('again'));
+    recorder.record(eventInput('again'));
+    recorder.record(eventInput('again'));
     await recorder.flush();
     expect(dropped).toEqual([]);
     const { items } = await client.listAll(events, { namespace: 'default' });
@@ -51,7 +51,7 @@ describe('events on a real API server', () => {
   it('are accepted as a series from the first write', async () => {
     const recorder = createEventRecorder({ client, controller: 'sandlot.dev/test', instance: 'test-0' });
     const object = await client.get(namespaces, { name: 'default' });
-    for (let n = 0; n < 4; n++) recorder.event({ object, type: 'Normal', reason: 'Burst', message: 'four' });
+    for (let n = 0; n < 4; n++) recorder.record({ object, type: 'Normal', reason: 'Burst', message: 'four' });
     await recorder.flush();
     const { items } = await client.listAll(events, { namespace: 'default' });
     expect(items.find((event) => event.reason === 'Burst')?.series?.count).toBe(4);

@@ -71,7 +71,7 @@ const counts = ({ written }: Setup): (number | undefined)[] =>
 describe('event recorder', () => {
   it('writes an event with all required fields', async () => {
     const t = setup();
-    t.recorder.event(
+    t.recorder.record(
       boundEvent({ related: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'ns' } } }),
     );
     await t.clock.advance(0);
@@ -108,21 +108,21 @@ describe('event recorder', () => {
     ],
   ])('%s', async (...[, input, expected]) => {
     const t = setup();
-    t.recorder.event(input);
+    t.recorder.record(input);
     await t.clock.advance(0);
     expect([...t.written.values()]).toMatchObject([expected]);
   });
 
   it('combines repetitions into one series and writes it at most every ten seconds', async () => {
     const t = setup();
-    t.recorder.event(boundEvent());
+    t.recorder.record(boundEvent());
     await t.clock.advance(100);
-    for (let n = 0; n < 5; n++) t.recorder.event(boundEvent());
+    for (let n = 0; n < 5; n++) t.recorder.record(boundEvent());
     await t.clock.advance(9_999);
     expect(t.writes).toEqual(['create']);
     await t.clock.advance(1);
     expect([t.writes, counts(t)]).toEqual([['create', 'patch'], [6]]);
-    t.recorder.event(boundEvent());
+    t.recorder.record(boundEvent());
     await t.clock.advance(10_000);
     expect([t.writes, counts(t)]).toEqual([['create', 'patch', 'patch'], [7]]);
     expect([...t.written.values()][0]?.series?.lastObservedTime).toBe('2030-01-01T00:00:10.100000Z');
@@ -136,24 +136,24 @@ describe('event recorder', () => {
     ['another type', { type: 'Warning' }],
   ])('creates a separate event for %s', async (_, more) => {
     const t = setup();
-    t.recorder.event(boundEvent());
-    t.recorder.event(boundEvent(more));
+    t.recorder.record(boundEvent());
+    t.recorder.record(boundEvent(more));
     await t.clock.advance(20_000);
     expect(counts(t)).toEqual([undefined, undefined]);
   });
 
   it('begins a new event when a series had no repetition for six minutes', async () => {
     const t = setup();
-    t.recorder.event(boundEvent());
+    t.recorder.record(boundEvent());
     await t.clock.advance(360_000);
-    t.recorder.event(boundEvent());
+    t.recorder.record(boundEvent());
     await t.clock.advance(0);
     expect(counts(t)).toEqual([undefined, undefined]);
   });
 
   it('spreads a burst of events over time', async () => {
     const t = setup();
-    for (let n = 0; n < 100; n++) t.recorder.event(boundEvent({ object: claim(`c${n}`) }));
+    for (let n = 0; n < 100; n++) t.recorder.record(boundEvent({ object: claim(`c${n}`) }));
     await t.clock.advance(0);
     expect(t.writes).toHaveLength(50);
     await t.clock.advance(1_000);
@@ -165,7 +165,7 @@ describe('event recorder', () => {
   it('writes a burst of 1,000 events at once without pacing.events, instead of 50', async () => {
     using _ = switchOffPacing('events');
     const t = setup();
-    for (let n = 0; n < 1_000; n++) t.recorder.event(boundEvent({ object: claim(`c${n}`) }));
+    for (let n = 0; n < 1_000; n++) t.recorder.record(boundEvent({ object: claim(`c${n}`) }));
     await t.clock.advance(0);
     expect(t.writes).toHaveLength(1_000);
   });
@@ -177,7 +177,7 @@ describe('event recorder', () => {
     using _off = switchOffPacing(`events,${off}`);
     const t = setup();
     for (let n = 0; n < 600; n++) {
-      t.recorder.event(boundEvent());
+      t.recorder.record(boundEvent());
       await t.clock.advance(10);
     }
     await t.clock.advance(10_000);
@@ -186,31 +186,31 @@ describe('event recorder', () => {
 
   it('drops and counts events beyond its limit of series', async () => {
     const t = setup();
-    for (let n = 0; n < 2_003; n++) t.recorder.event(boundEvent({ object: claim(`c${n}`) }));
+    for (let n = 0; n < 2_003; n++) t.recorder.record(boundEvent({ object: claim(`c${n}`) }));
     expect(t.dropped).toEqual(['overflow', 'overflow', 'overflow']);
     await t.clock.advance(360_000);
-    t.recorder.event(boundEvent({ object: claim('later') }));
+    t.recorder.record(boundEvent({ object: claim('later') }));
     expect(t.dropped).toHaveLength(3);
   });
 
   it('drops and counts an event that the server refuses, and writes the next one', async () => {
     const t = setup();
     t.refuse = true;
-    t.recorder.event(boundEvent());
+    t.recorder.record(boundEvent());
     await t.clock.advance(0);
     expect(t.dropped).toEqual(['Forbidden']);
     t.refuse = false;
-    t.recorder.event(boundEvent());
+    t.recorder.record(boundEvent());
     await t.clock.advance(0);
     expect(counts(t)).toEqual([undefined]);
   });
 
   it('writes waiting events when flushed', async () => {
     const t = setup();
-    t.recorder.event(boundEvent());
+    t.recorder.record(boundEvent());
     await t.clock.advance(0);
-    t.recorder.event(boundEvent());
-    for (let n = 0; n < 80; n++) t.recorder.event(boundEvent({ object: claim(`c${n}`) }));
+    t.recorder.record(boundEvent());
+    for (let n = 0; n < 80; n++) t.recorder.record(boundEvent({ object: claim(`c${n}`) }));
     await t.recorder.flush();
     expect(t.written.size).toBe(81);
     expect(counts(t)[0]).toBe(2);

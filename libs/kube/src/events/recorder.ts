@@ -31,7 +31,7 @@ export interface EventInput {
  * count.
  */
 export interface EventRecorder {
-  event(input: EventInput): void;
+  record(input: EventInput): void;
   /** Resolves when all events so far have been written or dropped. For the end of a process. */
   flush(): Promise<void>;
 }
@@ -92,13 +92,13 @@ class SeriesRecorder implements EventRecorder {
     this.#log = log;
   }
 
-  event(input: EventInput): void {
+  record(input: EventInput): void {
     const nowMs = this.#clock.now();
     const key = getIdentity(input);
     this.#dropEndedSeries(nowMs);
     const known = this.#series.get(key);
     if (known === undefined && this.#series.size >= MAX_SERIES) {
-      this.#metrics.eventDropped('overflow');
+      this.#metrics.countDroppedEvent('overflow');
       return;
     }
     const series = known ?? { input, firstMs: nowMs, lastMs: nowMs, count: 0, written: undefined, busy: false };
@@ -133,7 +133,7 @@ class SeriesRecorder implements EventRecorder {
       try {
         series.written = { event: await this.#send(series), count };
       } catch (err) {
-        this.#metrics.eventDropped(err instanceof KubeError ? err.code : 'error');
+        this.#metrics.countDroppedEvent(err instanceof KubeError ? err.code : 'error');
         this.#log.debug({ err, reason: series.input.reason }, 'event was not written');
         this.#series.delete(getIdentity(series.input));
         return;

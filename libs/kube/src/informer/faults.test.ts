@@ -30,7 +30,7 @@ async function follow(options: { watchList: boolean }): Promise<Setup> {
   const server = await startFakeApiServer(options);
   server.seed(pods, pod('a'), pod('b'), pod('c'));
   const setup = start(server);
-  await setup.informer.synced();
+  await setup.informer.waitUntilSynced();
   await expect.poll(() => server.faults.openWatches(), { interval: 1 }).toBe(1);
   return setup;
 }
@@ -134,7 +134,7 @@ describe('an informer follows the server', () => {
     server.seed(pods, pod('a'));
     const stall = server.faults.stallWatches();
     const setup = start(server);
-    await setup.informer.synced();
+    await setup.informer.waitUntilSynced();
     expect(server.requests().map(({ verb }) => verb)).toContain('list');
     stall.end();
     changeObjects(setup, 'later');

@@ -76,7 +76,7 @@ describe('an informer of a real API server', () => {
       ({ last } = change);
       changes.push(`${old?.data?.['value']}->${next?.data?.['value']}${initial ? ' initial' : ''}`);
     });
-    await informer.synced();
+    await informer.waitUntilSynced();
     expect(contents(informer)).toEqual(['a=1']);
     await put(namespace, 'b', '1');
     await put(namespace, 'a', '2');
@@ -84,14 +84,14 @@ describe('an informer of a real API server', () => {
     await eventually(() => changes).toEqual(['undefined->1 initial', 'undefined->1', '1->2', '1->undefined']);
     expect(last?.data).toEqual({ value: '1' });
     expect(informer.store.get(`${namespace}/a`)?.metadata.managedFields).toBeUndefined();
-    expect([...informer.store.byIndex('byValue', '2')].map(getKey)).toEqual([`${namespace}/a`]);
+    expect([...informer.store.listByIndex('byValue', '2')].map(getKey)).toEqual([`${namespace}/a`]);
     expect(informer.store.countIndex('byValue', '1')).toBe(0);
   });
 
   it('sees only objects that match its selector, and a removal when an object stops matching', async () => {
     const namespace = await newNamespace();
     const informer = follow(namespace, { labelSelector: 'team=red' });
-    await informer.synced();
+    await informer.waitUntilSynced();
     await put(namespace, 'other', '1');
     await client.create(configMaps, {
       metadata: { namespace, name: 'a', labels: { team: 'red' } },
@@ -105,10 +105,10 @@ describe('an informer of a real API server', () => {
   it('shows earlier writes after fresh()', async () => {
     const namespace = await newNamespace();
     const informer = follow(namespace, { consistentFirstList: true });
-    await informer.synced();
+    await informer.waitUntilSynced();
     for (let n = 0; n < 5; n++) {
       await put(namespace, `own-${n}`, '1');
-      await informer.fresh();
+      await informer.waitUntilFresh();
       expect(informer.store.get(`${namespace}/own-${n}`)).toBeDefined();
     }
   });
@@ -129,7 +129,7 @@ describe('an informer of a real API server', () => {
       },
     };
     const informer = follow(namespace, { client: refusing as KubeClient });
-    await informer.synced();
+    await informer.waitUntilSynced();
     // kube-root-ca.crt exists only where a controller manager runs.
     expect([informer.store.size, pages]).toEqual([1_100, 3]);
     await put(namespace, 'after', '1');
@@ -143,7 +143,7 @@ describe('an informer of a real API server', () => {
     const reasons: string[] = [];
     const metrics = { ...noMetrics, relisted: (_: string, reason: string) => void reasons.push(reason) };
     const informer = follow(namespace, { metrics });
-    await informer.synced();
+    await informer.waitUntilSynced();
     await plane.restart();
     await put(namespace, 'b', '2');
     await put(namespace, 'c', '1');

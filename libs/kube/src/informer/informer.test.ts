@@ -91,11 +91,11 @@ describe('informer', () => {
     collection.put('b', 1);
     await advance();
     expect(lists).toEqual([{ a: 0 }]);
-    void informer.fresh();
+    void informer.waitUntilFresh();
     await advance();
     expect(lists).toEqual([{ a: 0 }, { a: 0, b: 1 }]);
     listening[Symbol.dispose]();
-    void informer.fresh({ sinceMs: Number.MAX_SAFE_INTEGER }).catch(() => undefined);
+    void informer.waitUntilFresh({ sinceMs: Number.MAX_SAFE_INTEGER }).catch(() => undefined);
     await advance();
     expect(lists).toHaveLength(2);
   });
@@ -259,10 +259,10 @@ describe('informer', () => {
   it('reports how long the server has been silent', async () => {
     const { collection, informer, advance } = follow(getCollection('a'));
     await advance(5_000);
-    expect(informer.lastEventAgeMs()).toBe(5_000);
+    expect(informer.getLastEventAgeMs()).toBe(5_000);
     collection.bookmark();
     await advance(1_000);
-    expect(informer.lastEventAgeMs()).toBe(1_000);
+    expect(informer.getLastEventAgeMs()).toBe(1_000);
   });
 
   it('resolves waits for the first list, unless their signal has aborted', async () => {
@@ -270,13 +270,13 @@ describe('informer', () => {
     collection.failNext.push('Network');
     const { informer, advance } = follow(collection);
     const impatient = new AbortController();
-    const gaveUp = expect(informer.synced(impatient.signal)).rejects.toThrow('enough');
-    const patient = informer.synced();
+    const gaveUp = expect(informer.waitUntilSynced(impatient.signal)).rejects.toThrow('enough');
+    const patient = informer.waitUntilSynced();
     impatient.abort(new Error('enough'));
     await gaveUp;
     await advance(1_000);
     await patient;
-    await expect(informer.synced(impatient.signal)).resolves.toBeUndefined();
+    await expect(informer.waitUntilSynced(impatient.signal)).resolves.toBeUndefined();
   });
 });
 
@@ -284,7 +284,7 @@ describe('a fresh view', () => {
   it('comes from a consistent list that starts after the call', async () => {
     const { collection, informer, advance } = follow(getCollection('a'));
     await advance(1_000);
-    const fresh = informer.fresh();
+    const fresh = informer.waitUntilFresh();
     await advance();
     await fresh;
     expect(collection.calls).toEqual(['stream 0', 'stream']);
@@ -293,7 +293,7 @@ describe('a fresh view', () => {
   it('needs no other list when the first one was consistent and recent enough', async () => {
     const { collection, informer, advance } = follow(getCollection('a'), { consistentFirstList: true });
     await advance(1_000);
-    await informer.fresh({ sinceMs: 0 });
+    await informer.waitUntilFresh({ sinceMs: 0 });
     expect(collection.calls).toEqual(['stream']);
   });
 
@@ -301,7 +301,7 @@ describe('a fresh view', () => {
     const collection = getCollection('a');
     collection.streaming = false;
     const { informer, advance } = follow(collection, { consistentFirstList: true });
-    const fresh = informer.fresh({ sinceMs: 0 });
+    const fresh = informer.waitUntilFresh({ sinceMs: 0 });
     await advance();
     await fresh;
     expect(collection.calls.filter((call) => call === 'list')).toHaveLength(1);
@@ -313,7 +313,7 @@ describe('a fresh view', () => {
     collection.failNext.push('ServerError');
     collection.break('Network');
     await advance(100);
-    const fresh = informer.fresh();
+    const fresh = informer.waitUntilFresh();
     await advance(2_000);
     await fresh;
     expect(contents(informer)).toEqual({ a: 0 });
@@ -348,7 +348,7 @@ describe('convergence', () => {
     { weight: 4, arbitrary: kind('wait', times, ({ advance }, ms) => advance(ms)) },
     kind('compact', fc.constant(''), ({ collection }) => collection.compact()),
     kind('bookmark', fc.constant(''), ({ collection }) => collection.bookmark()),
-    kind('relist', fc.constant(''), ({ informer }) => void informer.fresh()),
+    kind('relist', fc.constant(''), ({ informer }) => void informer.waitUntilFresh()),
     kind('duplicate', fc.boolean(), ({ collection }, on) => void (collection.duplicate = on)),
     kind('stall', fc.boolean(), ({ collection }, on) => void (collection.stallLists = on)),
     kind('break', breaks, ({ collection }, how) => collection.break(how)),

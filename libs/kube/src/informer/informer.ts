@@ -59,16 +59,16 @@ export interface Informer<T> {
   /** True once the first list is in the store and all handlers have run. */
   hasSynced(): boolean;
   /** Resolves when `hasSynced()` is true. Rejects with the signal's reason if the signal aborts first. */
-  synced(signal?: AbortSignal): Promise<void>;
+  waitUntilSynced(signal?: AbortSignal): Promise<void>;
   /**
    * Resolves when the store shows a consistent list that was requested at or after `sinceMs` (monotonic, default now).
    * Rejects with the signal's reason if the signal aborts first.
    */
-  fresh(options?: { sinceMs?: number | undefined; signal?: AbortSignal | undefined }): Promise<void>;
+  waitUntilFresh(options?: { sinceMs?: number | undefined; signal?: AbortSignal | undefined }): Promise<void>;
   /** Follows the server until the signal aborts. Retries after every failure and never rejects. Call it once. */
   run(signal: AbortSignal): Promise<void>;
   /** Milliseconds since the last event from the server. Bookmarks come about once per minute. */
-  lastEventAgeMs(): number;
+  getLastEventAgeMs(): number;
 }
 
 export function createInformer<T extends KubeObject>(options: InformerOptions<T>): Informer<T> {
@@ -122,7 +122,7 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
     });
     metrics.watchInformer(this.#resource, () => ({
       objects: this.store.size,
-      lastEventAgeSeconds: this.lastEventAgeMs() / 1_000,
+      lastEventAgeSeconds: this.getLastEventAgeMs() / 1_000,
     }));
   }
 
@@ -161,11 +161,13 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
     return this.#hasSynced;
   }
 
-  async synced(signal?: AbortSignal): Promise<void> {
+  async waitUntilSynced(signal?: AbortSignal): Promise<void> {
     while (!this.#hasSynced) await this.#waitForNextList(signal);
   }
 
-  async fresh(options: { sinceMs?: number | undefined; signal?: AbortSignal | undefined } = {}): Promise<void> {
+  async waitUntilFresh(
+    options: { sinceMs?: number | undefined; signal?: AbortSignal | undefined } = {},
+  ): Promise<void> {
     const { sinceMs = this.#clock.monotonic(), signal } = options;
     if (!this.#reflector.isFresh(sinceMs)) this.#reflector.relist(sinceMs);
     while (!this.#reflector.isFresh(sinceMs)) await this.#waitForNextList(signal);
@@ -175,7 +177,7 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
     return this.#reflector.run(signal);
   }
 
-  lastEventAgeMs(): number {
+  getLastEventAgeMs(): number {
     return this.#reflector.lastEventAgeMs();
   }
 
@@ -201,7 +203,7 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
     try {
       handler();
     } catch (err) {
-      this.#metrics.handlerFailed(this.#resource);
+      this.#metrics.countHandlerFailure(this.#resource);
       this.#log.error({ err, resource: this.#resource, key }, 'change handler threw');
     }
   }

@@ -126,7 +126,7 @@ export class Reflector<T extends KubeObject> {
         await this.#watch(round, state.resourceVersion);
         return;
       case 'listing':
-        this.#options.metrics.relisted(this.#label, state.reason);
+        this.#options.metrics.countRelist(this.#label, state.reason);
         this.#listStartedMs = this.#options.clock.monotonic();
         await (state.mode === 'stream' ? this.#stream(round, state.consistent) : this.#pages(round));
     }

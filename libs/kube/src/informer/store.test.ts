@@ -23,13 +23,13 @@ describe('store', () => {
     store.set(thing('a', ['x', 'y']));
     store.set(thing('b', ['y']));
     expect(store.get('ns/a')?.tags).toEqual(['x', 'y']);
-    expect(names(store.byIndex('byTag', 'y'))).toEqual(['a', 'b']);
+    expect(names(store.listByIndex('byTag', 'y'))).toEqual(['a', 'b']);
     expect([store.countIndex('byTag', 'x'), store.countIndex('byTag', 'none')]).toEqual([1, 0]);
   });
 
   it('throws for an unknown index', () => {
     const store = new ObjectStore<Thing>(byTag);
-    expect(() => [...store.byIndex('byTga', 'x')]).toThrow('no index "byTga"');
+    expect(() => [...store.listByIndex('byTga', 'x')]).toThrow('no index "byTga"');
     expect(() => store.countIndex('byTga', 'x')).toThrow('no index "byTga"');
   });
 
@@ -68,7 +68,7 @@ describe('store', () => {
       { key: 'ns/a', old: a, next: undefined },
       { key: 'ns/c', old: undefined, next: c },
     ]);
-    expect(names(store.byIndex('byTag', 'x'))).toEqual(['b', 'c']);
+    expect(names(store.listByIndex('byTag', 'x'))).toEqual(['b', 'c']);
   });
 
   it('equals a model under any sequence of events and lists', () => {
@@ -105,7 +105,7 @@ describe('store', () => {
           expect(new Set(store.values())).toEqual(new Set(model.values()));
           for (const tag of ['x', 'y', 'z']) {
             const tagged = [...model.values()].filter((o) => o.tags.includes(tag));
-            expect(new Set(store.byIndex('byTag', tag))).toEqual(new Set(tagged));
+            expect(new Set(store.listByIndex('byTag', tag))).toEqual(new Set(tagged));
             expect(store.countIndex('byTag', tag)).toBe(tagged.length);
           }
         }

@@ -10,7 +10,7 @@ export type Indexers<T> = Readonly<Record<string, (object: T) => readonly string
  */
 export interface Store<T> {
   get(key: string): T | undefined;
-  byIndex(index: string, value: string): Iterable<T>;
+  listByIndex(index: string, value: string): Iterable<T>;
   /** The number of objects that `byIndex` yields. Takes constant time. */
   countIndex(index: string, value: string): number;
   values(): Iterable<T>;
@@ -50,7 +50,7 @@ export class ObjectStore<T extends KubeObject> implements Store<T> {
     return this.#objects.values();
   }
 
-  *byIndex(index: string, value: string): Iterable<T> {
+  *listByIndex(index: string, value: string): Iterable<T> {
     for (const key of this.#index(index).keys(value)) {
       const object = this.#objects.get(key);
       if (object !== undefined) yield object;

@@ -94,7 +94,7 @@ export class LeaseElector {
     this.#access = new LeaseAccess({ client: options.client, name, namespace, identity, durationMs, callMs, clock });
     this.#renewMs = renewMs;
     this.#retryMs = retryMs;
-    metrics.leaderChanged(name, false);
+    metrics.setLeader(name, false);
   }
 
   /** Resolves after the first attempt to take the lease, even if it failed. */
@@ -157,10 +157,10 @@ export class LeaseElector {
     const { name } = this.#options;
     const loss = new AbortController();
     const returned = new AbortController();
-    this.#metrics.leaderChanged(name, true);
+    this.#metrics.setLeader(name, true);
     this.#log.info({ term: held.token }, 'holding the lease');
     loss.signal.addEventListener('abort', () => {
-      this.#metrics.leaderChanged(name, false);
+      this.#metrics.setLeader(name, false);
       this.#log.warn({ term: held.token, err: loss.signal.reason as unknown }, 'lost the lease');
     });
     const renewing = this.#keepRenewing(held, loss, returned.signal);
@@ -229,7 +229,7 @@ export class LeaseElector {
     } catch (err) {
       this.#log.info({ err }, 'could not release the lease');
     }
-    this.#metrics.leaderChanged(this.#options.name, false);
+    this.#metrics.setLeader(this.#options.name, false);
   }
 
   #watchLease(signal: AbortSignal, wait: InterruptibleWait): void {

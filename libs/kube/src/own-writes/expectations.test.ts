@@ -13,7 +13,7 @@ function setup(ttlMs?: number): { clock: FakeClock; expectations: Expectations; 
 }
 
 const counts = (expectations: Expectations, owner: string): [number, number] => {
-  const { creates, deletes } = expectations.pending(owner);
+  const { creates, deletes } = expectations.getPending(owner);
   return [creates, deletes];
 };
 
@@ -23,24 +23,24 @@ describe('expectations', () => {
     expectations.expectCreate('pool', 'a');
     expectations.expectCreate('pool', 'b');
     expectations.expectDelete('pool', 'c');
-    expect(expectations.pending('pool')).toEqual({
+    expect(expectations.getPending('pool')).toEqual({
       creates: 2,
       deletes: 1,
       createIds: new Set(['a', 'b']),
       deleteIds: new Set(['c']),
     });
-    expectations.observedCreate('pool', 'a');
-    expectations.observedDelete('pool', 'c');
+    expectations.observeCreate('pool', 'a');
+    expectations.observeDelete('pool', 'c');
     expect(counts(expectations, 'pool')).toEqual([1, 0]);
-    expectations.observedCreate('pool', 'b');
+    expectations.observeCreate('pool', 'b');
     expect(counts(expectations, 'pool')).toEqual([0, 0]);
   });
 
   it('belong to one owner, and creating is not deleting', () => {
     const { expectations } = setup();
     expectations.expectCreate('pool', 'a');
-    expectations.observedCreate('other', 'a');
-    expectations.observedDelete('pool', 'a');
+    expectations.observeCreate('other', 'a');
+    expectations.observeDelete('pool', 'a');
     expect([counts(expectations, 'pool'), counts(expectations, 'other')]).toEqual([
       [1, 0],
       [0, 0],
@@ -85,7 +85,7 @@ describe('expectations', () => {
     await clock.advance(600);
     expectations.expectCreate('pool', 'a');
     await clock.advance(600);
-    expect([...expectations.pending('pool').createIds]).toEqual(['a']);
+    expect([...expectations.getPending('pool').createIds]).toEqual(['a']);
   });
 
   it('end with their owner', () => {
@@ -97,7 +97,7 @@ describe('expectations', () => {
 
   it('equal a model under any sequence of calls', async () => {
     const call = fc.record({
-      kind: fc.constantFrom('expectCreate', 'expectDelete', 'observedCreate', 'observedDelete'),
+      kind: fc.constantFrom('expectCreate', 'expectDelete', 'observeCreate', 'observeDelete'),
       owner: fc.constantFrom('p', 'q'),
       id: fc.constantFrom('a', 'b', 'c'),
       thenMs: fc.constantFrom(0, 0, 400, 1_000),
@@ -108,13 +108,13 @@ describe('expectations', () => {
         const model = new Map<string, number>();
         for (const { kind, owner, id, thenMs } of calls) {
           expectations[kind](owner, id);
-          const of = `${owner} ${kind.replace(/expect|observed/, '')} ${id}`;
+          const of = `${owner} ${kind.replace(/expect|observe/, '')} ${id}`;
           if (kind.startsWith('expect')) model.set(of, clock.monotonic() + 1_000);
           else model.delete(of);
           await clock.advance(thenMs);
           for (const [entry, expiresMs] of model) if (expiresMs <= clock.monotonic()) model.delete(entry);
           for (const name of ['p', 'q']) {
-            const { createIds, deleteIds } = expectations.pending(name);
+            const { createIds, deleteIds } = expectations.getPending(name);
             const found = [
               ...[...createIds].map((x) => `${name} Create ${x}`),
               ...[...deleteIds].map((x) => `${name} Delete ${x}`),

@@ -19,9 +19,9 @@ export interface PendingExpectations {
 export interface Expectations {
   expectCreate(owner: string, id: string): void;
   expectDelete(owner: string, id: string): void;
-  observedCreate(owner: string, id: string): void;
-  observedDelete(owner: string, id: string): void;
-  pending(owner: string): PendingExpectations;
+  observeCreate(owner: string, id: string): void;
+  observeDelete(owner: string, id: string): void;
+  getPending(owner: string): PendingExpectations;
   /** The owner is gone. */
   forgetOwner(owner: string): void;
 }
@@ -62,16 +62,16 @@ export function createExpectations(options: ExpectationsOptions = {}): Expectati
     for (const [id, expiresMs] of expected[kind]) {
       if (expiresMs > clock.monotonic()) break;
       expected[kind].delete(id);
-      metrics.expectationExpired(kind);
+      metrics.countExpiredExpectation(kind);
     }
     return new Set(expected[kind].keys());
   };
   return {
     expectCreate: (owner, id) => expect(owner, 'create', id),
     expectDelete: (owner, id) => expect(owner, 'delete', id),
-    observedCreate: (owner, id) => observe(owner, 'create', id),
-    observedDelete: (owner, id) => observe(owner, 'delete', id),
-    pending(owner) {
+    observeCreate: (owner, id) => observe(owner, 'create', id),
+    observeDelete: (owner, id) => observe(owner, 'delete', id),
+    getPending(owner) {
       const expected = owners.get(owner);
       if (expected === undefined) return NOTHING;
       const createIds = unexpired(expected, 'create');

@@ -283,7 +283,7 @@ describe('while the watch shows every version', () => {
         const cluster = new Cluster();
         for (const action of actions) await cluster.run(action);
         const found = cluster.histories.flatMap(({ key }) => cluster.own.get(key) ?? []);
-        expect(new Set(cluster.own.byIndex('all', ''))).toEqual(new Set(found));
+        expect(new Set(cluster.own.listByIndex('all', ''))).toEqual(new Set(found));
       }),
       runs,
     );

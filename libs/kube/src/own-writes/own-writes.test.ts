@@ -30,7 +30,7 @@ function setup(first?: Box, options: Partial<OwnWritesOptions<Box>> = {}) {
   const write = (object: Box): Promise<Box> => own.write(getKey(object), () => Promise.resolve(object));
   const read = (object: Box): Promise<Box> => own.read(getKey(object), () => Promise.resolve(object));
   const versions = (color: string): string[] =>
-    [...own.byIndex('byColor', color)].map(({ metadata }) => metadata.resourceVersion ?? '').sort();
+    [...own.listByIndex('byColor', color)].map(({ metadata }) => metadata.resourceVersion ?? '').sort();
   return { clock, informer, doubted, own, version, versions, write, read };
 }
 
@@ -267,13 +267,13 @@ describe('an index', () => {
     own.recordGone(box('1'));
     own.recordDelete(box('2', { name: 'other', uid: 'o' }));
     expect(versions('red')).toEqual(['2']);
-    expect([...own.byIndex('byColor', 'red')][0]?.metadata.deletionTimestamp).toBeDefined();
+    expect([...own.listByIndex('byColor', 'red')][0]?.metadata.deletionTimestamp).toBeDefined();
   });
 
   it('gives what the informer gives when nothing is remembered', () => {
     const { informer, own } = setup(box('1'));
-    expect([...own.byIndex('byColor', 'red')]).toEqual([...informer.store.byIndex('byColor', 'red')]);
-    expect(() => [...own.byIndex('bySize', '1')]).toThrow('no index');
+    expect([...own.listByIndex('byColor', 'red')]).toEqual([...informer.store.listByIndex('byColor', 'red')]);
+    expect(() => [...own.listByIndex('bySize', '1')]).toThrow('no index');
   });
 });
 

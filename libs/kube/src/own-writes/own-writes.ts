@@ -30,7 +30,7 @@ export interface OwnWritesOptions<T extends KubeObject> {
  * each answer of the API server until the watch shows it. resourceVersions have no order, so "shows it" means that very
  * version, or the end of that object. Lost with the process, and never needed for correctness: guards in writes are.
  */
-export interface OwnWrites<T extends KubeObject> extends Pick<Store<T>, 'get' | 'byIndex'>, Disposable {
+export interface OwnWrites<T extends KubeObject> extends Pick<Store<T>, 'get' | 'listByIndex'>, Disposable {
   /** Runs a write of one object and remembers its answer until the watch shows it. */
   write(key: string, call: () => Promise<T>): Promise<T>;
   /** Runs a consistent read of one object, and remembers its answer too: undefined and `NotFound` mean that it is gone. */
@@ -113,9 +113,9 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
     return object === undefined ? undefined : this.#unlessEnded(object);
   }
 
-  byIndex(index: string, value: string): Iterable<T> {
+  listByIndex(index: string, value: string): Iterable<T> {
     const isEmpty = this.#kept.size === 0 && this.#ended.size === 0;
-    return isEmpty ? this.#informer.store.byIndex(index, value) : this.#overlaid(index, value);
+    return isEmpty ? this.#informer.store.listByIndex(index, value) : this.#overlaid(index, value);
   }
 
   write(key: string, call: () => Promise<T>): Promise<T> {
@@ -150,7 +150,7 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
   }
 
   *#overlaid(index: string, value: string): Iterable<T> {
-    for (const shown of this.#informer.store.byIndex(index, value)) {
+    for (const shown of this.#informer.store.listByIndex(index, value)) {
       if (this.#kept.get(getKey(shown)) !== undefined) continue;
       const object = this.#unlessEnded(shown);
       if (object !== undefined) yield object;

@@ -87,9 +87,9 @@ describe('work queue', () => {
     queue.addAfter('later', 1_000);
     queue.add('running');
     expect([...queue.clear()].sort()).toEqual(['failed', 'later', 'running', 'waiting']);
-    expect([queue.retries('failed'), clock.nextTimerMs()]).toEqual([0, undefined]);
+    expect([queue.countRetries('failed'), clock.nextTimerMs()]).toEqual([0, undefined]);
     queue.done('running');
-    expect(queue.stats()).toMatchObject({ depth: 0, running: 0 });
+    expect(queue.getStats()).toMatchObject({ depth: 0, running: 0 });
     queue.add('running');
     expect(await takeAll(queue)).toEqual(['running']);
   });
@@ -150,9 +150,9 @@ describe('work queue', () => {
     }
     expect(delays.slice(0, 5)).toEqual([5, 10, 20, 40, 80]);
     expect(delays.slice(-2)).toEqual([60_000, 60_000]);
-    expect(queue.retries('a')).toBe(16);
+    expect(queue.countRetries('a')).toBe(16);
     queue.forget('a');
-    expect(queue.retries('a')).toBe(0);
+    expect(queue.countRetries('a')).toBe(0);
     queue.addRateLimited('a');
     expect(clock.nextTimerMs()).toBe(5);
   });
@@ -188,7 +188,7 @@ describe('work queue', () => {
     queue.addAfter('later', 100);
     await queue.get(never);
     let drained = false;
-    const shutdown = queue.shutdown().then(() => (drained = true));
+    const shutdown = queue.shutDown().then(() => (drained = true));
     queue.add('new');
     queue.addAfter('new', 1);
     queue.addRateLimited('running');
@@ -203,7 +203,7 @@ describe('work queue', () => {
   it('resolves waiting takers with undefined when it is shut down', async () => {
     const { queue } = setup();
     const taken = queue.get(never);
-    await queue.shutdown();
+    await queue.shutDown();
     expect(await taken).toBeUndefined();
   });
 
@@ -213,9 +213,9 @@ describe('work queue', () => {
     const { clock, queue } = setup({
       metrics: {
         ...noMetrics,
-        queueWaited: (_, seconds) => observed.push(['waited', seconds]),
-        queueWorked: (_, seconds) => observed.push(['worked', seconds]),
-        queueRetried: () => observed.push(['retried', 1]),
+        observeQueueWait: (_, seconds) => observed.push(['waited', seconds]),
+        observeQueueWork: (_, seconds) => observed.push(['worked', seconds]),
+        countQueueRetry: () => observed.push(['retried', 1]),
         watchQueue: (_, read) => (sample = read),
       },
     });
@@ -227,7 +227,7 @@ describe('work queue', () => {
     await queue.get(never);
     await clock.advance(3_000);
     expect(sample?.()).toEqual({ depth: 0, running: 2, unfinishedSeconds: 7, longestRunningSeconds: 4 });
-    expect(queue.stats()).toEqual({ depth: 0, running: 2, longestRunningMs: 4_000 });
+    expect(queue.getStats()).toEqual({ depth: 0, running: 2, longestRunningMs: 4_000 });
     queue.done('a');
     queue.addRateLimited('a');
     queue.done('unknown');
@@ -308,7 +308,7 @@ describe('any use of a work queue', () => {
         }
         await clock.advance(600_000);
         for (const [k, at] of lastAdd) expect(lastStart.get(k)).toBeGreaterThan(at);
-        expect(queue.stats()).toMatchObject({ depth: 0, running: 0 });
+        expect(queue.getStats()).toMatchObject({ depth: 0, running: 0 });
         stop.abort();
         await working;
       }),

@@ -34,17 +34,17 @@ export interface WorkQueue {
   /** Resets the backoff of the key. */
   forget(key: string): void;
   /** The number of `addRateLimited` calls for the key since `forget`. */
-  retries(key: string): number;
+  countRetries(key: string): number;
   /** Waits for the next key and takes it. Undefined when the signal aborts, or after `shutdown` when no key is left. */
   get(signal: AbortSignal): Promise<string | undefined>;
   /** Call it after the work on every key from `get`. */
   done(key: string): void;
   readonly depth: number;
-  stats(): QueueStats;
+  getStats(): QueueStats;
   /** Drops all queued and delayed keys and all retry counts; returns those keys. Runs in progress continue. */
   clear(): readonly string[];
   /** Ignores adds from now on and drops delayed keys. Resolves when no key is waiting or in progress. */
-  shutdown(): Promise<void>;
+  shutDown(): Promise<void>;
 }
 
 export interface WorkQueueOptions {
@@ -130,9 +130,9 @@ class PriorityWorkQueue implements WorkQueue {
 
   addRateLimited(key: string, options?: AddOptions): void {
     if (this.#drained !== undefined) return;
-    const attempt = this.retries(key);
+    const attempt = this.countRetries(key);
     this.#retries.set(key, attempt + 1);
-    this.#metrics.queueRetried(this.#name);
+    this.#metrics.countQueueRetry(this.#name);
     const ownMs = computeBackoffMs({ attempt, ...this.#backoff, random: this.#random });
     this.addAfter(key, Math.max(ownMs, this.#bucket.take(this.#clock.monotonic())), options);
   }
@@ -141,7 +141,7 @@ class PriorityWorkQueue implements WorkQueue {
     this.#retries.delete(key);
   }
 
-  retries(key: string): number {
+  countRetries(key: string): number {
     return this.#retries.get(key) ?? 0;
   }
 
@@ -162,13 +162,13 @@ class PriorityWorkQueue implements WorkQueue {
     const run = this.#runs.get(key);
     if (run === undefined) return;
     this.#runs.delete(key);
-    this.#metrics.queueWorked(this.#name, (this.#clock.monotonic() - run.startedMs) / 1_000);
+    this.#metrics.observeQueueWork(this.#name, (this.#clock.monotonic() - run.startedMs) / 1_000);
     const again = this.#wanted.get(key);
     if (again !== undefined) this.#offer(key, again.priority);
     this.#resolveIfDrained();
   }
 
-  stats(): QueueStats {
+  getStats(): QueueStats {
     const nowMs = this.#clock.monotonic();
     let oldestMs = nowMs;
     for (const { startedMs } of this.#runs.values()) oldestMs = Math.min(oldestMs, startedMs);
@@ -188,7 +188,7 @@ class PriorityWorkQueue implements WorkQueue {
     return forgotten;
   }
 
-  shutdown(): Promise<void> {
+  shutDown(): Promise<void> {
     if (this.#drained === undefined) {
       this.#drained = Promise.withResolvers();
       this.#delays.clear();
@@ -219,7 +219,7 @@ class PriorityWorkQueue implements WorkQueue {
     const { priority, sinceMs } = this.#wanted.get(key) ?? { priority: 0, sinceMs: startedMs };
     this.#wanted.delete(key);
     this.#runs.set(key, { priority, startedMs });
-    this.#metrics.queueWaited(this.#name, (startedMs - sinceMs) / 1_000);
+    this.#metrics.observeQueueWait(this.#name, (startedMs - sinceMs) / 1_000);
     return key;
   }
 
@@ -244,7 +244,7 @@ class PriorityWorkQueue implements WorkQueue {
     const nowMs = this.#clock.monotonic();
     let unfinishedMs = 0;
     for (const { startedMs } of this.#runs.values()) unfinishedMs += nowMs - startedMs;
-    const { depth, running, longestRunningMs } = this.stats();
+    const { depth, running, longestRunningMs } = this.getStats();
     return {
       depth,
       running,

@@ -21,7 +21,7 @@ export interface WireResponse {
 /** Carries requests to the server: an HTTP/2 session, or a keep-alive pool of HTTP/1.1 sockets. */
 export interface Connection {
   /** The number of concurrent requests. */
-  capacity(): number;
+  getCapacity(): number;
   /** Rejects with {@link NotProcessed} when the server certainly did not process the request. */
   send(request: WireRequest): Promise<WireResponse>;
   /** Closes the connection after the requests in flight have finished. */

@@ -20,7 +20,7 @@ export class Http1Connection implements Connection {
     });
   }
 
-  capacity(): number {
+  getCapacity(): number {
     return Infinity;
   }
 

@@ -60,7 +60,7 @@ export class Http2Connection implements Connection {
     this.#timer = clock.setTimeout(() => this.#ping(), PING_EVERY_MS);
   }
 
-  capacity(): number {
+  getCapacity(): number {
     return Math.min(this.#session.remoteSettings.maxConcurrentStreams ?? MAX_STREAMS, MAX_STREAMS) - SPARE_STREAMS;
   }
 

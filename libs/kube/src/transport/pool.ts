@@ -132,7 +132,7 @@ function findLeastBusy(slots: Iterable<Slot>): Slot | undefined {
 
 /** Open sessions that can take one more request now. */
 function* listSlotsWithSpareStream(slots: Iterable<Slot>): Iterable<Slot> {
-  for (const slot of slots) if (slot.connection !== undefined && slot.load < slot.connection.capacity()) yield slot;
+  for (const slot of slots) if (slot.connection !== undefined && slot.load < slot.connection.getCapacity()) yield slot;
 }
 
 /** The load of a session at which its lane opens another one. */
@@ -140,7 +140,7 @@ function loadLimitOf(
   lane: Lane,
   at: { readonly sessions: number; readonly connection: Connection | undefined },
 ): number {
-  const capacity = at.connection?.capacity() ?? ASSUMED_CAPACITY;
+  const capacity = at.connection?.getCapacity() ?? ASSUMED_CAPACITY;
   return capacity === Infinity ? Infinity : Math.min(OPEN_NEXT_AT[lane][at.sessions] ?? capacity, capacity);
 }
 

@@ -25,8 +25,8 @@ describe('retries', () => {
     ['create under a chosen name', true, (c) => c.create(pods, pod)],
     ['create under a generated name', false, (c) => c.create(pods, { ...pod, metadata: { generateName: 'a-' } })],
     ['mergePatch', true, (c) => c.mergePatch(pods, key, {})],
-    ['jsonPatch with a test', true, (c) => c.jsonPatch(pods, key, [{ op: 'test', path: '/a', value: 1 }])],
-    ['jsonPatch without a test', false, (c) => c.jsonPatch(pods, key, [{ op: 'add', path: '/a/-', value: 1 }])],
+    ['jsonPatch with a test', true, (c) => c.patchJson(pods, key, [{ op: 'test', path: '/a', value: 1 }])],
+    ['jsonPatch without a test', false, (c) => c.patchJson(pods, key, [{ op: 'add', path: '/a/-', value: 1 }])],
     ['apply', true, (c) => c.apply(pods, pod, { fieldManager: 'me', force: false })],
     ['delete', true, (c) => c.delete(pods, key)],
     ['evict', false, (c) => c.evict(key)],
@@ -94,7 +94,7 @@ describe('retries', () => {
       respond({ status: headers['authorization'] === 'Bearer new' ? 200 : 401 }),
     );
     const credentials = server.credentials({
-      authorization: () => Promise.resolve(`Bearer ${token}`),
+      getAuthorization: () => Promise.resolve(`Bearer ${token}`),
       refresh: () => {
         refreshed.push(token);
         token = refreshed.length === 1 ? 'new' : 'revoked';
@@ -122,7 +122,7 @@ describe('retries', () => {
       respond({ status: 401 });
     });
     const credentials = server.credentials({
-      authorization: () => Promise.resolve(`Bearer ${token}`),
+      getAuthorization: () => Promise.resolve(`Bearer ${token}`),
       refresh: async () => {
         refreshes += 1;
         let turns = 0;
@@ -145,7 +145,7 @@ describe('retries', () => {
   it('reports unavailable credentials as Unauthorized and sends nothing', async () => {
     await using server = await startServer((_seen, respond) => respond());
     const authorization = (): Promise<string> => Promise.reject(new Error('plugin failed'));
-    await using client = testClient({ credentials: server.credentials({ authorization }) });
+    await using client = testClient({ credentials: server.credentials({ getAuthorization: authorization }) });
     const error = await readError(client.create(pods, pod));
     expect(error).toMatchObject({ code: 'Unauthorized', sent: false });
     expect(server.seen).toEqual([]);

@@ -153,7 +153,7 @@ describe('a server without HTTP/2', () => {
       respond({ status: headers['authorization'] === 'new' ? 200 : 401 }),
     );
     const credentials = server.credentials({
-      authorization: () => Promise.resolve(token),
+      getAuthorization: () => Promise.resolve(token),
       refresh: () => Promise.resolve(void (token = 'new')),
     });
     await using client = testClient({ credentials });

@@ -174,7 +174,7 @@ export class Transport {
     const { credentials, userAgent } = this.#options;
     const { verb, resource, key, contentType } = request;
     const headers: Record<string, string> = { accept: 'application/json', 'user-agent': userAgent };
-    const authorization = await credentials.authorization().catch((cause: unknown) => {
+    const authorization = await credentials.getAuthorization().catch((cause: unknown) => {
       throw new KubeError({ verb, resource, key, code: 'Unauthorized', message: String(cause), sent: false, cause });
     });
     if (authorization !== undefined) headers['authorization'] = authorization;

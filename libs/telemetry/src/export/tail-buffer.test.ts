@@ -13,7 +13,7 @@ const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 
 let tracing: Tracing | undefined;
 afterEach(async () => {
-  await tracing?.shutdown();
+  await tracing?.shutDown();
   tracing = undefined;
 });
 

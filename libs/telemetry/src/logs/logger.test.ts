@@ -17,7 +17,7 @@ describe('createLogger', () => {
   beforeEach(() => {
     tracing = startTracing({ service: 'test' });
   });
-  afterEach(() => tracing.shutdown());
+  afterEach(() => tracing.shutDown());
 
   it('writes one JSON line with service, level, time and fields', () => {
     const { lines, log } = recorder();

@@ -3,9 +3,9 @@ import type { MetricsRegistry } from './registry.ts';
 
 /** Metrics of the bus. Outboxes count their own events. */
 export interface BusMetricSet {
-  connected(up: boolean): void;
-  hint(type: string, outcome: 'handled' | 'invalid' | 'failed'): void;
-  refusedSettings(stream: string, count: number): void;
+  setConnected(up: boolean): void;
+  countHint(type: string, outcome: 'handled' | 'invalid' | 'failed'): void;
+  setRefusedSettings(stream: string, count: number): void;
 }
 
 /** Registers the connection state, the count of hints and the refused stream settings. Types come from the catalogue. */
@@ -26,8 +26,8 @@ export function createBusMetrics(registry: MetricsRegistry): BusMetricSet {
   });
   connected.set(0);
   return {
-    connected: (up) => connected.set(up ? 1 : 0),
-    hint: (type, outcome) => hints.inc({ type, outcome }),
-    refusedSettings: (stream, count) => refused.set({ stream }, count),
+    setConnected: (up) => connected.set(up ? 1 : 0),
+    countHint: (type, outcome) => hints.inc({ type, outcome }),
+    setRefusedSettings: (stream, count) => refused.set({ stream }, count),
   };
 }

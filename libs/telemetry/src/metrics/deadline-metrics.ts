@@ -4,11 +4,11 @@ import type { MetricsRegistry } from './registry.ts';
 
 /** Metrics of deadlines, as their keeper reports them. */
 export interface DeadlineMetricSet {
-  connected(up: boolean): void;
+  setConnected(up: boolean): void;
   watchPending(sample: () => { readonly redis: number; readonly timer: number }): void;
-  fired(purpose: string, fate: 'queued' | 'stale'): void;
-  met(purpose: string, lateSeconds: number): void;
-  audited(missing: number, orphaned: number): void;
+  countFired(purpose: string, fate: 'queued' | 'stale'): void;
+  observeLateness(purpose: string, lateSeconds: number): void;
+  countAudit(missing: number, orphaned: number): void;
 }
 
 /** Registers the lateness of deadlines, the jobs in Redis and the results of audits. All series begin at 0. */
@@ -37,7 +37,7 @@ export function createDeadlineMetrics(registry: MetricsRegistry, purposes: reado
     for (const fate of ['queued', 'stale']) fired.inc({ purpose, fate }, 0);
   }
   return {
-    connected: (up) => connected.set(up ? 1 : 0),
+    setConnected: (up) => connected.set(up ? 1 : 0),
     watchPending(sample) {
       new Gauge({
         name: 'sandlot_deadlines_pending',
@@ -51,9 +51,9 @@ export function createDeadlineMetrics(registry: MetricsRegistry, purposes: reado
         },
       });
     },
-    fired: (purpose, fate) => fired.inc({ purpose, fate }),
-    met: (purpose, lateSeconds) => lateness.observe({ purpose }, lateSeconds),
-    audited: (gone, strays) => {
+    countFired: (purpose, fate) => fired.inc({ purpose, fate }),
+    observeLateness: (purpose, lateSeconds) => lateness.observe({ purpose }, lateSeconds),
+    countAudit: (gone, strays) => {
       audits.inc();
       missing.inc(gone);
       orphaned.inc(strays);

@@ -9,7 +9,7 @@ const T = 1_700_000_000_000;
 
 let tracing: Tracing | undefined;
 afterEach(async () => {
-  await tracing?.shutdown();
+  await tracing?.shutDown();
   tracing = undefined;
 });
 

@@ -10,11 +10,11 @@ const OUTCOMES = ['acked', 'failed', 'dropped'] as const;
 
 /** Metrics of outboxes, as they report them. */
 export interface OutboxMetricSet {
-  watch(outbox: { readonly name: string; readonly types: readonly string[]; readonly stats: () => Stats }): void;
-  published(type: string, outcome: (typeof OUTCOMES)[number]): void;
-  failed(name: string): void;
-  collapsed(name: string, states: number): void;
-  deadLetters(state: { readonly messages: number; readonly oldestMs: number }): void;
+  watch(outbox: { readonly name: string; readonly types: readonly string[]; readonly getStats: () => Stats }): void;
+  countPublished(type: string, outcome: (typeof OUTCOMES)[number]): void;
+  countFailure(name: string): void;
+  countCollapsed(name: string, states: number): void;
+  setDeadLetters(state: { readonly messages: number; readonly oldestMs: number }): void;
 }
 
 /** Registers backlog and age by outbox, events by outcome, failed passes and dead letters. */
@@ -50,16 +50,16 @@ export function createOutboxMetrics(registry: MetricsRegistry): OutboxMetricSet 
     });
   }
   return {
-    watch: ({ name, types, stats }) => {
+    watch: ({ name, types, getStats: stats }) => {
       watched.set(name, stats);
       for (const type of types) for (const outcome of OUTCOMES) published.inc({ type, outcome }, 0);
       failures.inc({ outbox: name }, 0);
       collapsed.inc({ outbox: name }, 0);
     },
-    published: (type, outcome) => published.inc({ type, outcome }),
-    failed: (outbox) => failures.inc({ outbox }),
-    collapsed: (outbox, states) => collapsed.inc({ outbox }, states),
-    deadLetters: ({ messages, oldestMs }) => {
+    countPublished: (type, outcome) => published.inc({ type, outcome }),
+    countFailure: (outbox) => failures.inc({ outbox }),
+    countCollapsed: (outbox, states) => collapsed.inc({ outbox }, states),
+    setDeadLetters: ({ messages, oldestMs }) => {
       letters.set(messages);
       oldest.set(oldestMs / 1_000);
     },

@@ -3,13 +3,13 @@ import { listen } from './http-listener.ts';
 
 export interface ProbeOptions extends ListenOptions {
   /** Whether the process works at all; on false the kubelet restarts it. */
-  readonly live: () => boolean;
+  readonly isLive: () => boolean;
   /** Whether the process can do its work; never depends on NATS, Redis or telemetry. */
-  readonly ready: () => boolean;
+  readonly isReady: () => boolean;
 }
 
 /** Serves `/livez`, its old name `/healthz`, and `/readyz`: 200 `ok` or 503 `not ok`. A check that throws is not ok. */
-export function serveProbes({ port, host, live, ready }: ProbeOptions): Promise<HttpListener> {
+export function serveProbes({ port, host, isLive: live, isReady: ready }: ProbeOptions): Promise<HttpListener> {
   const checks: Readonly<Record<string, () => boolean>> = { '/livez': live, '/healthz': live, '/readyz': ready };
   return listen({ port, host }, (request, response) => {
     const [path = ''] = (request.url ?? '').split('?');

@@ -37,23 +37,23 @@ describe('serveProbes', () => {
     ['/metrics', true, true, 404],
     ['/toString', true, true, 404],
   ])('answers %s with live=%s ready=%s by %i', async (...[path, live, ready, status]) => {
-    listener = await serveProbes({ port: 0, live: () => live, ready: () => ready });
+    listener = await serveProbes({ port: 0, isLive: () => live, isReady: () => ready });
     expect((await get(path)).status).toBe(status);
   });
 
   it('treats a check that throws as failed', async () => {
-    listener = await serveProbes({ port: 0, live: broken, ready: broken });
+    listener = await serveProbes({ port: 0, isLive: broken, isReady: broken });
     expect(await get('/readyz')).toMatchObject({ status: 503, body: 'not ok\n' });
   });
 
   it('rejects when the port is taken', async () => {
-    listener = await serveProbes({ port: 0, host: '127.0.0.1', live: () => true, ready: () => true });
-    const again = serveProbes({ port: listener.port, host: '127.0.0.1', live: () => true, ready: () => true });
+    listener = await serveProbes({ port: 0, host: '127.0.0.1', isLive: () => true, isReady: () => true });
+    const again = serveProbes({ port: listener.port, host: '127.0.0.1', isLive: () => true, isReady: () => true });
     await expect(again).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
   it('can be closed twice and refuses connections afterwards', async () => {
-    listener = await serveProbes({ port: 0, live: () => true, ready: () => true });
+    listener = await serveProbes({ port: 0, isLive: () => true, isReady: () => true });
     await get('/livez');
     await Promise.all([listener.close(), listener.close()]);
     await expect(get('/livez')).rejects.toThrow('fetch failed');
@@ -65,7 +65,7 @@ describe('metrics', () => {
   beforeAll(() => {
     tracing = startTracing({ service: 'test' });
   });
-  afterAll(() => tracing.shutdown());
+  afterAll(() => tracing.shutDown());
 
   async function serveAll() {
     const metrics = createMetrics({ build: { version: '0.1.0', commit: 'abc', date: '2030-01-01T00:00:00Z' } });
@@ -75,7 +75,7 @@ describe('metrics', () => {
       help: 'Time from first sight of a claim to its binding.',
       labelNames: ['path'],
     });
-    createBusMetrics(metrics.registry).hint('claim.bound', 'handled');
+    createBusMetrics(metrics.registry).countHint('claim.bound', 'handled');
     listener = await metrics.serve({ port: 0 });
     return { metrics, bind };
   }

@@ -18,7 +18,7 @@ describe('carrier', () => {
   beforeAll(() => {
     tracing = startTracing({ service: 'test' });
   });
-  afterAll(() => tracing.shutdown());
+  afterAll(() => tracing.shutDown());
 
   it('writes a JSON map with traceparent', () => {
     expect(JSON.parse(carrier.inject(within()) ?? '')).toEqual({ traceparent });

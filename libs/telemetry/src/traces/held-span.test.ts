@@ -9,7 +9,7 @@ const T = 1_700_000_000_000;
 
 let tracing: Tracing | undefined;
 afterEach(async () => {
-  await tracing?.shutdown();
+  await tracing?.shutDown();
   tracing = undefined;
 });
 
@@ -36,7 +36,7 @@ async function failed(sampleRatio: number): Promise<readonly ReadableSpan[]> {
   endOperation(whole, { startMs: T, endMs: T + 5, error: 'no stock', isSlow: false });
   await started.flush();
   const spans = [...exporter.getFinishedSpans()];
-  await started.shutdown();
+  await started.shutDown();
   return spans;
 }
 

@@ -16,7 +16,7 @@ const carried = JSON.stringify({ traceparent });
 
 let tracing: Tracing | undefined;
 afterEach(async () => {
-  await tracing?.shutdown();
+  await tracing?.shutDown();
   tracing = undefined;
 });
 

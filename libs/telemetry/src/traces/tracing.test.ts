@@ -39,7 +39,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
 
 function start(options: Partial<TracingOptions>): Tracing {
   const tracing = startTracing({ service: 'claim-controller', ...options });
-  cleanUps.push(() => tracing.shutdown());
+  cleanUps.push(() => tracing.shutDown());
   return tracing;
 }
 
@@ -52,7 +52,7 @@ describe('startTracing', () => {
     const { endpoint, requests } = await receiver();
     const tracing = start({ endpoint, version: '1.2.3', resource: { 'k8s.pod.name': 'pod-7' } });
     tracer().startSpan(spanNames.claimBind).end();
-    await tracing.shutdown();
+    await tracing.shutDown();
     expect(requests).toHaveLength(1);
     expect(requests[0]).toMatchObject({ path: '/v1/traces', contentType: 'application/x-protobuf' });
     for (const text of ['claim.bind', 'claim-controller', '1.2.3', 'pod-7']) expect(requests[0]?.body).toContain(text);
@@ -75,7 +75,7 @@ describe('startTracing', () => {
     const tracing = start({ endpoint, maxQueueSize: 10, onLost: (spans, reason) => lost.push(`${spans} ${reason}`) });
     for (let index = 0; index < 23; index += 1) tracer().startSpan(spanNames.poolRefill).end();
     expect(lost).toEqual(['1 queue_full', '1 queue_full', '1 queue_full']);
-    await tracing.shutdown();
+    await tracing.shutDown();
     expect(requests.map(({ body }) => body.split('pool.refill').length - 1).reduce((a, b) => a + b)).toBe(20);
   });
 
@@ -84,7 +84,7 @@ describe('startTracing', () => {
     const lost: string[] = [];
     const tracing = start({ endpoint, onLost: (spans, reason) => lost.push(`${spans} ${reason}`) });
     tracer().startSpan(spanNames.claimBind).end();
-    await tracing.shutdown();
+    await tracing.shutDown();
     expect(lost).toEqual(['1 export_failed']);
   });
 
@@ -101,7 +101,7 @@ describe('startTracing', () => {
     });
     tracer().startSpan(spanNames.claimBind).end();
     let ended = false;
-    const shutdown = tracing.shutdown().then(() => (ended = true));
+    const shutdown = tracing.shutDown().then(() => (ended = true));
     await clock.advance(2_999);
     expect(ended).toBe(false);
     await clock.advance(1);
@@ -135,7 +135,7 @@ describe('withSpan', () => {
     const tracing = start({ endpoint });
     const work = withSpan({ name: spanNames.claimBind }, async () => Promise.reject(new Error('no warm sandbox')));
     await expect(work).rejects.toThrow('no warm sandbox');
-    await tracing.shutdown();
+    await tracing.shutDown();
     expect(requests[0]?.body).toContain('no warm sandbox');
   });
 });

@@ -51,7 +51,7 @@ export interface Tracing {
   /** Exports all spans that are not held for a decision. */
   flush(): Promise<void>;
   /** Exports the remaining spans for at most 3 s and switches tracing off. Never throws. */
-  shutdown(): Promise<void>;
+  shutDown(): Promise<void>;
 }
 
 /**
@@ -68,7 +68,7 @@ export function startTracing(options: TracingOptions): Tracing {
   if (provider !== undefined) trace.setGlobalTracerProvider(provider);
   return {
     flush: async () => provider?.forceFlush(),
-    shutdown: async () => {
+    shutDown: async () => {
       trace.disable();
       setTracingState(undefined);
       const abort = new AbortController();

@@ -16,7 +16,7 @@ it('a span never starts before or ends after the one around it, however short bo
   }
   await tracing.flush();
   const spans = exporter.getFinishedSpans();
-  await tracing.shutdown();
+  await tracing.shutDown();
   const outside = spans.filter((span) => {
     const around = spans.find((one) => one.spanContext().spanId === span.parentSpanContext?.spanId);
     if (around === undefined) return false;

@@ -5,7 +5,7 @@ import type { Answer, Route } from '../http/route.ts';
 import * as schemas from './schemas.ts';
 
 export interface AboutDeps {
-  readonly bus: Pick<Bus, 'connected'>;
+  readonly bus: Pick<Bus, 'isConnected'>;
   /** Version of the build. */
   readonly version: string;
   /** Whether all informers have synced. */
@@ -31,7 +31,7 @@ export function buildAboutRoutes({ bus, version, isSynced }: AboutDeps, { docume
       },
       async (): Promise<Answer> => {
         const synced = isSynced();
-        const body = { status: synced ? 'ok' : 'starting', synced, bus: bus.connected(), version };
+        const body = { status: synced ? 'ok' : 'starting', synced, bus: bus.isConnected(), version };
         return { status: 200, body };
       },
     ),

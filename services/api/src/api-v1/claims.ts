@@ -53,7 +53,7 @@ function listReads(deps: ClaimDeps): readonly Route[] {
       },
       async ({ key, query }) => {
         const namespace = getNamespace(key, query);
-        const claims = [...state.claims.byIndex(BY_NAMESPACE, namespace)];
+        const claims = [...state.claims.listByIndex(BY_NAMESPACE, namespace)];
         return { status: 200, body: claims.map(claimView).sort((a, b) => (a.name < b.name ? -1 : 1)) };
       },
     ),
@@ -121,7 +121,7 @@ async function createClaim(deps: ClaimDeps, call: CreateCall): Promise<Answer> {
   const namespace = getNamespace(key, query);
   trail.about({ namespace, name: body.name });
   const headers = buildRateHeaders(limits.createRate.take(key));
-  const { maxTimeoutSeconds: max } = limits.allowanceOf(key);
+  const { maxTimeoutSeconds: max } = limits.getAllowance(key);
   if (max > 0 && (body.timeoutSeconds ?? 0) > max) throw badRequest(`timeoutSeconds: expected at most ${max}`);
   const claim = buildV1Claim(body, { namespace, keyId: key.id, nowMs: clock.now() });
   const place = limits.sandboxQuota.reserve(key, body.replicas);

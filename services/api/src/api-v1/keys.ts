@@ -11,7 +11,7 @@ import * as schemas from './schemas.ts';
 export interface KeyDeps {
   readonly client: KubeClient;
   readonly keysNamespace: string;
-  readonly keys: Pick<KeyRing, 'byId'>;
+  readonly keys: Pick<KeyRing, 'findById'>;
   readonly state: Pick<ClusterState, 'waiters'>;
 }
 
@@ -53,7 +53,7 @@ export function buildKeyRoutes({ client, keysNamespace, keys, state: { waiters }
         const by = VIA_API + adminId;
         const { key, text } = await createKey({ ...place, by }, { ...body, team: body.team ?? body.namespace });
         trail.about({ name: key.id });
-        const look = (): true | undefined => (keys.byId(key.id) === undefined ? undefined : true);
+        const look = (): true | undefined => (keys.findById(key.id) === undefined ? undefined : true);
         await waiters.waitUntil({ keys: ['keys'], look, timeoutMs: SHOWN_WITHIN_MS, signal });
         return { status: 201, body: { ...buildKeyView(key), key: text } };
       },
@@ -71,7 +71,7 @@ export function buildKeyRoutes({ client, keysNamespace, keys, state: { waiters }
         trail.about({ name: id });
         if (!/^[0-9a-f]{1,64}$/.test(id) || !(await revokeKey({ ...place, by: VIA_API + adminId }, id)))
           throw notFound(`there is no API key '${id}'`);
-        const look = (): true | undefined => (keys.byId(id) === undefined ? true : undefined);
+        const look = (): true | undefined => (keys.findById(id) === undefined ? true : undefined);
         await waiters.waitUntil({ keys: ['keys'], look, timeoutMs: SHOWN_WITHIN_MS, signal });
         return { status: 204 };
       },

@@ -34,7 +34,7 @@ function buildPoolReads({ client, informers }: PoolDeps): readonly Route[] {
         answers: { 200: { description: 'All of them.', schema: z.array(schemas.pool) } },
       },
       async ({ key, query }) => {
-        const pools = [...informers.pools.store.byIndex(BY_NAMESPACE, getNamespace(key, query))];
+        const pools = [...informers.pools.store.listByIndex(BY_NAMESPACE, getNamespace(key, query))];
         return { status: 200, body: pools.sort(byName).map(buildPoolView) };
       },
     ),
@@ -135,7 +135,7 @@ function buildTemplateReads({ client, informers }: PoolDeps): readonly Route[] {
         answers: { 200: { description: 'All of them.', schema: z.array(schemas.template) } },
       },
       async ({ key, query }) => {
-        const templates = [...informers.templates.store.byIndex(BY_NAMESPACE, getNamespace(key, query))];
+        const templates = [...informers.templates.store.listByIndex(BY_NAMESPACE, getNamespace(key, query))];
         return { status: 200, body: templates.sort(byName).map(buildTemplateView) };
       },
     ),

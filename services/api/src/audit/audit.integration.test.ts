@@ -33,7 +33,7 @@ beforeAll(async () => {
   admin = await stack.key({ namespace: 'team-a', role: 'admin' });
   [api, other] = [await stack.api(), await stack.api()];
   stack.bus.onHint('audit.recorded', ({ data }) => received.push(data));
-  await vi.waitFor(() => expect(stack.bus.connected()).toBe(true), PATIENCE);
+  await vi.waitFor(() => expect(stack.bus.isConnected()).toBe(true), PATIENCE);
 });
 afterAll(async () => {
   await Promise.all([api[Symbol.asyncDispose](), other[Symbol.asyncDispose]()]);

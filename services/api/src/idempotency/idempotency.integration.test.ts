@@ -127,7 +127,7 @@ function createLedger(claims: readonly SandboxClaim[] = []): CreateLedger {
     log: silentLogger,
     namespace,
     envdVersion: '0.6.4',
-    claims: () => claims,
+    listClaims: () => claims,
   });
 }
 

@@ -19,7 +19,7 @@ export interface LedgerDeps {
   /** Version of the daemon in the records of sandboxes that do not report one. */
   readonly envdVersion: string;
   /** All claims in the informer. */
-  readonly claims: () => Iterable<SandboxClaim>;
+  readonly listClaims: () => Iterable<SandboxClaim>;
 }
 
 /**
@@ -65,7 +65,7 @@ export class CreateLedger {
 
   /** Stores the missing records of all claims. Rejects with a KubeError. */
   async repair(): Promise<void> {
-    for (const claim of this.#deps.claims()) await this.keep(claim);
+    for (const claim of this.#deps.listClaims()) await this.keep(claim);
   }
 
   /** Deletes expired records, and ConfigMaps without records. Skips a ConfigMap that changes meanwhile; the next sweep gets it. */

@@ -6,10 +6,10 @@ import type { Allowance } from './allowance.ts';
 
 export interface CreateRateOptions {
   readonly rates: CreateRates;
-  readonly allowanceOf: (key: ApiKey) => Allowance;
+  readonly getAllowance: (key: ApiKey) => Allowance;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly bus: Pick<Bus, 'reportSpending' | 'onSpending'>;
-  readonly keys: Pick<KeyRing, 'byId'>;
+  readonly keys: Pick<KeyRing, 'findById'>;
   /** Name of this replica in the messages to the others. */
   readonly instance: string;
 }
@@ -24,8 +24,8 @@ export class CreateRate {
 
   /** Counts one create of the key and reports it to the other replicas. Throws an ApiError 429 with `Retry-After`. */
   take(key: ApiKey): RateDecision {
-    const { rates, allowanceOf, clock, bus, instance } = this.#options;
-    const { createsPerSecond } = allowanceOf(key);
+    const { rates, getAllowance, clock, bus, instance } = this.#options;
+    const { createsPerSecond } = getAllowance(key);
     const decision = rates.take(key.id, createsPerSecond, clock.monotonic());
     if (decision.allowed) {
       if (decision.limit !== undefined) bus.reportSpending({ key: key.id, by: instance });
@@ -40,10 +40,10 @@ export class CreateRate {
 
   /** Counts the creates that other replicas report, until the result is disposed of. */
   share(): Disposable {
-    const { rates, allowanceOf, clock, bus, keys, instance } = this.#options;
+    const { rates, getAllowance, clock, bus, keys, instance } = this.#options;
     return bus.onSpending(({ key: id, by }) => {
-      const key = by === instance ? undefined : keys.byId(id);
-      if (key !== undefined) rates.spent(id, allowanceOf(key).createsPerSecond, clock.monotonic());
+      const key = by === instance ? undefined : keys.findById(id);
+      if (key !== undefined) rates.spent(id, getAllowance(key).createsPerSecond, clock.monotonic());
     });
   }
 }

@@ -5,7 +5,7 @@ import type { SandboxQuota } from './sandbox-quota.ts';
 
 /** The limits of API keys: what a key may do, how fast it may create, and how many sandboxes it may have. */
 export interface Limits {
-  readonly allowanceOf: (key: ApiKey) => Allowance;
+  readonly getAllowance: (key: ApiKey) => Allowance;
   readonly createRate: CreateRate;
   readonly sandboxQuota: SandboxQuota;
 }

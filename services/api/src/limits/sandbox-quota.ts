@@ -7,7 +7,7 @@ import type { Allowance } from './allowance.ts';
 export interface SandboxQuotaOptions {
   readonly state: Pick<ClusterState, 'claims'>;
   readonly places: Places;
-  readonly allowanceOf: (key: ApiKey) => Allowance;
+  readonly getAllowance: (key: ApiKey) => Allowance;
 }
 
 /** How many sandboxes an API key may have at a time. */
@@ -23,11 +23,11 @@ export class SandboxQuota {
    * Paused sandboxes count, and a batch counts with all its replicas. Throws an ApiError 429.
    */
   reserve(key: ApiKey, wanted = 1): Disposable {
-    const { state, places, allowanceOf } = this.#options;
-    const limit = allowanceOf(key).sandboxes;
+    const { state, places, getAllowance } = this.#options;
+    const limit = getAllowance(key).sandboxes;
     const { id, namespace } = key;
     let present = wanted - 1;
-    for (const { spec } of state.claims.byIndex(BY_KEY, `${namespace}/${id}`)) present += spec.replicas ?? 1;
+    for (const { spec } of state.claims.listByIndex(BY_KEY, `${namespace}/${id}`)) present += spec.replicas ?? 1;
     const place = places.take(id, { present, limit });
     if (place !== undefined) return place;
     const message = `this API key may have ${limit} sandboxes at a time; kill some, or ask for a larger quota`;

@@ -49,7 +49,7 @@ async function setup() {
     state.close();
     await server.stop();
   });
-  for (const informer of all) await informer.synced();
+  for (const informer of all) await informer.waitUntilSynced();
   await expect.poll(() => server.faults.openWatches(), { interval: 1 }).toBe(all.length);
   return { server, client, clock, bus, state };
 }
@@ -88,7 +88,7 @@ describe('findSandbox', () => {
     server.faults.stallWatches();
     await state.claims.write('team/new', () => client.create(sandboxClaims, apiClaim('new')));
     expect((await state.findSandbox('team', 'new'))?.claim.metadata.name).toBe('new');
-    const listed = [...state.claims.byIndex(BY_NAMESPACE, 'team')].map(({ metadata }) => metadata.name);
+    const listed = [...state.claims.listByIndex(BY_NAMESPACE, 'team')].map(({ metadata }) => metadata.name);
     expect(listed.sort()).toEqual(['box', 'new']);
   });
 
@@ -106,7 +106,7 @@ describe('findSandbox', () => {
     await client.delete(sandboxClaims, KEY);
     state.claims.recordGone(found);
     expect(await state.findSandbox('team', 'box')).toBeUndefined();
-    expect([...state.claims.byIndex(BY_NAMESPACE, 'team')]).toEqual([]);
+    expect([...state.claims.listByIndex(BY_NAMESPACE, 'team')]).toEqual([]);
   });
 
   it.each([

@@ -58,7 +58,7 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     closing,
     keysNamespace,
     limits: createLimits(process, { settings, state, keys }),
-    ledger: new CreateLedger({ client, clock, log, namespace, envdVersion, claims }),
+    ledger: new CreateLedger({ client, clock, log, namespace, envdVersion, listClaims: claims }),
     answers: {
       tokenKey: parseTokenKey(settings.ENVD_TOKEN_KEY.reveal()),
       envdVersion,
@@ -87,10 +87,10 @@ function createLimits({ bus, clock, instance }: ProcessParts, { settings, state,
     createsPerSecond: settings.DEFAULT_CREATE_RATE,
     maxTimeoutSeconds: Math.floor(settings.MAX_SANDBOX_TIMEOUT / 1_000),
   };
-  const allowances: Limits['allowanceOf'] = (key) => buildAllowance(key, defaults);
+  const allowances: Limits['getAllowance'] = (key) => buildAllowance(key, defaults);
   return {
-    allowanceOf: allowances,
-    createRate: new CreateRate({ rates: new CreateRates(), allowanceOf: allowances, clock, bus, keys, instance }),
-    sandboxQuota: new SandboxQuota({ state, places: new Places(), allowanceOf: allowances }),
+    getAllowance: allowances,
+    createRate: new CreateRate({ rates: new CreateRates(), getAllowance: allowances, clock, bus, keys, instance }),
+    sandboxQuota: new SandboxQuota({ state, places: new Places(), getAllowance: allowances }),
   };
 }

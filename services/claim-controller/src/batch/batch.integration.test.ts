@@ -85,7 +85,7 @@ describe('an image of its own', () => {
     const pod = await platform.client.get(pods, key);
     const value = (pod.status?.containerStatuses?.[0]?.restartCount ?? 0) + 1;
     const restarted = { op: 'add', path: '/status/containerStatuses/0/restartCount', value } as const;
-    await platform.client.jsonPatch(pods, key, [restarted], { subresource: 'status' });
+    await platform.client.patchJson(pods, key, [restarted], { subresource: 'status' });
     await untilReason('image', 'job', 'DependenciesReady');
   });
 

@@ -49,7 +49,7 @@ export function findLiveSandboxes(deps: BatchDeps, claim: SandboxClaim): readonl
 
 /** Sandboxes in slots of the claim that are neither given up nor being deleted. */
 function findCommittedSandboxes({ sandboxes, deliveries }: BatchDeps, claim: SandboxClaim): readonly Sandbox[] {
-  return [...sandboxes.byIndex(BY_CLAIM, claim.metadata.uid ?? '')].filter(
+  return [...sandboxes.listByIndex(BY_CLAIM, claim.metadata.uid ?? '')].filter(
     (sandbox) =>
       fillsSlotOf(sandbox, claim) &&
       sandbox.metadata.deletionTimestamp === undefined &&

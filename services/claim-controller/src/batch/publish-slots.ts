@@ -112,7 +112,7 @@ function recordDelivery({ recorder }: ApplyDeps, claim: SandboxClaim, { reason, 
   if (first === undefined) return;
   const verb = reason === eventReasons.sandboxAdopted ? 'Adopted warm pool' : 'Created';
   const what = more.length === 0 ? `Sandbox "${first.metadata.name ?? ''}"` : `${delivered.length} Sandboxes`;
-  recorder.event({ object: claim, type: 'Normal', reason, message: `${verb} ${what}`, related: first });
+  recorder.record({ object: claim, type: 'Normal', reason, message: `${verb} ${what}`, related: first });
 }
 
 function recordEnd(deps: ApplyDeps, claim: SandboxClaim): void {
@@ -120,6 +120,6 @@ function recordEnd(deps: ApplyDeps, claim: SandboxClaim): void {
   if (completed === undefined) return;
   const { reason, message } = completed;
   if (reason === claimReasons.timeoutReached) {
-    deps.recorder.event({ object: claim, type: 'Warning', reason: eventReasons.claimTimeout, message });
+    deps.recorder.record({ object: claim, type: 'Warning', reason: eventReasons.claimTimeout, message });
   }
 }

@@ -63,7 +63,7 @@ async function giveUp(deps: ApplyDeps, pass: Pass, given: GivenUp): Promise<void
   deps.sandboxes.forget(getKey(sandbox));
   const what = `${message}; it is ${reserved ? 'kept, with label sandlot.dev/reserved-failed' : 'deleted'}`;
   const event = { type: 'Warning', reason: eventReasons.sandboxInitFailed, message: what } as const;
-  deps.recorder.event({ object: claim, ...event, related: sandbox });
+  deps.recorder.record({ object: claim, ...event, related: sandbox });
 }
 
 /** Keeps the Sandbox without an owner or a slot, until a user deletes it or its own time is over. */
@@ -94,5 +94,5 @@ function buildReservation(claim: SandboxClaim, guard: JsonObject): JsonObject {
 export function recordTimeout({ recorder }: ApplyDeps, { claim }: Pass, { reason, message }: Report): void {
   if (reason !== claimReasons.claimTimeout) return;
   if (findCondition(claim.status?.conditions, 'Ready')?.reason === reason) return;
-  recorder.event({ object: claim, type: 'Warning', reason: eventReasons.claimTimeout, message });
+  recorder.record({ object: claim, type: 'Warning', reason: eventReasons.claimTimeout, message });
 }

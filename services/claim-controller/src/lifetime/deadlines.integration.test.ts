@@ -70,7 +70,7 @@ async function claims(count: number, inSeconds: (index: number) => number): Prom
   return Promise.all(Array.from({ length: count }, create));
 }
 
-const jobIds = async (): Promise<string[]> => [...((await store.jobs()) ?? new Map<string, number>()).keys()];
+const jobIds = async (): Promise<string[]> => [...((await store.listJobs()) ?? new Map<string, number>()).keys()];
 const untilJobs = (count: number): Promise<void> => platform.until(async () => (await jobIds()).length === count);
 const allEnded = (): Promise<void> => platform.until(async () => (await platform.claims(namespace)).length === 0);
 

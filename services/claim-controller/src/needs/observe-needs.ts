@@ -9,9 +9,9 @@ interface View<S extends ClaimSnapshot> {
   /** Looks at the caches and at memory. */
   readonly look: () => S;
   /** Whether the claim still needs a Sandbox. */
-  readonly wantsSandbox: (snapshot: S) => boolean;
+  readonly needsSandbox: (snapshot: S) => boolean;
   /** Whether the decision on this snapshot sends a request that depends on the claim's Secrets. */
-  readonly makesRequest: (snapshot: S) => boolean;
+  readonly hasRequest: (snapshot: S) => boolean;
 }
 
 /**
@@ -21,7 +21,7 @@ interface View<S extends ClaimSnapshot> {
 export async function observeNeeds<S extends ClaimSnapshot>(
   deps: { readonly client: KubeClient },
   pass: Pass,
-  { look, wantsSandbox, makesRequest }: View<S>,
+  { look, needsSandbox: wantsSandbox, hasRequest: makesRequest }: View<S>,
 ): Promise<S> {
   let snapshot = look();
   const volumes = decideVolumeReads(snapshot, wantsSandbox(snapshot));

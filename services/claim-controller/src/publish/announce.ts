@@ -15,7 +15,7 @@ export function announceBinding(deps: ApplyDeps, claim: SandboxClaim, sandbox: S
   const isFirst = getPublishedName(claim) === '' && claim.metadata.annotations?.[annotations.sandboxName] === undefined;
   const bindMs = isFirst ? deps.memory.elapsedMs(claim) : undefined;
   if (bindMs !== undefined) measureBinding(deps, claim, { path: warm ? 'warm' : 'cold', ms: bindMs });
-  deps.recorder.event({
+  deps.recorder.record({
     object: claim,
     type: 'Normal',
     reason: warm ? eventReasons.sandboxAdopted : eventReasons.sandboxProvisioned,
@@ -48,7 +48,7 @@ function isWarm({ metadata }: Sandbox): boolean {
 function findPoolName({ cache }: ApplyDeps, { spec }: SandboxClaim, sandbox: Sandbox): string | undefined {
   if (spec.warmPoolRef !== undefined) return spec.warmPoolRef.name;
   const hash = sandbox.metadata.labels?.[labels.warmPool];
-  const pools = cache.pools.store.byIndex(BY_TEMPLATE, formatRefKey(sandbox, spec.sandboxTemplateRef?.name ?? ''));
+  const pools = cache.pools.store.listByIndex(BY_TEMPLATE, formatRefKey(sandbox, spec.sandboxTemplateRef?.name ?? ''));
   for (const { metadata } of hash === undefined ? [] : pools) {
     if (nameHash(metadata.name ?? '') === hash) return metadata.name;
   }

@@ -15,7 +15,7 @@ export async function publishSandbox(deps: ApplyDeps, { claim, signal }: Pass, c
   if (isReady(sandbox) && isDelivered(claim, sandbox)) deps.memory.markReady(claim, findRecordedReadyAt(claim));
   const nowMs = deps.nowMs();
   const getStatus = (current: SandboxClaim): ReturnType<typeof boundStatus> => boundStatus(current, sandbox, nowMs);
-  const published = await publish(deps, { claim, sandbox, statusOf: getStatus, signal });
+  const published = await publish(deps, { claim, sandbox, buildStatus: getStatus, signal });
   if (published === 'written' && getPublishedName(claim) !== sandbox.metadata.name)
     announceBinding(deps, claim, sandbox);
   return published !== 'lost';

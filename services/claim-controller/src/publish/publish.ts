@@ -18,7 +18,7 @@ export interface PublishInput {
   readonly claim: SandboxClaim;
   readonly sandbox: Sandbox;
   /** The status of a claim in the state given, with this Sandbox. */
-  readonly statusOf: (claim: SandboxClaim) => SandboxClaimStatus;
+  readonly buildStatus: (claim: SandboxClaim) => SandboxClaimStatus;
   readonly signal: AbortSignal;
 }
 
@@ -35,7 +35,7 @@ export async function publish(deps: PublishDeps, input: PublishInput): Promise<P
   const acceptable = new Set(['', getPublishedName(input.claim), sandbox.metadata.name]);
   let { claim } = input;
   for (let retry = 0; retry <= MAX_RETRIES; retry += 1) {
-    const status = input.statusOf(claim);
+    const status = input.buildStatus(claim);
     if (mergePatchOf(claim.status, status) === undefined) return 'unchanged';
     const guard = getPublishedName(claim) === sandbox.metadata.name ? 'uid' : 'version';
     if (typeof (await tryPatch(deps, { claim, status, guard, signal })) === 'object') return 'written';

@@ -27,7 +27,7 @@ function findByTemplate({ pools, templates }: SourceCache, claim: SandboxClaim, 
   const template = templates.store.get(formatRefKey(claim, name));
   if (template === undefined) return { kind: 'missingTemplate', name };
   const { warmpool = 'default' } = claim.spec;
-  const ofTemplate = warmpool === 'none' ? [] : [...pools.store.byIndex(BY_TEMPLATE, formatRefKey(claim, name))];
+  const ofTemplate = warmpool === 'none' ? [] : [...pools.store.listByIndex(BY_TEMPLATE, formatRefKey(claim, name))];
   const wanted = ofTemplate.filter(({ metadata }) => warmpool === 'default' || metadata.name === warmpool);
   return { kind: 'found', template, pools: wanted };
 }

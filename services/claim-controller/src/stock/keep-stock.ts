@@ -34,13 +34,13 @@ export function keepStock({ cache, stock, podDefaults }: StockKeeperDeps): void 
   };
 
   const observeMembers = ({ metadata: { uid = '' } }: SandboxWarmPool): void => {
-    for (const sandbox of cache.sandboxes.store.byIndex(BY_CONTROLLER, uid)) observe(getKey(sandbox), sandbox);
+    for (const sandbox of cache.sandboxes.store.listByIndex(BY_CONTROLLER, uid)) observe(getKey(sandbox), sandbox);
   };
 
   cache.sandboxes.onChange(({ key, next }) => observe(key, next));
   cache.templates.onChange(({ key, old, next }) => {
     if (!changesSpec({ old, next })) return;
-    for (const pool of cache.pools.store.byIndex(BY_TEMPLATE, key)) observeMembers(pool);
+    for (const pool of cache.pools.store.listByIndex(BY_TEMPLATE, key)) observeMembers(pool);
   });
   // A pool that is recreated under its name has another UID, and does not own the members of the first one.
   cache.pools.onChange(({ old, next }) => {

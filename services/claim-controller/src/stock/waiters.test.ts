@@ -8,7 +8,10 @@ function counter(stock: Record<string, number>): {
   stock: Record<string, number>;
 } {
   const enqueued: string[] = [];
-  const waiters = new Waiters({ available: (pool) => stock[pool] ?? 0, enqueue: (claim) => void enqueued.push(claim) });
+  const waiters = new Waiters({
+    countAvailable: (pool) => stock[pool] ?? 0,
+    enqueue: (claim) => void enqueued.push(claim),
+  });
   return { waiters, enqueued, stock };
 }
 

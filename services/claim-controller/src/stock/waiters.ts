@@ -1,6 +1,6 @@
 export interface WaitersDeps {
   /** How many candidates of the pool a claim could pick now. */
-  readonly available: (poolUid: string) => number;
+  readonly countAvailable: (poolUid: string) => number;
   /** It may be the claim's turn: it needs a pass. */
   readonly enqueue: (claimKey: string) => void;
 }
@@ -53,7 +53,7 @@ export class Waiters {
 
   /** Whether the pool has a candidate for this claim after every earlier claim has got one. */
   mayAdopt(claimKey: string, poolUid: string): boolean {
-    let left = this.#deps.available(poolUid);
+    let left = this.#deps.countAvailable(poolUid);
     for (const ahead of left > 0 ? this.#waitersOf(poolUid) : []) {
       if (ahead === claimKey) break;
       left -= 1;
@@ -70,7 +70,7 @@ export class Waiters {
 
   /** The pool has a new candidate: enqueues as many claims as it can serve, in their order. */
   offer(poolUid: string): void {
-    let left = this.#deps.available(poolUid);
+    let left = this.#deps.countAvailable(poolUid);
     for (const claimKey of left > 0 ? this.#waitersOf(poolUid) : []) {
       if (left === 0) return;
       left -= 1;

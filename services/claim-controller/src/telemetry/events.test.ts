@@ -1,6 +1,6 @@
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { claim, sandbox } from '@sandlot/api-types/testing';
-import { nameOf } from '@sandlot/outbox';
+import { formatFactName } from '@sandlot/outbox';
 import { describe, expect, it } from 'vitest';
 import { describeClaims } from './events.ts';
 
@@ -28,8 +28,8 @@ function listNames(status: Status | undefined, spec: Partial<SandboxClaim['spec'
   const known = new Map<string, Sandbox>([own, foreign].map((one) => [`default/${one.metadata.name ?? ''}`, one]));
   const object = claim(status === undefined ? { spec } : { spec, status });
   return describeClaims((key) => known.get(key))
-    .factsOf(object)
-    .map(nameOf);
+    .listFacts(object)
+    .map(formatFactName);
 }
 
 const SUBMITTED = 'claim.submitted/created';

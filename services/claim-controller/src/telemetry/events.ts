@@ -2,7 +2,7 @@
 import { claimConditions, claimReasons, findCondition, labels, launchTypes, sandboxReasons } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { findSlot } from '@sandlot/blueprint';
-import type { AnyFact, Fact, Outbox, Telling } from '@sandlot/outbox';
+import type { AnyFact, Fact, Outbox, FactSource } from '@sandlot/outbox';
 import { isOwnedBy } from '../adopt/owner.ts';
 import { findExpiresAtMs } from '../lifetime/deadlines.ts';
 
@@ -28,15 +28,15 @@ export function createClaimEvents(outbox: Outbox<SandboxClaim>, nowMs: () => num
       const launchType = marks?.[labels.launchType] === launchTypes.warm ? 'warm' : 'cold';
       const data = () => ({ ...buildIdentity(claim), pool, bindMs, sandbox: { name, uid }, launchType }) as const;
       const marker = slot === undefined ? uid : formatSlotMarker(slot);
-      outbox.tell(claim, { type: 'claim.bound', marker, timeMs: nowMs(), urgent: true, data });
+      outbox.report(claim, { type: 'claim.bound', marker, timeMs: nowMs(), urgent: true, data });
     },
   };
 }
 
 /** Derives the events of a claim from its state; `sandboxOf` finds a Sandbox by `namespace/name`. */
-export function describeClaims(sandboxOf: (key: string) => Sandbox | undefined): Telling<SandboxClaim> {
+export function describeClaims(sandboxOf: (key: string) => Sandbox | undefined): FactSource<SandboxClaim> {
   return {
-    factsOf: (claim) => [buildSubmission(claim), ...listBindings(claim, sandboxOf), ...listEndings(claim)],
+    listFacts: (claim) => [buildSubmission(claim), ...listBindings(claim, sandboxOf), ...listEndings(claim)],
   };
 }
 

@@ -18,7 +18,7 @@ beforeEach(() => {
   const ignore = (_spans: unknown, done: (result: { code: 0 }) => void): void => done({ code: 0 });
   tracing = startTracing({ service: 'test', exporter: { export: ignore, shutdown: () => Promise.resolve() } });
 });
-afterEach(() => tracing.shutdown());
+afterEach(() => tracing.shutDown());
 
 it('log lines of a pass have the ids of the claim’s trace, including the failure of the pass', async () => {
   const lines: Line[] = [];

@@ -10,7 +10,7 @@ beforeEach(() => {
   exporter = new InMemorySpanExporter();
   tracing = startTracing({ service: 'test', exporter });
 });
-afterEach(() => tracing.shutdown());
+afterEach(() => tracing.shutDown());
 
 /** Ids and status codes of all spans `claim.create` so far. */
 async function roots(): Promise<{ spanId: string; code: number }[]> {

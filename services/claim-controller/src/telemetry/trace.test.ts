@@ -17,7 +17,7 @@ beforeEach(() => {
   const { port } = collector.address() as AddressInfo;
   tracing = startTracing({ service: 'test', endpoint: `http://127.0.0.1:${port}` });
 });
-afterEach(() => tracing.shutdown());
+afterEach(() => tracing.shutDown());
 afterAll(() => {
   collector.closeAllConnections();
   collector.close();
@@ -66,7 +66,7 @@ describe.each([
 describe('a trace that is not sampled', () => {
   /** The annotations of claim and Sandbox once the claim is served. */
   async function served(members: number, annotation?: string) {
-    await tracing.shutdown();
+    await tracing.shutDown();
     const { port } = collector.address() as AddressInfo;
     tracing = startTracing({ service: 'test', endpoint: `http://127.0.0.1:${port}`, sampleRatio: 0 });
     await using harness = await ClaimHarness.start({ members });

@@ -16,15 +16,17 @@ export function claimSources(cache: Cache): Source[] {
   const claimsOfPool = (pool: SandboxWarmPool, change: Change<SandboxWarmPool>): string[] =>
     changesSpec(change)
       ? [
-          ...listKeys(cache.claims.store.byIndex(BY_POOL, getKey(pool))),
-          ...listKeys(cache.claims.store.byIndex(BY_TEMPLATE, formatRefKey(pool, pool.spec.sandboxTemplateRef.name))),
+          ...listKeys(cache.claims.store.listByIndex(BY_POOL, getKey(pool))),
+          ...listKeys(
+            cache.claims.store.listByIndex(BY_TEMPLATE, formatRefKey(pool, pool.spec.sandboxTemplateRef.name)),
+          ),
         ]
       : [];
   const claimsOfTemplate = (template: SandboxTemplate, change: Change<SandboxTemplate>): string[] => {
     if (!changesSpec(change)) return [];
-    const pools = [...cache.pools.store.byIndex(BY_TEMPLATE, getKey(template))];
-    const viaPools = pools.flatMap((pool) => listKeys(cache.claims.store.byIndex(BY_POOL, getKey(pool))));
-    return [...listKeys(cache.claims.store.byIndex(BY_TEMPLATE, getKey(template))), ...viaPools];
+    const pools = [...cache.pools.store.listByIndex(BY_TEMPLATE, getKey(template))];
+    const viaPools = pools.flatMap((pool) => listKeys(cache.claims.store.listByIndex(BY_POOL, getKey(pool))));
+    return [...listKeys(cache.claims.store.listByIndex(BY_TEMPLATE, getKey(template))), ...viaPools];
   };
   return [
     // A new leader serves waiting claims before it checks the thousands of served ones.
@@ -49,10 +51,10 @@ function listClaimsOfPolicy(cache: Cache, policy: NetworkPolicy): string[] {
 }
 
 function listClaimsWithOwnNetwork({ claims, pools }: Cache, templateKey: string): string[] {
-  const viaPools = [...pools.store.byIndex(BY_TEMPLATE, templateKey)].flatMap((pool) => [
-    ...claims.store.byIndex(BY_POOL, getKey(pool)),
+  const viaPools = [...pools.store.listByIndex(BY_TEMPLATE, templateKey)].flatMap((pool) => [
+    ...claims.store.listByIndex(BY_POOL, getKey(pool)),
   ]);
-  return listKeys([...claims.store.byIndex(BY_TEMPLATE, templateKey), ...viaPools].filter(hasOwnNetwork));
+  return listKeys([...claims.store.listByIndex(BY_TEMPLATE, templateKey), ...viaPools].filter(hasOwnNetwork));
 }
 
 /** The claim that has the Sandbox, and the claim of the same name, since the Sandbox may block its cold start. */

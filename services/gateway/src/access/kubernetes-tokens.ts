@@ -73,7 +73,10 @@ export class KubernetesTokens {
     const { clock } = this.#o;
     const { server, ca, serverName, insecure } = this.#o.credentials;
     const authorization = async (): Promise<string> => `Bearer ${token}`;
-    const client = createKubeClient({ credentials: { server, ca, serverName, insecure, authorization }, clock });
+    const client = createKubeClient({
+      credentials: { server, ca, serverName, insecure, getAuthorization: authorization },
+      clock,
+    });
     const what = { group: CORE_GROUP, resource: 'sandboxes', subresource: 'connect', verb: 'create', namespace, name };
     try {
       const review = { metadata: {}, spec: { resourceAttributes: what } };

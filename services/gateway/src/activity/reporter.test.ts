@@ -8,10 +8,10 @@ function createReporter() {
   const clock = new FakeClock();
   const reports: string[] = [];
   const bus = {
-    isConnected: true,
-    connected: () => bus.isConnected,
+    isUp: true,
+    isConnected: () => bus.isUp,
     reportActivity: ({ uid, atMs }: ActivityReport): void => {
-      if (bus.isConnected) reports.push(`${uid} ${atMs}`);
+      if (bus.isUp) reports.push(`${uid} ${atMs}`);
     },
   };
   const reporter = new ActivityReporter(bus, clock);
@@ -29,13 +29,13 @@ describe('reports of activity', () => {
 
   it('are resent after a reconnect, several times for receivers that reconnect later', async () => {
     const { clock, bus, use, received } = createReporter();
-    bus.isConnected = false;
+    bus.isUp = false;
     use('a', 1);
     use('b', 2);
     use('a', 3);
     await clock.advance(3_600_000);
     expect(received()).toEqual([]);
-    bus.isConnected = true;
+    bus.isUp = true;
     await clock.advance(1_000);
     expect(received()).toEqual(['b 2', 'a 3']);
     await clock.advance(20_000);
@@ -51,34 +51,34 @@ describe('reports of activity', () => {
     use('new', 2);
     await clock.advance(5_000);
     expect(received()).toEqual(['old 1', 'new 2']);
-    bus.isConnected = false;
+    bus.isUp = false;
     await clock.advance(5_000);
-    bus.isConnected = true;
+    bus.isUp = true;
     await clock.advance(1_000);
     expect(received()).toEqual(['new 2']);
   });
 
   it('are resent from the beginning when the bus disconnects again in between', async () => {
     const { clock, bus, use, received } = createReporter();
-    bus.isConnected = false;
+    bus.isUp = false;
     use('a', 1);
     await clock.advance(1_000);
-    bus.isConnected = true;
+    bus.isUp = true;
     await clock.advance(2_000);
-    bus.isConnected = false;
+    bus.isUp = false;
     await clock.advance(2_000);
     received();
-    bus.isConnected = true;
+    bus.isUp = true;
     await clock.advance(60_000);
     expect(received()).toEqual(['a 1', 'a 1', 'a 1']);
   });
 
   it('are kept for the ten thousand sandboxes that were used last', async () => {
     const { clock, bus, use, received } = createReporter();
-    bus.isConnected = false;
+    bus.isUp = false;
     for (let n = 0; n < 10_005; n += 1) use(`s${n}`, n);
     await clock.advance(1_000);
-    bus.isConnected = true;
+    bus.isUp = true;
     await clock.advance(1_000);
     const all = received();
     expect([all.length, all[0], all.at(-1)]).toEqual([10_000, 's5 5', 's10004 10004']);
@@ -86,11 +86,11 @@ describe('reports of activity', () => {
 
   it('are not resent after close', async () => {
     const { clock, bus, use, reporter, received } = createReporter();
-    bus.isConnected = false;
+    bus.isUp = false;
     use('a', 1);
     await clock.advance(1_000);
     reporter.close();
-    bus.isConnected = true;
+    bus.isUp = true;
     await clock.advance(60_000);
     expect(received()).toEqual([]);
   });

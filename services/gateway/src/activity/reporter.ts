@@ -15,7 +15,7 @@ interface Sent {
   readonly sentMs: number;
 }
 
-export type ActivityBus = Pick<Bus, 'reportActivity' | 'connected'>;
+export type ActivityBus = Pick<Bus, 'reportActivity' | 'isConnected'>;
 
 /**
  * Reports activity over a bus that may be away. It keeps the latest report of each Sandbox and resends it after a reconnect:
@@ -59,7 +59,7 @@ export class ActivityReporter {
 
   #check(): void {
     const nowMs = this.#clock.monotonic();
-    if (!this.#bus.connected()) {
+    if (!this.#bus.isConnected()) {
       this.#resends = RESEND_MS;
       this.#connectedMs = undefined;
       return;

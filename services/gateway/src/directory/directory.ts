@@ -52,7 +52,7 @@ export class Directory {
   find(query: Query): SandboxSnapshot {
     const { claims, sandboxes: all } = this.#o.informers;
     if (query.by === 'name') return this.#snapshotOf(all.store.get(`${query.namespace}/${query.name}`), query.uid);
-    const claim = findHolder(claims.store.byIndex(BY_ID, query.id));
+    const claim = findHolder(claims.store.listByIndex(BY_ID, query.id));
     return { claim, sandbox: claim === undefined ? undefined : findSandbox(claim, (key) => all.store.get(key)) };
   }
 
@@ -91,7 +91,7 @@ export class Directory {
   claimOf(sandbox: Sandbox): SandboxClaim | undefined {
     const owner = findOwningClaim(sandbox);
     if (owner === undefined) return undefined;
-    const [claim] = this.#o.informers.claims.store.byIndex(BY_UID, owner.uid);
+    const [claim] = this.#o.informers.claims.store.listByIndex(BY_UID, owner.uid);
     return claim;
   }
 

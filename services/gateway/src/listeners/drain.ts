@@ -20,6 +20,6 @@ export async function drain({ listeners, clock, isIdle, settings }: Draining): P
   await clock.sleep(settings.DRAIN_DELAY);
   for (const listener of listeners) listener.stop();
   const untilMs = clock.monotonic() + settings.DRAIN_TIMEOUT;
-  const isOver = (): boolean => isIdle() && listeners.every((listener) => listener.connections() === 0);
+  const isOver = (): boolean => isIdle() && listeners.every((listener) => listener.countConnections() === 0);
   while (!isOver() && clock.monotonic() < untilMs) await clock.sleep(CHECK_EVERY_MS);
 }

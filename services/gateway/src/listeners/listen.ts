@@ -42,7 +42,7 @@ const SESSION_MEMORY_MB = 64;
 export interface Listener {
   readonly port: number;
   /** Number of open client connections. */
-  connections(): number;
+  countConnections(): number;
   /** Accepts no more connections. Idle ones close now, the others at the end of their requests. */
   stop(): void;
   /** Closes the remaining connections. */
@@ -164,7 +164,7 @@ async function open(
   });
   return {
     port: (server.address() as AddressInfo).port,
-    connections: () => sockets.size,
+    countConnections: () => sockets.size,
     stop() {
       server.close();
       onStop();

@@ -30,12 +30,12 @@ export interface GatewayMetrics {
 
 /** Values that are read at each scrape. */
 export interface GatewayGauges {
-  readonly clients: () => number;
-  readonly webSockets: () => number;
-  readonly requests: () => number;
-  readonly held: () => number;
-  readonly sandboxes: () => number;
-  readonly traffic: () => TrafficTotals;
+  readonly countClients: () => number;
+  readonly countWebSockets: () => number;
+  readonly countRequests: () => number;
+  readonly countHeld: () => number;
+  readonly countSandboxes: () => number;
+  readonly sumTraffic: () => TrafficTotals;
 }
 
 const CODES = ['1xx', '2xx', '3xx', '4xx', '5xx'];
@@ -72,7 +72,7 @@ export function createGatewayMetrics(registry: MetricsRegistry, gauges: GatewayG
   for (const route of ROUTE_LABELS) for (const code of CODES) requests.zero({ route, code });
   for (const outcome of WAIT_ENDS) waits.zero({ outcome });
   createGauges(registry, gauges);
-  countTraffic(registry, gauges.traffic);
+  countTraffic(registry, gauges.sumTraffic);
   return {
     recordAnswer: ({ route, status, seconds, carrier }) => {
       const measured = { route, code: CODES[Math.floor(status / 100) - 1] ?? '5xx' };
@@ -95,14 +95,14 @@ function createGauges(registry: MetricsRegistry, gauges: GatewayGauges): void {
         this.set(value());
       },
     });
-  gauge('sandlot_gateway_client_connections', 'Open connections of clients.', gauges.clients);
-  gauge('sandlot_gateway_websockets', 'Open WebSockets and other upgraded connections.', gauges.webSockets);
-  gauge('sandlot_gateway_open_requests', 'Requests and streams that go on with sandboxes.', gauges.requests);
-  gauge('sandlot_gateway_held_requests', 'Requests that wait for their sandbox.', gauges.held);
-  gauge('sandlot_gateway_sandboxes', 'Sandboxes to which connections are kept.', gauges.sandboxes);
+  gauge('sandlot_gateway_client_connections', 'Open connections of clients.', gauges.countClients);
+  gauge('sandlot_gateway_websockets', 'Open WebSockets and other upgraded connections.', gauges.countWebSockets);
+  gauge('sandlot_gateway_open_requests', 'Requests and streams that go on with sandboxes.', gauges.countRequests);
+  gauge('sandlot_gateway_held_requests', 'Requests that wait for their sandbox.', gauges.countHeld);
+  gauge('sandlot_gateway_sandboxes', 'Sandboxes to which connections are kept.', gauges.countSandboxes);
 }
 
-function countTraffic(registry: MetricsRegistry, totals: GatewayGauges['traffic']): void {
+function countTraffic(registry: MetricsRegistry, totals: GatewayGauges['sumTraffic']): void {
   new Counter({
     name: 'sandlot_gateway_bytes_total',
     help: 'Bytes on connections to sandboxes, heads of requests and answers included.',

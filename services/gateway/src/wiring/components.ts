@@ -96,12 +96,12 @@ function createState({ bus, clock }: ProcessParts, settings: GatewaySettings) {
 
 function buildGauges({ listeners, webSockets, upstreams, heldRequests, traffic }: State) {
   return {
-    clients: () => listeners.reduce((sum, listener) => sum + listener.connections(), 0),
-    webSockets: () => webSockets.open,
-    requests: () => upstreams.activeCount,
-    held: () => heldRequests.count,
-    sandboxes: () => upstreams.size,
-    traffic: () => traffic.totals,
+    countClients: () => listeners.reduce((sum, listener) => sum + listener.countConnections(), 0),
+    countWebSockets: () => webSockets.open,
+    countRequests: () => upstreams.activeCount,
+    countHeld: () => heldRequests.count,
+    countSandboxes: () => upstreams.size,
+    sumTraffic: () => traffic.totals,
   };
 }
 

@@ -1,8 +1,8 @@
 import type { Sandbox } from '@sandlot/api-types';
-import { nameOf } from '@sandlot/outbox';
+import { formatFactName } from '@sandlot/outbox';
 import type { AnyFact } from '@sandlot/outbox';
 import { describe, expect, it } from 'vitest';
-import { listSandboxFacts, createSandboxTelling } from './lifecycle-events.ts';
+import { listSandboxFacts, createSandboxFactSource } from './lifecycle-events.ts';
 import { buildExpiringStatus } from '../status/status.ts';
 import { EARLIER, NOW, NOW_MS, notebook, podOf, published, buildSnapshot } from '../../test/builders.ts';
 
@@ -14,7 +14,7 @@ const resumed = published(buildSnapshot({ sandbox: { ...suspended, spec: ready.s
 const failed = published(buildSnapshot({ sandbox: ready, ownedPods: [podOf(created, { phase: 'Failed' })] }));
 const expired = { ...ready, status: buildExpiringStatus(buildSnapshot({ sandbox: ready })) };
 
-const telling = createSandboxTelling({ now: () => NOW_MS });
+const telling = createSandboxFactSource({ now: () => NOW_MS });
 const listTypes = (sandbox: Sandbox): string[] => listSandboxFacts(sandbox).map(({ type }) => type);
 const findFact = (sandbox: Sandbox, type: string): AnyFact | undefined =>
   listSandboxFacts(sandbox).find((fact) => fact.type === type);
@@ -58,7 +58,7 @@ describe('the state of a Sandbox', () => {
 
   it('has one marker per transition, whatever else changes', () => {
     const touched = { ...ready, metadata: { ...ready.metadata, resourceVersion: '99', generation: 7 } };
-    expect(listSandboxFacts(touched).map(nameOf)).toEqual(listSandboxFacts(ready).map(nameOf));
+    expect(listSandboxFacts(touched).map(formatFactName)).toEqual(listSandboxFacts(ready).map(formatFactName));
     const conditions = ready.status?.conditions?.map((one) => ({ ...one, lastTransitionTime: LATER }));
     const again = { ...ready, status: { ...ready.status, conditions } };
     expect(NOW).not.toBe(LATER);
@@ -82,13 +82,13 @@ describe('the end of a Sandbox', () => {
     ['expired before and went unseen', { last: undefined, recorded: [`sandbox.expired/${EARLIER}`] }, 'expiry'],
     ['went unseen', { last: undefined, recorded: [`sandbox.ready/${EARLIER}`] }, 'unknown'],
   ])('that %s has that cause', (_, { last, recorded }, cause) => {
-    const about = telling.aboutOf?.(ready);
-    const end = telling.endOf?.({ uid: 'uid-team-a-notebook', last, about, recorded });
+    const about = telling.describe?.(ready);
+    const end = telling.findEnd?.({ uid: 'uid-team-a-notebook', last, about, recorded });
     expect(end?.data()).toMatchObject({ name: 'notebook', uid: 'uid-team-a-notebook', cause });
     expect(end?.marker).toBe('deleted');
   });
 
   it('without any record makes no event', () => {
-    expect(telling.endOf?.({ uid: 'u', last: undefined, about: undefined, recorded: [] })).toBeUndefined();
+    expect(telling.findEnd?.({ uid: 'u', last: undefined, about: undefined, recorded: [] })).toBeUndefined();
   });
 });

@@ -2,17 +2,17 @@
 import { annotations, findCondition, labels, sandboxConditions } from '@sandlot/api-types';
 import type { Condition, Sandbox } from '@sandlot/api-types';
 import { findController } from '@sandlot/kube';
-import type { AnyFact, End, Fact, Telling } from '@sandlot/outbox';
+import type { AnyFact, End, Fact, FactSource } from '@sandlot/outbox';
 import type { Clock } from '@sandlot/std';
 import { z } from 'zod';
 import { findIdleDeleteMs } from '../lifetime/idle.ts';
 
 /** How the outbox derives events from Sandboxes. */
-export function createSandboxTelling(clock: Pick<Clock, 'now'>): Telling<Sandbox> {
+export function createSandboxFactSource(clock: Pick<Clock, 'now'>): FactSource<Sandbox> {
   return {
-    factsOf: listSandboxFacts,
-    aboutOf: about,
-    endOf: (end) => findDeletion(end, clock.now()),
+    listFacts: listSandboxFacts,
+    describe: about,
+    findEnd: (end) => findDeletion(end, clock.now()),
   };
 }
 

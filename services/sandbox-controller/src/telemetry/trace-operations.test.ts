@@ -155,6 +155,6 @@ describe('the operation that an adopted Sandbox was adopted by', () => {
   ])('%s', async (_, sandbox, traceId) => {
     const tracing = startTracing({ service: 'test', endpoint: 'http://127.0.0.1:9' });
     expect(findAdoption(sandbox)?.span.traceId).toBe(traceId);
-    await tracing.shutdown();
+    await tracing.shutDown();
   });
 });

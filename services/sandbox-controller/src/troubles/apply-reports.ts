@@ -22,7 +22,7 @@ const SANDBOX_TYPE = { apiVersion: `${sandboxes.group}/${sandboxes.version}`, ki
 
 /** Queues an Event about the Sandbox, best effort. */
 export function recordEvent({ recorder }: ReportDeps, { sandbox }: Snapshot, note: EventNote): void {
-  recorder.event({ object: { ...sandbox, ...SANDBOX_TYPE }, ...note });
+  recorder.record({ object: { ...sandbox, ...SANDBOX_TYPE }, ...note });
 }
 
 /** Applies a step that writes no object but Events, best effort. */

@@ -32,7 +32,7 @@ export function listSandboxKeys(child: KubeObject, sandboxes: Store<Sandbox>): s
   const { namespace = '' } = child.metadata;
   const owner = findController(child);
   const hash = child.metadata.labels?.[labels.nameHash] ?? '';
-  const named = [...sandboxes.byIndex(BY_NAME_HASH, `${namespace}/${hash}`)].map(
+  const named = [...sandboxes.listByIndex(BY_NAME_HASH, `${namespace}/${hash}`)].map(
     ({ metadata }) => `${namespace}/${metadata.name ?? ''}`,
   );
   return owner?.kind === 'Sandbox' ? [...new Set([`${namespace}/${owner.name}`, ...named])] : named;

@@ -67,7 +67,7 @@ async function createMember(deps: CreateDeps, { pool, template, priority, signal
     linkToMember(await deps.client.create(sandboxes, member, { priority, signal }));
   } catch (error) {
     // Without an answer the member may exist: it counts until the watch shows it or the expectation expires.
-    if (!isUnknownOutcome(error)) deps.expectations.observedCreate(owner, key);
+    if (!isUnknownOutcome(error)) deps.expectations.observeCreate(owner, key);
     deps.metrics.recordCreateFailure(key);
     if (!isAlreadyExists(error)) throw error;
   }

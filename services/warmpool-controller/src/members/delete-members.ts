@@ -24,7 +24,7 @@ export async function deleteMembers(deps: DeleteDeps, { pool, members, signal }:
       const options = { uid, resourceVersion, priority: 'background', signal } as const;
       await deps.client.delete(sandboxes, { namespace, name }, options);
     } catch (error) {
-      if (!isUnknownOutcome(error)) deps.expectations.observedDelete(owner, uid);
+      if (!isUnknownOutcome(error)) deps.expectations.observeDelete(owner, uid);
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }
   });

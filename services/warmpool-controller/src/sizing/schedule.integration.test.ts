@@ -76,7 +76,7 @@ beforeAll(async () => {
   await client.create(sandboxTemplates, { metadata: { ...POOL, name: 'template' }, spec: { podTemplate } });
   store = connectDeadlineStore({ url: redis.url, prefix: 'sandlot', name: USER, log: silentLogger, clock });
   open.defer(() => store.close());
-  await vi.waitFor(() => expect(store.connected()).toBe(true), PATIENCE);
+  await vi.waitFor(() => expect(store.isConnected()).toBe(true), PATIENCE);
   await runController();
 });
 afterAll(() => open.disposeAsync());
@@ -111,7 +111,7 @@ async function flushAll(): Promise<void> {
 
 /** When the pool's job fires, by the controller's clock; undefined without a job. */
 async function jobDueMs(): Promise<number | undefined> {
-  const jobs = [...((await store.jobs()) ?? new Map<string, number | undefined>())];
+  const jobs = [...((await store.listJobs()) ?? new Map<string, number | undefined>())];
   const own = jobs.find(([id]) => id.endsWith('-pool-schedule'));
   return own?.[1] === undefined ? undefined : own[1] + clock.now() - systemClock.now();
 }

@@ -1,6 +1,6 @@
 import type { SandboxWarmPool } from '@sandlot/api-types';
 import { pool, template } from '@sandlot/api-types/testing';
-import { nameOf } from '@sandlot/outbox';
+import { formatFactName } from '@sandlot/outbox';
 import { describe, expect, it } from 'vitest';
 import { listPoolFacts, templateFacts } from './lifecycle-events.ts';
 
@@ -22,8 +22,10 @@ const full = { replicas: 3, readyReplicas: 3, desiredReplicas: 3, updatedReplica
 const rolling = { updateStrategy: { type: 'RollingUpdate' } } as const;
 
 function listNames(status: Status | undefined, spec: Partial<SandboxWarmPool['spec']> = {}): readonly string[] {
-  const facts = listPoolFacts(() => owner).factsOf(pool(status === undefined ? { spec } : { spec, status }));
-  return facts.map((fact) => (fact.after === undefined ? nameOf(fact) : `${nameOf(fact)} after ${fact.after}`));
+  const facts = listPoolFacts(() => owner).listFacts(pool(status === undefined ? { spec } : { spec, status }));
+  return facts.map((fact) =>
+    fact.after === undefined ? formatFactName(fact) : `${formatFactName(fact)} after ${fact.after}`,
+  );
 }
 
 describe('the facts of a pool', () => {
@@ -75,12 +77,12 @@ describe('the facts of a pool', () => {
 
   it('are urgent when it ran empty', () => {
     const status = { conditions: [available(false), progressing('ScalingUp')] };
-    expect(listPoolFacts(() => owner).factsOf(pool({ status }))).toMatchObject([{ urgent: true }]);
+    expect(listPoolFacts(() => owner).listFacts(pool({ status }))).toMatchObject([{ urgent: true }]);
   });
 });
 
 describe('the facts of a template', () => {
   it('say that it changed with each generation', () => {
-    expect(templateFacts.factsOf(owner).map(nameOf)).toEqual(['template.changed/4']);
+    expect(templateFacts.listFacts(owner).map(formatFactName)).toEqual(['template.changed/4']);
   });
 });

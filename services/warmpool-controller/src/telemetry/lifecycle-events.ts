@@ -1,16 +1,16 @@
 // The events of pools and templates on the bus, derived from their state (docs/events.md).
 import { findCondition, warmPoolConditions, warmPoolReasons } from '@sandlot/api-types';
 import type { SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { nameOf } from '@sandlot/outbox';
-import type { AnyFact, Fact, Telling } from '@sandlot/outbox';
+import { formatFactName } from '@sandlot/outbox';
+import type { AnyFact, Fact, FactSource } from '@sandlot/outbox';
 
 type TemplateOf = (pool: SandboxWarmPool) => SandboxTemplate | undefined;
 type Status = NonNullable<SandboxWarmPool['status']>;
 
 /** The facts that the state of a pool shows; `templateOf` finds its template. */
-export function listPoolFacts(templateOf: TemplateOf): Telling<SandboxWarmPool> {
+export function listPoolFacts(templateOf: TemplateOf): FactSource<SandboxWarmPool> {
   return {
-    factsOf: (pool) => {
+    listFacts: (pool) => {
       const { status } = pool;
       if (status === undefined) return [];
       return [
@@ -23,8 +23,8 @@ export function listPoolFacts(templateOf: TemplateOf): Telling<SandboxWarmPool> 
 }
 
 /** A template has changed with each generation. */
-export const templateFacts: Telling<SandboxTemplate> = {
-  factsOf: ({ metadata }) => {
+export const templateFacts: FactSource<SandboxTemplate> = {
+  listFacts: ({ metadata }) => {
     const { namespace = '', name = '', uid = '', generation = 0, creationTimestamp = '' } = metadata;
     const timeMs = generation === 1 ? Date.parse(creationTimestamp) : undefined;
     const data = () => ({ namespace, name, uid, generation });
@@ -69,7 +69,7 @@ function listRolloutFacts(pool: SandboxWarmPool, status: Status, templateOf: Tem
   const started: Fact<'pool.rollout.started'> = { type: 'pool.rollout.started', marker, data };
   if (isRollingOut(status)) return [started];
   const { desired, ready } = getCommonData(pool);
-  return ready < desired ? [] : [{ type: 'pool.rollout.finished', marker, after: nameOf(started), data }];
+  return ready < desired ? [] : [{ type: 'pool.rollout.finished', marker, after: formatFactName(started), data }];
 }
 
 function canReplaceStale({ spec }: SandboxWarmPool): boolean {

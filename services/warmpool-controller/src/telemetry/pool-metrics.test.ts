@@ -13,7 +13,7 @@ class MetricsHarness {
     registry: this.registry,
     monotonic: () => this.nowMs,
     isCounting: () => this.isLeader,
-    requestsOf: () => ({ cpu: 0.25, memory: 2 ** 20 }),
+    findRequests: () => ({ cpu: 0.25, memory: 2 ** 20 }),
   });
 
   recordPass(ready: number, { target = 2, stuck = 0, inUse = 0 } = {}): void {

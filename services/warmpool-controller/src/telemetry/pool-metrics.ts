@@ -34,7 +34,7 @@ export interface PoolMetricsDeps {
   /** Whether this process leads: the gauges of a former leader are out of date, so it exports none. */
   readonly isCounting: () => boolean;
   /** The requests of one member; undefined while the pool has none. */
-  readonly requestsOf: (pool: SandboxWarmPool) => Requests | undefined;
+  readonly findRequests: (pool: SandboxWarmPool) => Requests | undefined;
 }
 
 interface Entry extends PoolMeasure {
@@ -75,7 +75,7 @@ function getStock({ counts: { ready, stale } }: PoolMeasure): number {
 type Reading = Readonly<Record<string, number>>;
 
 function createGauges(deps: PoolMetricsDeps, pools: ReadonlyMap<string, Entry>): void {
-  const { monotonic, requestsOf } = deps;
+  const { monotonic, findRequests } = deps;
   const gauge = createGaugeFactory(deps, pools);
   gauge(
     'members',
@@ -94,7 +94,7 @@ function createGauges(deps: PoolMetricsDeps, pools: ReadonlyMap<string, Entry>):
   });
   const idle = (entry: Entry, resource: keyof Requests): Reading => {
     const { ready, stale, pending, stuck } = entry.counts;
-    return { '': (ready + stale + pending + stuck) * (requestsOf(entry.pool)?.[resource] ?? 0) };
+    return { '': (ready + stale + pending + stuck) * (findRequests(entry.pool)?.[resource] ?? 0) };
   };
   gauge('idle_cpu_cores', 'CPU that the members of a warm pool request while nobody uses them.', {
     read: (entry) => idle(entry, 'cpu'),

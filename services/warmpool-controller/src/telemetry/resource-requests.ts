@@ -14,7 +14,7 @@ export function findRequests(
   { sandboxes }: Pick<Cache, 'sandboxes'>,
   { metadata }: SandboxWarmPool,
 ): Requests | undefined {
-  for (const member of sandboxes.store.byIndex(BY_CONTROLLER, metadata.uid ?? '')) return getRequestsOfPod(member);
+  for (const member of sandboxes.store.listByIndex(BY_CONTROLLER, metadata.uid ?? '')) return getRequestsOfPod(member);
   return undefined;
 }
 

@@ -14,7 +14,7 @@ beforeEach(() => {
   exporter = new InMemorySpanExporter();
   tracing = startTracing({ service: 'test', exporter, sampleRatio: 0 });
 });
-afterEach(() => tracing.shutdown());
+afterEach(() => tracing.shutDown());
 
 describe('the trace of a refill', () => {
   it('is exported when the refill fails, with links to the members created before, and returns the result', async () => {

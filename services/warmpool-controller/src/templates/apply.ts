@@ -118,7 +118,7 @@ export async function applyStatus(
 
 function warn({ recorder, metrics }: ApplyDeps, template: SandboxTemplate, message: string): void {
   metrics.count('not_controlled');
-  recorder.event({ object: template, type: 'Warning', reason: eventReasons.networkPolicyNotControlled, message });
+  recorder.record({ object: template, type: 'Warning', reason: eventReasons.networkPolicyNotControlled, message });
 }
 
 interface Patch {

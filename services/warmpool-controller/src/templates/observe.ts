@@ -27,7 +27,7 @@ export function observe(deps: ObserveDeps, key: string, template: SandboxTemplat
     blueprintHash: getBlueprintHash(template, deps.podDefaults),
     policy: deps.policies.get(`${namespace}/${formatNetworkPolicyName(name)}`),
     refusal: deps.refusals.of(key, template),
-    pools: [...deps.pools.byIndex(BY_TEMPLATE, key)].map(countOf),
+    pools: [...deps.pools.listByIndex(BY_TEMPLATE, key)].map(countOf),
     network: deps.network,
     statusNotBeforeMs: deps.statusPace.nextMs(key),
     nowMs: deps.nowMs(),

@@ -162,7 +162,7 @@ describe('a policy with the right name and another owner', () => {
   it('is read from the API server while the cache does not show it', async () => {
     await using harness = await TemplateHarness.start();
     const controller = harness.startController();
-    await harness.eventually(() => expect(controller.ready()).toBe(true));
+    await harness.eventually(() => expect(controller.isReady()).toBe(true));
     using stalled = harness.api.faults.stallWatches({ resource: 'networkpolicies' });
     harness.api.seed(networkPolicies, foreign);
     harness.createTemplate();

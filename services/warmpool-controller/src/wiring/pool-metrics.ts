@@ -10,7 +10,7 @@ export function connectPoolMetrics({ registry, clock, manager }: ControllerParts
     registry,
     monotonic: () => clock.monotonic(),
     isCounting: () => manager.isLeader(),
-    requestsOf: (pool) => findRequests(cache, pool),
+    findRequests: (pool) => findRequests(cache, pool),
   });
   cache.sandboxes.onChange(({ key, next }) => metrics.recordShown(key, next));
   return metrics;

@@ -36,7 +36,7 @@ export function listPoolsOfSandbox(cache: Cache, sandbox: Sandbox): readonly str
   const owner = findController(sandbox);
   if (owner?.kind === 'SandboxWarmPool') return [`${sandbox.metadata.namespace ?? ''}/${owner.name}`];
   const hash = findFormerPool(sandbox) ?? findStrayPool(sandbox);
-  return hash === undefined ? [] : [...cache.pools.store.byIndex(BY_HASH, hash)].map(getKey);
+  return hash === undefined ? [] : [...cache.pools.store.listByIndex(BY_HASH, hash)].map(getKey);
 }
 
 /** The pool that owns a Sandbox, proven by its UID. */
@@ -48,7 +48,7 @@ export function findOwningPool(cache: Cache, sandbox: Sandbox): SandboxWarmPool 
 }
 
 function listPools(cache: Cache, template: SandboxTemplate): string[] {
-  return [...cache.pools.store.byIndex(BY_TEMPLATE, getKey(template))].map(getKey);
+  return [...cache.pools.store.listByIndex(BY_TEMPLATE, getKey(template))].map(getKey);
 }
 
 /** The status of a template counts its pools and changes with each adoption; a pool needs only the spec and Accepted. */

@@ -19,10 +19,9 @@ export function recordAdoptions(cache: Cache, histories: PoolHistories): void {
 /** Ends the expectation of a create when the member appears, and of a delete when it terminates or has another owner. */
 export function endExpectations(cache: Cache, expectations: Expectations): void {
   cache.sandboxes.onChange(({ key, old, next }) => {
-    for (const pool of next === undefined ? [] : listPoolsOfSandbox(cache, next))
-      expectations.observedCreate(pool, key);
+    for (const pool of next === undefined ? [] : listPoolsOfSandbox(cache, next)) expectations.observeCreate(pool, key);
     if (old === undefined || !hasLeft(old, next)) return;
-    for (const pool of listPoolsOfSandbox(cache, old)) expectations.observedDelete(pool, old.metadata.uid ?? '');
+    for (const pool of listPoolsOfSandbox(cache, old)) expectations.observeDelete(pool, old.metadata.uid ?? '');
   });
 }
 

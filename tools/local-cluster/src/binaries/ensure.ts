@@ -40,10 +40,10 @@ export async function ensureBinaries(
 async function lockAndBuild(job: { dir: string; names: readonly BinaryName[]; progress: Progress }): Promise<void> {
   let waiting: ProgressStep | undefined;
   const onWait = () => {
-    waiting = job.progress.step('Waiting for another process to build the same binaries');
+    waiting = job.progress.startStep('Waiting for another process to build the same binaries');
   };
   await withLock(join(job.dir, '.lock'), { timeoutMs: buildTimeoutMs, onWait }, async () => {
-    waiting?.done();
+    waiting?.finish();
     for (const name of await findMissing(job.dir, job.names)) {
       await withStep(job.progress, `Building ${name}`, (step) => build(job.dir, name, step));
     }

@@ -32,7 +32,7 @@ export interface ClusterHandle {
   /** Pushes a docker-archive or OCI-layout tar. The node then finds the image under this name, with any registry in it. */
   pushImage(archive: string, name: string): Promise<{ digest: string }>;
   /** Returns the digest of an image in the local registry, or undefined. */
-  imageDigest(name: string): Promise<string | undefined>;
+  readImageDigest(name: string): Promise<string | undefined>;
 }
 
 const toolTimeoutMs = 20 * 60_000;
@@ -63,6 +63,6 @@ export function createClusterHandle(context: ClusterContext, address: string, ha
     helm: async (args) => exec([await bin('helm'), ...args], environment),
     bin,
     pushImage: async (archive, name) => pushImage(await accessRegistry(), { archive, name }),
-    imageDigest: async (name) => readImageDigest(await accessRegistry(), name),
+    readImageDigest: async (name) => readImageDigest(await accessRegistry(), name),
   };
 }

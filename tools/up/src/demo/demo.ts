@@ -42,15 +42,15 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const credentials = await loadCredentials({ kubeconfig: target.kubeconfigPath });
   await using client = asDisposable(createKubeClient({ credentials, userAgent: 'sandlot-up' }));
   const namespace = target.demoNamespace;
-  say.heading(
+  say.printHeading(
     `Demonstration: ${target.kind === 'simulated' ? 'a claim gets a sandbox' : 'a sandbox that keeps its disk'}`,
   );
   await prepare(options, client);
   const claim = { ...(parse(await readManifest('claim.yaml')) as SandboxClaim) };
   claim.metadata = { ...claim.metadata, namespace };
-  say.command(`kubectl apply -f ${formatManifestPath('claim.yaml')}`);
+  say.printCommand(`kubectl apply -f ${formatManifestPath('claim.yaml')}`);
   const timeline = await claimAndTime(client, claim);
-  say.lines(formatTimeline(timeline));
+  say.printLines(formatTimeline(timeline));
   if (target.kind !== 'simulated') await showDisk(options, client, timeline.sandbox);
   return { sandbox: timeline.sandbox, namespace };
 }
@@ -67,14 +67,14 @@ async function prepare({ target, image, progress, say }: DemoOptions, client: Ku
       throw createCommandError('Demonstration', 'kubectl create namespace', created);
   }
   await runKubectl(target, ['delete', 'sandboxclaim', 'demo-1', '--ignore-not-found', '--timeout=60s']);
-  say.command(`kubectl apply -f ${formatManifestPath('template.yaml')} -f ${formatManifestPath('pool.yaml')}`);
+  say.printCommand(`kubectl apply -f ${formatManifestPath('template.yaml')} -f ${formatManifestPath('pool.yaml')}`);
   const template = (await readManifest('template.yaml')).replace('image: busybox', `image: ${image}`);
   const pool = await readManifest('pool.yaml');
   await runKubectl(target, ['apply', '-f', '-'], `${template}---\n${pool}`);
-  const step = progress.step('Filling the warm pool');
+  const step = progress.startStep('Filling the warm pool');
   try {
     const members = await waitForPool(client, { namespace, name: 'demo-pool' }, (text) => step.update(text));
-    step.done(`${members} sandboxes, each with its own disk`);
+    step.finish(`${members} sandboxes, each with its own disk`);
   } catch (error) {
     step.fail();
     throw error;
@@ -84,21 +84,21 @@ async function prepare({ target, image, progress, say }: DemoOptions, client: Ku
 async function showDisk({ target, say }: DemoOptions, client: KubeClient, sandbox: string): Promise<void> {
   const namespace = target.demoNamespace;
   const text = `written in the first pod of ${sandbox}`;
-  say.command(`kubectl exec ${sandbox} -- sh -c 'echo "${text}" > ${NOTE}'`);
+  say.printCommand(`kubectl exec ${sandbox} -- sh -c 'echo "${text}" > ${NOTE}'`);
   await runKubectl(target, ['exec', sandbox, '--', 'sh', '-c', `echo "${text}" > ${NOTE} && sync`]);
   const before = await client.get(pods, { namespace, name: sandbox });
-  say.command(`kubectl delete pod ${sandbox}`);
+  say.printCommand(`kubectl delete pod ${sandbox}`);
   const startedMs = performance.now();
   await runKubectl(target, ['delete', 'pod', sandbox, '--wait=false']);
   const after = await waitForNewPod(client, { namespace, before });
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
-  say.lines([`back after ${seconds} s: same name, new pod, same disk (${findVolume(after) ?? 'none'})`]);
-  say.command(`kubectl exec ${sandbox} -- cat ${NOTE}`);
+  say.printLines([`back after ${seconds} s: same name, new pod, same disk (${findVolume(after) ?? 'none'})`]);
+  say.printCommand(`kubectl exec ${sandbox} -- cat ${NOTE}`);
   const read = (await runKubectl(target, ['exec', sandbox, '--', 'cat', NOTE])).trim();
   if (read !== text || findVolume(after) !== findVolume(before)) {
     throw new UpError({ step: 'Reading the data back', problem: `expected "${text}", got "${read}"` });
   }
-  say.lines([read]);
+  say.printLines([read]);
 }
 
 /** Waits until a new pod with the deleted pod's name is Ready. */

@@ -2,17 +2,17 @@ import type { ClaimTimeline } from './timeline.ts';
 
 /** Output of the demonstration: the commands it runs, and their results. */
 export interface Say {
-  heading(text: string): void;
-  command(text: string): void;
-  lines(texts: readonly string[]): void;
+  printHeading(text: string): void;
+  printCommand(text: string): void;
+  printLines(texts: readonly string[]): void;
 }
 
 /** Creates a narrator that writes commands after a `$` and results indented below. */
 export function createNarrator(stream: NodeJS.WriteStream = process.stdout): Say {
   return {
-    heading: (text) => void stream.write(`\n${text}\n`),
-    command: (text) => void stream.write(`  $ ${text}\n`),
-    lines: (texts) => void stream.write(texts.map((text) => `      ${text}\n`).join('')),
+    printHeading: (text) => void stream.write(`\n${text}\n`),
+    printCommand: (text) => void stream.write(`  $ ${text}\n`),
+    printLines: (texts) => void stream.write(texts.map((text) => `      ${text}\n`).join('')),
   };
 }
 

@@ -42,7 +42,7 @@ export async function ensureBase(name: BaseName, progress: Progress): Promise<Ba
   if (await isPresent(path)) return { key, path };
   await mkdir(getCacheDir('images'), { recursive: true });
   const title = `Building the ${name} root file system`;
-  const step = progress.step(title);
+  const step = progress.startStep(title);
   const partial = `${path}.${process.pid}.partial.tar`;
   const from = findMirror();
   try {
@@ -55,7 +55,7 @@ export async function ensureBase(name: BaseName, progress: Progress): Promise<Ba
     throw error;
   }
   await rename(partial, path);
-  step.done(`${Math.round((await stat(path)).size / 1e6)} MB`);
+  step.finish(`${Math.round((await stat(path)).size / 1e6)} MB`);
   return { key, path };
 }
 

@@ -95,7 +95,7 @@ async function buildImage(recipe: ImageRecipe, { buildah, progress, built }: Bui
   const fresh = !(await buildah.has(stored));
   if (fresh) {
     const baseImage = await nameOfBase(recipe.base, { buildah, progress, built });
-    const step = progress.step(`Building the image ${recipe.name}`);
+    const step = progress.startStep(`Building the image ${recipe.name}`);
     await failStepOnError(step, async () => {
       const context = await stageContext(recipe);
       try {
@@ -105,9 +105,9 @@ async function buildImage(recipe: ImageRecipe, { buildah, progress, built }: Bui
         await rm(context, { recursive: true, force: true });
       }
     });
-    step.done(formatMegabytes(await buildah.sizeBytes(stored)));
+    step.finish(formatMegabytes(await buildah.readSizeBytes(stored)));
   }
-  return { name: recipe.name, tag, stored, fresh, sizeBytes: await buildah.sizeBytes(stored) };
+  return { name: recipe.name, tag, stored, fresh, sizeBytes: await buildah.readSizeBytes(stored) };
 }
 
 /** Builds the local base as an image in the store unless it is there: `FROM scratch` and the root file system. */

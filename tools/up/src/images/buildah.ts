@@ -27,7 +27,7 @@ export interface Buildah {
   /** Pushes to `docker://…`. Set `plainHttp` for a registry without TLS. */
   push(o: { name: string; to: string; plainHttp: boolean; onLine?: CommandOptions['onLine'] }): Promise<void>;
   /** Returns the uncompressed size of an image in bytes. */
-  sizeBytes(name: string): Promise<number>;
+  readSizeBytes(name: string): Promise<number>;
   list(): Promise<readonly StoredImage[]>;
   remove(id: string): Promise<void>;
 }
@@ -56,7 +56,7 @@ export async function openBuildah(): Promise<Buildah> {
       const tls = plainHttp ? ['--tls-verify=false'] : [];
       await callOrFail(`Pushing ${to}`, ['push', ...tls, name, `docker://${to}`], { onLine });
     },
-    sizeBytes: async (name) => parseSize(await callOrFail('Reading image sizes', ['images', '--json', name])),
+    readSizeBytes: async (name) => parseSize(await callOrFail('Reading image sizes', ['images', '--json', name])),
     list: async () => parseList(await callOrFail('Listing images', ['images', '--json'])),
     remove: async (id) => {
       await call(['rmi', '--force', id]);

@@ -51,7 +51,7 @@ export interface PublishOptions {
 /** Pushes images. Skips images that a registry on this machine has; buildah skips layers that any registry has. */
 export async function publishImages(images: readonly BuiltImage[], options: PublishOptions): Promise<void> {
   const { buildah, registry, progress } = options;
-  const step = progress.step(`Pushing images to ${registry.host}`);
+  const step = progress.startStep(`Pushing images to ${registry.host}`);
   let pushed = 0;
   try {
     for (const image of images) {
@@ -68,7 +68,7 @@ export async function publishImages(images: readonly BuiltImage[], options: Publ
     step.fail();
     throw error;
   }
-  step.done(pushed === 0 ? 'already there' : `${pushed} pushed`);
+  step.finish(pushed === 0 ? 'already there' : `${pushed} pushed`);
 }
 
 async function hasImage(registry: Registry, { name, tag }: BuiltImage): Promise<boolean> {
@@ -92,9 +92,9 @@ export async function publishStandIns(
     if (image === undefined) continue;
     const want = await readLocalDigest(host, formatPath(registry, name), image.tag);
     if (want === (await readLocalDigest(host, repository, tag))) continue;
-    step ??= progress.step(title);
+    step ??= progress.startStep(title);
     step.update(`${repository}:${tag}`);
     await runOrFail(title, [crane, 'copy', '--insecure', formatImage(registry, image), `${host}/${repository}:${tag}`]);
   }
-  step?.done();
+  step?.finish();
 }

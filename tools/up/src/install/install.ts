@@ -14,7 +14,7 @@ const STEP = 'Installing the chart';
 
 /** Installs or upgrades the chart and waits until all its pods are ready. Throws an UpError about the failing pods. */
 export async function installChart(target: Target, values: ChartValues | undefined, progress: Progress): Promise<void> {
-  const step = progress.step(STEP);
+  const step = progress.startStep(STEP);
   try {
     await deletePendingRevision(target);
     await upgradeChart(target, values);
@@ -23,7 +23,7 @@ export async function installChart(target: Target, values: ChartValues | undefin
     step.fail();
     throw error;
   }
-  step.done();
+  step.finish();
 }
 
 /** A killed helm leaves a pending revision, which makes every later upgrade fail. */

@@ -44,7 +44,7 @@ export interface InstallOptions {
 
 /** Installs or upgrades Prometheus and Jaeger and waits until they are ready. Needs the release. Throws UpError. */
 export async function installObservability(target: Target, options: InstallOptions): Promise<void> {
-  const step = options.progress.step(TITLE);
+  const step = options.progress.startStep(TITLE);
   try {
     const list = { apiVersion: 'v1', kind: 'List', items: await renderManifests(options) };
     const flags = ['--server-side', '--force-conflicts', '--field-manager=sandlot-up'];
@@ -55,7 +55,7 @@ export async function installObservability(target: Target, options: InstallOptio
     step.fail();
     throw error;
   }
-  step.done();
+  step.finish();
 }
 
 async function renderManifests({ images, registry }: InstallOptions): Promise<readonly object[]> {
@@ -74,10 +74,10 @@ async function renderManifests({ images, registry }: InstallOptions): Promise<re
 /** Removes Prometheus and Jaeger. Does nothing if they are not installed. */
 export async function removeObservability(target: Target, progress: Progress): Promise<void> {
   if (!(await hasObservability(target))) return;
-  const step = progress.step('Removing Prometheus and Jaeger');
+  const step = progress.startStep('Removing Prometheus and Jaeger');
   const selector = `app.kubernetes.io/instance=${observability.name}`;
   await target.kubectl(['-n', release.namespace, 'delete', 'services', '-l', selector]);
   const { code } = await target.kubectl(['delete', 'namespace', observability.namespace, '--wait=true']);
-  if (code === 0) step.done();
+  if (code === 0) step.finish();
   else step.fail();
 }

@@ -33,7 +33,7 @@ export async function startSimulated(progress: Progress): Promise<{ target: Targ
   const cluster = await createSimulatedCluster({ root: checkoutRoot, progress });
   await installCrds(cluster);
   await startVolumeProvisioner(cluster);
-  const step = progress.step('Starting the controllers');
+  const step = progress.startStep('Starting the controllers');
   try {
     await bundleControllers();
     const ports = await choosePorts(cluster);
@@ -46,7 +46,7 @@ export async function startSimulated(progress: Progress): Promise<{ target: Targ
     step.fail();
     throw error;
   }
-  step.done('as processes on this machine');
+  step.finish('as processes on this machine');
   return { target: createLocalTarget(cluster), kube: await cluster.bin('kube') };
 }
 

@@ -45,7 +45,7 @@ export interface TenantOptions {
 export async function prepareTenants(target: Target, options: TenantOptions): Promise<void> {
   const credentials = await loadCredentials({ kubeconfig: target.kubeconfigPath });
   const client = createKubeClient({ credentials, userAgent: 'sandlot-up' });
-  const step = options.progress.step(STEP);
+  const step = options.progress.startStep(STEP);
   try {
     const offered = await Promise.all(tenants.map((tenant) => prepareTenant(target, client, { tenant, options })));
     const url = await findGatewayUrl(client);
@@ -57,7 +57,7 @@ export async function prepareTenants(target: Target, options: TenantOptions): Pr
       SANDLOT_GATEWAY_URL: url,
       ...(await ensureKeys(client)),
     });
-    step.done(await waitForPools(client, offered.flat(), step));
+    step.finish(await waitForPools(client, offered.flat(), step));
   } catch (error) {
     step.fail();
     throw error;

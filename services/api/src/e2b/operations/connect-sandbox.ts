@@ -21,7 +21,7 @@ import type { SandboxCall } from './shape.ts';
 
 export interface ConnectDeps extends PatchDeps {
   readonly clock: Pick<Clock, 'now'>;
-  readonly limits: Pick<Limits, 'allowanceOf'>;
+  readonly limits: Pick<Limits, 'getAllowance'>;
   readonly answers: AnswerOptions;
   /** How long to wait for a suspend or resume to complete. */
   readonly transitionTimeoutMs: number;
@@ -86,7 +86,7 @@ async function resume(deps: ConnectDeps, call: SandboxCall<{ timeout: number }>)
 }
 
 async function findForTimeout(deps: ConnectDeps, call: SandboxCall<{ timeout: number }>): Promise<ClaimedSandbox> {
-  assertTimeout(call.body.timeout, deps.limits.allowanceOf(call.key).maxTimeoutSeconds);
+  assertTimeout(call.body.timeout, deps.limits.getAllowance(call.key).maxTimeoutSeconds);
   const claimed = await findOwnSandbox(deps, call.key, call.params.sandboxID);
   nameInAudit(call, claimed);
   return claimed;

@@ -87,7 +87,7 @@ export async function createSandbox(deps: CreateDeps, call: CreateCall): Promise
 /** Checks a create against the request's schema and the limits of the key. Throws an ApiError 400 or 403. */
 function admitCreate({ limits, answers: { tokenKey } }: CreateDeps, call: CreateCall): Creation {
   const { key, body, signal } = call;
-  const allowance = limits.allowanceOf(key);
+  const allowance = limits.getAllowance(key);
   const request = readCreate(body, allowance);
   if (request.control.neverTimeout === true && !allowance.neverTimeout) {
     throw forbidden('this API key may not make sandboxes without a timeout');

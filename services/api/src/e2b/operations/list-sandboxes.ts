@@ -89,7 +89,7 @@ function listPage(deps: ListDeps, key: ApiKey, query: ListQuery): Answer {
 /** Every sandbox of the key's namespace that was Ready once and has not expired. */
 function listEntries({ state, clock, answers }: ListDeps, { namespace }: ApiKey): Entry[] {
   const entries: Entry[] = [];
-  for (const claim of state.claims.byIndex(BY_NAMESPACE, namespace)) {
+  for (const claim of state.claims.listByIndex(BY_NAMESPACE, namespace)) {
     const isGone = claim.metadata.deletionTimestamp !== undefined || isExpired(claim, clock.now());
     if (isGone || !isMadeByApi(claim) || !wasReady(claim)) continue;
     entries.push({ sandbox: buildListing(state.withSandbox(claim), answers), createdMs: getCreatedAtMs(claim) });

@@ -16,7 +16,7 @@ interface ExtendDeps extends PatchDeps {
 }
 
 export interface TimeoutDeps extends ExtendDeps {
-  readonly limits: Pick<Limits, 'allowanceOf'>;
+  readonly limits: Pick<Limits, 'getAllowance'>;
 }
 
 const DEFAULT_REFRESH_SECONDS = 15;
@@ -40,7 +40,7 @@ function buildTimeoutRoute(deps: TimeoutDeps): Route {
     },
     async (call) => {
       const { key, params, body } = call;
-      const { maxTimeoutSeconds } = deps.limits.allowanceOf(key);
+      const { maxTimeoutSeconds } = deps.limits.getAllowance(key);
       const timeoutSeconds = Math.max(0, body.timeout);
       if (timeoutSeconds > 0) assertTimeout(timeoutSeconds, maxTimeoutSeconds);
       const claimed = await findRunningSandbox(deps, key, params.sandboxID);

@@ -37,9 +37,9 @@ function findCachedSource(
   name: string,
 ): Source | undefined {
   const key = `${namespace}/${name}`;
-  const [pool] = [pools.store.get(key), ...pools.store.byIndex(BY_ALIAS, key)].filter(isDefined);
+  const [pool] = [pools.store.get(key), ...pools.store.listByIndex(BY_ALIAS, key)].filter(isDefined);
   if (pool !== undefined) return { kind: 'pool', name: pool.metadata.name ?? '', object: pool };
-  const [template] = [templates.store.get(key), ...templates.store.byIndex(BY_ALIAS, key)].filter(isDefined);
+  const [template] = [templates.store.get(key), ...templates.store.listByIndex(BY_ALIAS, key)].filter(isDefined);
   return template === undefined
     ? undefined
     : { kind: 'template', name: template.metadata.name ?? '', object: template };

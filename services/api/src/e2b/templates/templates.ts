@@ -14,9 +14,9 @@ export interface TemplateDeps extends SourceDeps {
 
 /** The pools of the key's namespace, and its templates without a pool of the same name, by name. */
 export function listTemplates({ informers, answers }: TemplateDeps, { namespace }: ApiKey): TemplateAnswer[] {
-  const pools = [...informers.pools.store.byIndex(BY_NAMESPACE, namespace)];
+  const pools = [...informers.pools.store.listByIndex(BY_NAMESPACE, namespace)];
   const poolNames = new Set(pools.map(({ metadata }) => metadata.name));
-  const templates = [...informers.templates.store.byIndex(BY_NAMESPACE, namespace)];
+  const templates = [...informers.templates.store.listByIndex(BY_NAMESPACE, namespace)];
   const sources: Source[] = [
     ...pools.map((object) => ({ kind: 'pool', name: object.metadata.name ?? '', object }) as const),
     ...templates

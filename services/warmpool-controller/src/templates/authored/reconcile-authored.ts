@@ -38,5 +38,5 @@ function warn({ metrics, recorder }: AuthoredDeps, policy: NetworkPolicy): void 
   const message =
     'It has the name of the policy for directly authored Sandboxes and was not made by Sandlot, so it is left alone: delete or rename it';
   metrics.count('not_controlled');
-  recorder.event({ object: policy, type: 'Warning', reason: eventReasons.networkPolicyNotControlled, message });
+  recorder.record({ object: policy, type: 'Warning', reason: eventReasons.networkPolicyNotControlled, message });
 }
