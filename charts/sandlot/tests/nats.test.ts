@@ -102,7 +102,7 @@ const kinds: Readonly<Record<string, { readonly owner: User; readonly publish: P
   },
 };
 
-/** Tells whether an event that this user publishes reaches a listener. */
+/** Whether an event that this user publishes reaches a listener. */
 async function canPublish(user: User, kind: string): Promise<boolean> {
   const id = `event-${(serial += 1)}`;
   const heard = new Set<string>();

@@ -198,7 +198,7 @@ describe('connectBus', () => {
     const acked: string[] = [];
     const metrics = {
       ...noMetrics,
-      published: (type: string, outcome: string) => void acked.push(`${type} ${outcome}`),
+      countPublished: (type: string, outcome: string) => void acked.push(`${type} ${outcome}`),
     };
     const bus = await openBus({ url: server.url, maxInFlight: 64, metrics });
     const events = Array.from({ length: 3_000 }, (_, index) => bound(index));
@@ -233,7 +233,7 @@ describe('connectBus', () => {
   it('survives a handler that throws and a malformed message', async () => {
     const outcomes: string[] = [];
     const lines: string[] = [];
-    const metrics = { ...noMetrics, hint: (_type: string, outcome: string) => void outcomes.push(outcome) };
+    const metrics = { ...noMetrics, countHint: (_type: string, outcome: string) => void outcomes.push(outcome) };
     const bus = await openBus({ url: server.url, metrics, log: recordingLog(lines) });
     bus.onHint('claim.bound', () => {
       throw new Error('broken');
@@ -250,7 +250,7 @@ describe('connectBus', () => {
 
   it('drops an event that no server accepts and continues with the next', async () => {
     const outcomes: string[] = [];
-    const metrics = { ...noMetrics, published: (_type: string, outcome: string) => void outcomes.push(outcome) };
+    const metrics = { ...noMetrics, countPublished: (_type: string, outcome: string) => void outcomes.push(outcome) };
     const bus = await openBus({ url: server.url, metrics });
     const tooLarge = { ...bound(1), data: { ...bound(1).data, pool: 'x'.repeat(2 * 1024 * 1024) } };
     await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);

@@ -166,7 +166,10 @@ export function createKubeMetrics(registry: Registry<RegistryContentType>): Kube
   const works = histogram(on, 'queue_work', ['Time of keys being processed', 'controller']);
   const requeues = counter(on, 'queue_retries', ['Keys added again after a failure', 'controller']);
   const reconciles = histogram(on, 'reconcile', ['Time of reconciles, by what came of them', 'controller', 'result']);
-  const expired = counter(on, 'controller_expectations_expired', ['Expectations nobody confirmed', 'kind']);
+  const expired = counter(on, 'controller_expectations_expired', [
+    'Expectations that no watch event confirmed',
+    'kind',
+  ]);
   const dropped = counter(on, 'kube_events_dropped', ['Events not written', 'reason']);
   for (const kind of ['create', 'delete']) expired.inc({ kind }, 0);
   for (const reason of ['overflow', 'error']) dropped.inc({ reason }, 0);

@@ -77,7 +77,7 @@ export interface CandidateOptions extends Partial<LeaseOptions> {
   readonly rate?: number;
   /** How wrong its wall clock is. */
   readonly wallOffsetMs?: number;
-  /** Asked for every call. Default: no delay, no fault. */
+  /** Called for every request. Default: no delay, no fault. */
   readonly weather?: () => Weather;
 }
 

@@ -157,7 +157,7 @@ describe('ten minutes without NATS', () => {
       () => server.kill(),
       () => deleteStreams('SANDLOT_EVENTS', 'KV_SANDLOT_TOYS'),
     ],
-  ])('are all told though %s, behind what held of each object before', async (_, goAway, lose) => {
+  ])('are all published though %s, after the facts that held of each object before', async (_, goAway, lose) => {
     await world.pass(BEFORE, 1);
     await world.settle(() => undefined);
     const before = byUid(world.lives.holds);

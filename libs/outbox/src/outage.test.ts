@@ -153,7 +153,7 @@ describe('a new record while facts wait', () => {
   const toy = (state: number): Toy => ({ metadata: { uid: 'a', name: 'a', namespace: 'team-a' }, state });
   const telling = (cause: string) => ({
     ...lifeTelling,
-    endOf: ({ uid, last }: { uid: string; last: Toy | undefined }) =>
+    findEnd: ({ uid, last }: { uid: string; last: Toy | undefined }) =>
       ({
         type: 'sandbox.deleted',
         marker: 'deleted',

@@ -207,7 +207,7 @@ const controllers: RuleGroup = {
       expr: 'max by (lease) (sandlot_controller_leader) == 0',
       for: '1m',
       severity: 'critical',
-      summary: 'Nobody holds the lease {{ $labels.lease }}',
+      summary: 'No process holds the lease {{ $labels.lease }}',
       description:
         'Processes are there, but none of them has held the lease {{ $labels.lease }} for a minute: nothing is reconciled.',
       runbook: 'no-leader',
@@ -227,9 +227,9 @@ const controllers: RuleGroup = {
       expr: 'max by (job, instance, resource) (sandlot_kube_last_event_age_seconds) > 300',
       for: '2m',
       severity: 'warning',
-      summary: '{{ $labels.job }} has heard nothing of {{ $labels.resource }} for minutes',
+      summary: '{{ $labels.job }} has received nothing about {{ $labels.resource }} for minutes',
       description:
-        'The watch of {{ $labels.resource }} in {{ $labels.instance }} has been silent for {{ $value | humanizeDuration }}. A healthy one hears a bookmark every minute.',
+        'The watch of {{ $labels.resource }} in {{ $labels.instance }} has been silent for {{ $value | humanizeDuration }}. A healthy one receives a bookmark every minute.',
       runbook: 'reflector-stale',
     }),
     createAlert({

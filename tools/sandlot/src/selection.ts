@@ -1,6 +1,6 @@
 import type { CloudEvent } from '@sandlot/bus';
 
-/** Tells whether a type matches a pattern such as `claim.*` or `*.ready`. A trailing `*` matches one or more words. */
+/** Whether a type matches a pattern such as `claim.*` or `*.ready`. A trailing `*` matches one or more words. */
 export function matchesPattern(type: string, pattern: string): boolean {
   const words = pattern.split('.');
   const parts = type.split('.');

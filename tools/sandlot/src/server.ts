@@ -76,7 +76,7 @@ async function lookUp(kubeconfig: string, user: string) {
   }
 }
 
-/** Tells whether a TCP connection succeeds. A ClusterIP is usually reachable only from a node of the cluster. */
+/** Whether a TCP connection succeeds. A ClusterIP is usually reachable only from a node of the cluster. */
 function canConnect(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = dial({ host, port, timeout: REACH_MS });

@@ -32,7 +32,7 @@ function start(reconcile: ControllerOptions['reconcile'], options: Partial<Contr
   const random = (): number => 0;
   const runs: Run[] = [];
   const outcomes: string[] = [];
-  const metrics = { ...noMetrics, reconciled: ({ result }: ReconcileMetric) => void outcomes.push(result) };
+  const metrics = { ...noMetrics, observeReconcile: ({ result }: ReconcileMetric) => void outcomes.push(result) };
   const queue = createWorkQueue({ name: 'test', clock, random });
   const controller = new Controller(
     {

@@ -24,7 +24,7 @@ afterAll(async () => {
 describe('events on a real API server', () => {
   it('are accepted, as single events and as series', async () => {
     const dropped: string[] = [];
-    const metrics = { ...noMetrics, eventDropped: (reason: string) => void dropped.push(reason) };
+    const metrics = { ...noMetrics, countDroppedEvent: (reason: string) => void dropped.push(reason) };
     const recorder = createEventRecorder({ client, metrics, controller: 'sandlot.dev/test', instance: 'test-0' });
     const object = await client.get(namespaces, { name: 'default' });
     const eventInput = (message: string) => ({ object, type: 'Normal' as const, reason: 'Tested', message });

@@ -43,7 +43,7 @@ function setup(): Setup {
     mergePatch: (...[, { name }, patch]: [unknown, ObjectKey, JsonObject]) =>
       answer('patch', { ...result.written.get(name)!, ...(patch as Partial<Event>) }),
   };
-  const metrics = { ...noMetrics, eventDropped: (reason: string) => void result.dropped.push(reason) };
+  const metrics = { ...noMetrics, countDroppedEvent: (reason: string) => void result.dropped.push(reason) };
   const client = surface as unknown as KubeClient;
   let serial = 0;
   const random = (): number => (serial += 1) / 2 ** 48;

@@ -141,7 +141,7 @@ describe('an informer of a real API server', () => {
     await put(namespace, 'a', '1');
     await put(namespace, 'b', '1');
     const reasons: string[] = [];
-    const metrics = { ...noMetrics, relisted: (_: string, reason: string) => void reasons.push(reason) };
+    const metrics = { ...noMetrics, countRelist: (_: string, reason: string) => void reasons.push(reason) };
     const informer = follow(namespace, { metrics });
     await informer.waitUntilSynced();
     await plane.restart();

@@ -237,7 +237,7 @@ describe('informer', () => {
 
   it('counts a handler that throws and continues', async () => {
     let failures = 0;
-    const metrics = { ...noMetrics, handlerFailed: () => (failures += 1) };
+    const metrics = { ...noMetrics, countHandlerFailure: () => (failures += 1) };
     const { collection, informer, changes, advance } = follow(getCollection('a'), { metrics });
     informer.onChange(() => {
       throw new Error('handler');

@@ -8,7 +8,7 @@ import { noMetrics } from '../metrics.ts';
 function setup(ttlMs?: number): { clock: FakeClock; expectations: Expectations; expired: string[] } {
   const clock = new FakeClock();
   const expired: string[] = [];
-  const metrics = { ...noMetrics, expectationExpired: (kind: string) => void expired.push(kind) };
+  const metrics = { ...noMetrics, countExpiredExpectation: (kind: string) => void expired.push(kind) };
   return { clock, expectations: createExpectations({ clock, metrics, ttlMs }), expired };
 }
 

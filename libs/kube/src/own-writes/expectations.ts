@@ -3,7 +3,7 @@ import type { Clock } from '@sandlot/std';
 import { noMetrics } from '../metrics.ts';
 import type { KubeMetrics } from '../metrics.ts';
 
-/** What an owner has asked for and its cache does not show yet. */
+/** The writes of an owner that its cache does not show yet. */
 export interface PendingExpectations {
   readonly creates: number;
   readonly deletes: number;

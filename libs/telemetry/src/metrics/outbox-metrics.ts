@@ -27,7 +27,7 @@ export function createOutboxMetrics(registry: MetricsRegistry): OutboxMetricSet 
   const failures = counter('sandlot_outbox_failures_total', 'Passes that ended early: nothing sent or recorded.', [
     'outbox',
   ]);
-  const collapsed = counter('sandlot_outbox_collapsed_total', 'States of which no event is told for want of room.', [
+  const collapsed = counter('sandlot_outbox_collapsed_total', 'States that get no event because the outbox is full.', [
     'outbox',
   ]);
   const letters = gauge('sandlot_outbox_dead_letters', 'Events that consumers gave up on.');

@@ -45,7 +45,7 @@ export const spanAttributes = {
   launchType: 'sandlot.launch_type',
   template: 'sandlot.template',
   pool: 'sandlot.pool',
-  /** Why an operation was requested, or by whom. */
+  /** The reason of an operation, or the client that requested it. */
   cause: 'sandlot.cause',
   /** How an operation ended without success. */
   outcome: 'sandlot.outcome',

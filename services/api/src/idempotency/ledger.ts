@@ -96,7 +96,7 @@ export class CreateLedger {
     const { client } = this.#deps;
     const key = this.#key(id);
     const data = { [id]: text };
-    // The ConfigMap nearly always exists. If another replica creates or deletes it in between, one more round settles it.
+    // The ConfigMap nearly always exists. If another replica creates or deletes it in between, one more round writes it.
     for (const isLast of [false, true]) {
       if ((await catchNotFound(client.mergePatch(configMaps, key, { data }, { priority }))) !== undefined) return;
       try {

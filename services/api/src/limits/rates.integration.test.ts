@@ -23,7 +23,7 @@ async function create({ url }: ApiProcess, key: string): Promise<Response> {
   return fetch(`${url}/v2/sandboxes`, { method: 'POST', headers, body: JSON.stringify({ templateID: 'base' }) });
 }
 
-/** How many creates the replica heard of on the bus, its own included. */
+/** How many creates the replica received on the bus, its own included. */
 async function countReports({ process }: ApiProcess): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${process.metricsPort}/metrics`)).text();
   return Number(/^sandlot_bus_hints_total\{[^}]*type="spending"[^}]*\} (\d+)/m.exec(text)?.[1] ?? 0);

@@ -50,7 +50,7 @@ function wake(harness: ClaimHarness, resumedAt: string | undefined): void {
 }
 
 describe('a claim whose Sandbox is paused at its end', () => {
-  it('is suspended then, never early, and the annotation says by whom', async () => {
+  it('is suspended then, never early, and the annotation names the actor', async () => {
     await using harness = await served(paused(at(20)));
     await harness.eventually(() => expect(spec(harness).operatingMode).toBe('Suspended'));
     expect(harness.clock.now()).toBeGreaterThanOrEqual(START_MS + 20_000);

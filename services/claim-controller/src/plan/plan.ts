@@ -17,7 +17,7 @@ export type Step =
       readonly otherwise: Shortage;
     }
   | Shortage
-  /** Tell the daemons in these Sandboxes whom they serve. A later pass retries what fails. */
+  /** Initialise the daemons in these Sandboxes. A later pass retries those that fail. */
   | { readonly kind: 'initRuntimes'; readonly due: readonly Uninitialised[] }
   /** Show this Sandbox in the claim's status (W2); if the claim shows another one, the rest of the plan no longer holds. */
   | { readonly kind: 'publish'; readonly sandbox: Sandbox }
@@ -51,7 +51,7 @@ export type Step =
   | { readonly kind: 'report'; readonly report: Report }
   /** The claim has ended: Ready False, and `sandbox` cleared when nothing is left of it. */
   | { readonly kind: 'expire'; readonly message: string; readonly first: boolean; readonly sandboxGone: boolean }
-  /** Fill slots of a detached claim in growing waves; tell the daemon of each, and publish wave by wave. */
+  /** Fill slots of a detached claim in growing waves; initialise the daemon of each, and publish wave by wave. */
   | {
       readonly kind: 'fillSlots';
       readonly slots: readonly number[];

@@ -33,7 +33,7 @@ function isAllReady({ status }: SandboxClaim): boolean {
   return findCondition(status?.conditions, claimConditions.ready)?.status === 'True';
 }
 
-/** Claiming is over, and some of what the claim asked for is missing. */
+/** Claiming is over, and the claim has fewer Sandboxes than it asked for. */
 function isPartial(claim: SandboxClaim): boolean {
   return isComplete(claim) && mapShownSlots(claim).size < countWantedSlots(claim);
 }

@@ -33,7 +33,7 @@ export interface RuntimeClientOptions {
 }
 
 /**
- * Tells daemons in sandboxes whom they serve (docs/reference/runtime.md#init). A daemon accepts only calls signed with the
+ * Initialises daemons in sandboxes (docs/reference/runtime.md#init). A daemon accepts only calls signed with the
  * installation's key. The signature covers one Sandbox and one moment, so that neither another pod nor a replay can use it.
  */
 export class RuntimeClient {

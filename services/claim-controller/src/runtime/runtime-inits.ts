@@ -40,7 +40,7 @@ const NONE: readonly Uninitialised[] = [];
 const NO_KEYS = 'the installation has no keys for its runtime; see the chart value runtime.existingSecret';
 
 /**
- * Which daemons in Sandboxes know whom they serve. Losing it with the process does no harm: the status of the claims shows
+ * The daemons that are initialised. Losing it with the process does no harm: the status of the claims shows
  * it too, and a daemon accepts a second initialisation.
  */
 export class RuntimeInits {

@@ -63,7 +63,7 @@ export function createClaimMetrics(registry: MetricsRegistry, templates: readonl
   const inits = createLatencyHistogram({
     registry,
     name: 'sandlot_runtime_init_seconds',
-    help: 'Telling the daemon in a Sandbox whom it serves, by what came of it.',
+    help: 'Initialisations of the daemon in a Sandbox, by result.',
     labelNames: ['result'],
   });
   for (const result of ['ok', 'failed'] as const) inits.zero({ result });

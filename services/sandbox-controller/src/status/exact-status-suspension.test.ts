@@ -54,7 +54,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
     },
   ],
   [
-    'a suspended Sandbox keeps its selector, and shows when and by whom it was suspended',
+    'a suspended Sandbox keeps its selector, and shows when it was suspended and who did it',
     suspended,
     {
       ...base,

@@ -48,7 +48,7 @@ describe('the whole status', () => {
     });
   });
 
-  it('of a suspended Sandbox keeps selector and Service and shows when and by whom it was suspended', () => {
+  it('of a suspended Sandbox keeps selector and Service and shows when it was suspended and who did it', () => {
     const before = published(
       buildSnapshot({ sandbox: authored, ownedPods: [podOf(authored)], service: buildService(authored) }),
     );

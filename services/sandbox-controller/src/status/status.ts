@@ -106,7 +106,7 @@ function getPhase(snapshot: Snapshot, conditions: readonly Condition[]): NonNull
   return isAwaitingRestart(snapshot) || sandbox.status?.phase === 'Restarting' ? 'Restarting' : 'Pending';
 }
 
-/** When the last suspension was complete and who asked for it, or when the Sandbox was resumed. */
+/** When the last suspension was complete and who requested it, or when the Sandbox was resumed. */
 function buildSuspensionFields({ sandbox, nowMs }: Snapshot, conditions: readonly Condition[]): SandboxStatus {
   const { suspendedAt, suspendedBy, resumedAt, conditions: before } = sandbox.status ?? {};
   const wasSuspended = isTrue(before, sandboxConditions.suspended);

@@ -7,7 +7,7 @@ import type { SpanName } from '@sandlot/telemetry';
 /** Kubernetes truncates times to the second. */
 const RESOLUTION_MS = 1_000;
 
-/** What is known about one start of a Sandbox. */
+/** The facts about one start of a Sandbox. */
 export interface StartFacts {
   readonly pod: Pod | undefined;
   /** Events about that Pod. */

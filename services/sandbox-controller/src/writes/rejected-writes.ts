@@ -16,7 +16,7 @@ interface Rejection {
   readonly retryAtMs: number;
 }
 
-/** Whether the API server rejected what we asked for: asking again at once gets the same answer. */
+/** Whether the API server rejected the request itself: the same request gets the same answer. */
 export function isRejection(error: unknown): boolean {
   return isForbidden(error) || isInvalid(error);
 }

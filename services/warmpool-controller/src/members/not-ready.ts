@@ -1,4 +1,4 @@
-// Why a member is not Ready, as the status of the pool tells it to people.
+// Why a member is not Ready, in the words of the pool's status.
 import { findCondition, sandboxConditions, sandboxReasons } from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
 import type { Member } from '../plan/snapshot.ts';

@@ -96,10 +96,10 @@ function createGauges(deps: PoolMetricsDeps, pools: ReadonlyMap<string, Entry>):
     const { ready, stale, pending, stuck } = entry.counts;
     return { '': (ready + stale + pending + stuck) * (findRequests(entry.pool)?.[resource] ?? 0) };
   };
-  gauge('idle_cpu_cores', 'CPU that the members of a warm pool request while nobody uses them.', {
+  gauge('idle_cpu_cores', 'CPU that the members of a warm pool request while no claim uses them.', {
     read: (entry) => idle(entry, 'cpu'),
   });
-  gauge('idle_memory_bytes', 'Memory that the members of a warm pool request while nobody uses them.', {
+  gauge('idle_memory_bytes', 'Memory that the members of a warm pool request while no claim uses them.', {
     read: (entry) => idle(entry, 'memory'),
   });
 }

@@ -65,7 +65,7 @@ async function killLeftovers(paths: ClusterPaths): Promise<void> {
   }
 }
 
-/** Tells whether a process belongs to the node or to a gVisor pod. */
+/** Whether a process belongs to the node or to a gVisor pod. */
 export function isLeftover({ argv, cwd }: ProcessTraits, paths: ClusterPaths): boolean {
   const ours = [
     machinePaths.containerdSocket,

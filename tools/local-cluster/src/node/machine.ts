@@ -82,7 +82,7 @@ export async function listNftTables(): Promise<string[]> {
     .map((line) => line.slice('table '.length).trim());
 }
 
-/** Tells whether runc can lower a container's OOM score, which needs CAP_SYS_RESOURCE. */
+/** Whether runc can lower a container's OOM score, which needs CAP_SYS_RESOURCE. */
 export async function canLowerOomScore(): Promise<boolean> {
   const status = await readFile('/proc/self/status', 'utf8');
   const effective = BigInt(`0x${/^CapEff:\s+([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`);

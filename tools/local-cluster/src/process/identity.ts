@@ -15,7 +15,7 @@ export async function identify(pid: number): Promise<ProcessIdentity | undefined
   return startTime === undefined ? undefined : { pid, startTime };
 }
 
-/** Tells whether exactly this process still runs. */
+/** Whether exactly this process still runs. */
 export async function isRunning(identity: ProcessIdentity): Promise<boolean> {
   return (await identify(identity.pid))?.startTime === identity.startTime;
 }

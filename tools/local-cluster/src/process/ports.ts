@@ -16,7 +16,7 @@ export async function findFreePort(): Promise<number> {
   throw new LocalClusterError('TIMEOUT', `no free port found between ${lowest} and ${highest}`);
 }
 
-/** Tells whether a server could listen on the port, on every address. */
+/** Whether a server could listen on the port, on every address. */
 export async function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

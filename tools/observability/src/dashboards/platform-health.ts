@@ -17,7 +17,7 @@ const now = row(
     },
     {
       title: 'Failing reconciles',
-      description: 'Share of reconciles that ended in an error. Conflicts are not errors: the next pass settles them.',
+      description: 'Share of reconciles that ended in an error. Conflicts are not errors: the next pass writes again.',
       unit: 'percentunit',
       kind: 'stat',
       width: 4,
@@ -206,7 +206,7 @@ const apiServer = row('API server, as seen from here', [
 const caches = row('Caches', [
   {
     title: 'Silence of watches',
-    description: 'Time since a watch last said anything. A healthy one hears a bookmark every minute.',
+    description: 'Time since a watch last delivered anything. A healthy one receives a bookmark every minute.',
     unit: 's',
     limit: 300,
     queries: [{ expr: `max by (resource) (${select('sandlot_kube_last_event_age_seconds')})`, legend: '{{resource}}' }],
@@ -238,7 +238,7 @@ const caches = row('Caches', [
   {
     title: 'What went wrong inside',
     description:
-      'Handlers that threw, expectations that nobody confirmed, Kubernetes Events that were not written, spans that were lost.',
+      'Handlers that threw, expectations that no watch event confirmed, Kubernetes Events that were not written, spans that were lost.',
     unit: 'ops',
     width: 24,
     queries: [

@@ -179,7 +179,8 @@ const wakes = row('Wakes', [
   },
   {
     title: 'Wishes to wake',
-    description: 'As the sandbox-controller answered them. never and owner: whoever suspended the sandbox wants it so.',
+    description:
+      'As the sandbox-controller answered them. never and owner: the user who suspended the sandbox does not want it to wake.',
     unit: 'ops',
     queries: [{ expr: rate('sandlot_sandbox_wake_requests_total', { by: 'answer' }), legend: '{{answer}}' }],
   },
@@ -204,7 +205,7 @@ const connections = row('Connections, daemons, processes', [
     queries: [{ expr: rate('sandlot_gateway_bytes_total', { by: 'direction' }), legend: '{{direction}}' }],
   },
   {
-    title: 'Daemons told whom they serve',
+    title: 'Initialised daemons',
     width: 4,
     description: 'Signed calls to daemons in sandboxes a second, by what came of them.',
     unit: 'ops',

@@ -196,7 +196,7 @@ export const warmPools: Dashboard = {
       panels: [
         {
           title: 'Idle CPU',
-          description: 'CPU that members request while nobody uses them. Their nodes keep it free all the time.',
+          description: 'CPU that members request while no claim uses them. Their nodes keep it free all the time.',
           unit: 'cores',
           width: 8,
           stacked: true,
@@ -204,7 +204,7 @@ export const warmPools: Dashboard = {
         },
         {
           title: 'Idle memory',
-          description: 'Memory that members request while nobody uses them.',
+          description: 'Memory that members request while no claim uses them.',
           unit: 'bytes',
           width: 8,
           stacked: true,

@@ -162,7 +162,7 @@ function isStacked({ fieldConfig }: GrafanaPanel): boolean {
   return JSON.stringify(fieldConfig?.defaults).includes('"stacking":{"mode":"normal"');
 }
 
-/** Tells whether a series needs symbols: a line through so few points would be invisible. */
+/** Whether a series needs symbols: a line through so few points would be invisible. */
 function isLonely({ points }: Series): boolean {
   return points.filter(([, value]) => Number.isFinite(value)).length < 3;
 }

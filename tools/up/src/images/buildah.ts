@@ -15,7 +15,7 @@ export interface StoredImage {
 
 /** Buildah with its own image store in the cache folder. It does not touch the machine's store. */
 export interface Buildah {
-  /** Tells whether the store has an image of that name. */
+  /** Whether the store has an image of that name. */
   has(name: string): Promise<boolean>;
   build(o: {
     dockerfile: string;

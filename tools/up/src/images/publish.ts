@@ -23,7 +23,7 @@ export function formatImage(registry: Registry, { name, tag }: { name: string; t
   return [registry.host, registry.path, `${name}:${tag}`].filter((part) => part !== '').join('/');
 }
 
-/** Tells whether a registry is on this machine. Container tools assume that such registries speak plain HTTP. */
+/** Whether a registry is on this machine. Container tools assume that such registries speak plain HTTP. */
 export function isLoopback(host: string): boolean {
   return /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/.test(host);
 }

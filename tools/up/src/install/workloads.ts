@@ -76,7 +76,7 @@ function buildWorkload({ metadata, spec, status = {} }: WorkloadJson): Workload 
   return { name: metadata.name, desired: spec.replicas ?? 1, total, updated, ready, observed };
 }
 
-/** Tells whether every replica runs the newest spec and is ready, and no old pod is left that may be the ready one. */
+/** Whether every replica runs the newest spec and is ready, and no old pod is left that may be the ready one. */
 export function isRolledOut({ desired, total, updated, ready, observed }: Workload): boolean {
   return observed && updated >= desired && total <= updated && ready >= desired;
 }

@@ -23,7 +23,7 @@ export const observers: Observers = {
   traces: `http://jaeger.${observability.namespace}:${ports.otlp}`,
 };
 
-/** Tells whether Prometheus and Jaeger are installed, by their namespace. */
+/** Whether Prometheus and Jaeger are installed, by their namespace. */
 export async function hasObservability(target: Target): Promise<boolean> {
   const { stdout } = await target.kubectl([
     'get',

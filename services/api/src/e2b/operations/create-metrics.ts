@@ -12,7 +12,7 @@ export interface CreateMetrics {
 export function createCreateMetrics(registry: MetricsRegistry): CreateMetrics {
   const creates = new Counter({
     name: 'sandlot_api_creates_total',
-    help: 'Sandboxes asked for over the API, by what became of the request.',
+    help: 'Sandboxes requested over the API, by outcome of the request.',
     labelNames: ['outcome'],
     registers: [registry],
   });
