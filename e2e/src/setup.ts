@@ -1,7 +1,7 @@
 import { openCluster } from '@sandlot/local-cluster';
 import { checkoutRoot, ensureUp, releaseNamespace, tearDown } from '@sandlot/up';
 import type { TestProject } from 'vitest/node';
-import { machineState } from './support/machine.ts';
+import { readMachineState } from './support/machine.ts';
 import type { MachineState } from './support/machine.ts';
 
 declare module 'vitest' {
@@ -20,7 +20,7 @@ declare module 'vitest' {
  * afterwards; then the run fails when the cluster has left anything on the machine.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const before = await machineState();
+  const before = await readMachineState();
   const { kubeconfigPath, started } = await ensureUp({ demo: false, observability: true });
   const cluster = await openCluster({ root: checkoutRoot });
   if (cluster === undefined) throw new Error('the cluster that was just started is not there');
@@ -30,7 +30,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return async () => {
     if (!started) return;
     await tearDown();
-    expectUnchanged(before, await machineState());
+    expectUnchanged(before, await readMachineState());
   };
 }
 

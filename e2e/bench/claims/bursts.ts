@@ -2,9 +2,9 @@
 import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import { isNotFound, isUnknownOutcome } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
-import { inParallel } from './floor.ts';
+import { runInParallel } from './floor.ts';
 import { claimObject } from './objects.ts';
-import { latenciesOf, Observer } from './observer.ts';
+import { buildLatencies, Observer } from './observer.ts';
 import type { Latencies } from './observer.ts';
 import { waitUntilFull } from './pool.ts';
 import { pause } from './shapes.ts';
@@ -18,7 +18,7 @@ export interface Burst {
 }
 
 /** Creates the claims at once and waits until all are Ready. */
-export async function burst({ client }: Stage, { prefix, claims }: Burst): Promise<Latencies> {
+export async function runBurst({ client }: Stage, { prefix, claims }: Burst): Promise<Latencies> {
   await using observer = await Observer.watch(client);
   const names = Array.from({ length: claims }, (_, index) => `${prefix}-${index}`);
   const sent = names.map(async (name) => {
@@ -27,7 +27,7 @@ export async function burst({ client }: Stage, { prefix, claims }: Burst): Promi
   });
   await Promise.all(sent);
   await observer.waitForReadyCount(claims);
-  return latenciesOf(observer.times.values());
+  return buildLatencies(observer.times.values());
 }
 
 /** Deletes the claims, and waits until only the `members` of the full pool and `others` are left. */
@@ -37,7 +37,7 @@ export async function clear(
   { members, others = 0 }: { readonly members: number; readonly others?: number },
 ): Promise<void> {
   const { client } = stage;
-  await inParallel(claims, async (index) => {
+  await runInParallel(claims, async (index) => {
     await deleteClaim(client, `${prefix}-${index}`);
   });
   const left = async (): Promise<number> => (await client.listAll(sandboxes, { namespace: NAMESPACE })).items.length;

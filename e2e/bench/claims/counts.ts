@@ -1,7 +1,7 @@
-import { auditEntries, sortByTime, isWrite } from '../../src/support/audit-log.ts';
+import { listAuditEntries, sortByTime, isWrite } from '../../src/support/audit-log.ts';
 import type { AuditEntry } from '../../src/support/audit-log.ts';
 import { sumOf } from '../support/prometheus.ts';
-import { CONTROLLERS, flowSchemaOf, NAMESPACE } from './stage.ts';
+import { CONTROLLERS, formatFlowSchema, NAMESPACE } from './stage.ts';
 import type { ControllerName, Stage } from './stage.ts';
 
 /** Running totals of one controller. */
@@ -39,7 +39,7 @@ async function countController(stage: Stage, name: ControllerName, server: strin
   const own = await stage.metricsOf(name);
   const dispatched = 'apiserver_flowcontrol_dispatched_requests_total';
   return {
-    writes: sumOf(server, dispatched, { flow_schema: flowSchemaOf(name) }),
+    writes: sumOf(server, dispatched, { flow_schema: formatFlowSchema(name) }),
     reconciles: sumOf(own, 'sandlot_reconcile_seconds_count'),
     cpuMs: sumOf(own, 'process_cpu_seconds_total') * 1_000,
     rssMiB: sumOf(own, 'process_resident_memory_bytes') / 1024 ** 2,
@@ -52,10 +52,10 @@ const CHILDREN = new Set(['sandboxes', 'pods']);
  * Counts the writes of the controllers for claims since `since` (RFC 3339): to claims, and to Sandboxes and their pods from the
  * adoption on. All other writes refill pools. The names come from the audit log.
  */
-export async function writesForClaims(stage: Stage, since: string): Promise<number> {
+export async function countWritesForClaims(stage: Stage, since: string): Promise<number> {
   const given = new Set<string>();
   let writes = 0;
-  for (const { user, resource, name } of await writesSince(stage, since)) {
+  for (const { user, resource, name } of await listWritesSince(stage, since)) {
     if (user === 'claim-controller' && resource === 'sandboxes') given.add(name);
     if (resource === 'sandboxclaims' || (CHILDREN.has(resource) && given.has(name))) writes += 1;
   }
@@ -69,12 +69,12 @@ interface Write {
 }
 
 /** The writes of the controllers in the order in which they arrived. */
-async function writesSince({ plane }: Stage, since: string): Promise<Write[]> {
+async function listWritesSince({ plane }: Stage, since: string): Promise<Write[]> {
   const users = new Map<string, string>(
     CONTROLLERS.map((name) => [`system:serviceaccount:${NAMESPACE}:${name}`, name]),
   );
   const entries: AuditEntry[] = [];
-  for await (const entry of auditEntries(plane.auditLogPath ?? '', [...users.keys()])) {
+  for await (const entry of listAuditEntries(plane.auditLogPath ?? '', [...users.keys()])) {
     if (users.has(entry.user.username) && isWrite(entry) && entry.requestReceivedTimestamp >= since)
       entries.push(entry);
   }

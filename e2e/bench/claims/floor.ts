@@ -5,7 +5,7 @@ import { buildAdoptionPatch } from '@sandlot/blueprint';
 import { createInformer, pods } from '@sandlot/kube';
 import type { JsonObject, Pod } from '@sandlot/kube';
 import * as objects from './objects.ts';
-import { latenciesOf, Observer } from './observer.ts';
+import { buildLatencies, Observer } from './observer.ts';
 import type { Latencies } from './observer.ts';
 import { drive, pause } from './shapes.ts';
 import type { Shape } from './shapes.ts';
@@ -21,11 +21,11 @@ const IN_FLIGHT = 64;
 
 export async function measureFloor(stage: Stage, kind: FloorKind, shape: Shape): Promise<Latencies> {
   const { client } = stage;
-  const template = await client.create(sandboxTemplates, objects.templateObject());
-  const pool = await client.create(sandboxWarmPools, objects.poolObject(0));
+  const template = await client.create(sandboxTemplates, objects.buildTemplateObject());
+  const pool = await client.create(sandboxWarmPools, objects.buildPoolObject(0));
   const members: Sandbox[] = [];
-  await inParallel(kind === 'cold' ? 0 : shape.claims, async (index) => {
-    members.push(await makeMember(stage, objects.memberObject(pool, template, index)));
+  await runInParallel(kind === 'cold' ? 0 : shape.claims, async (index) => {
+    members.push(await makeMember(stage, objects.buildMemberObject(pool, template, index)));
   });
   await pause(1_000);
   await using observer = await Observer.watch(client);
@@ -35,7 +35,7 @@ export async function measureFloor(stage: Stage, kind: FloorKind, shape: Shape):
   else if (kind === 'warm') await drive(shape, 'floor', (name) => bare.warm(name));
   else await bare.whilePodsAreWatched(() => drive(shape, 'floor', (name) => bare.cold(name)));
   await observer.waitForReadyCount(shape.claims);
-  const latencies = latenciesOf(observer.times.values());
+  const latencies = buildLatencies(observer.times.values());
   await clear(stage);
   return latencies;
 }
@@ -44,7 +44,7 @@ export async function measureFloor(stage: Stage, kind: FloorKind, shape: Shape):
 async function makeMember({ client }: Stage, member: Sandbox): Promise<Sandbox> {
   const { metadata } = await client.create(sandboxes, member);
   const key = { namespace: NAMESPACE, name: metadata.name ?? '' };
-  const status = objects.readySandboxStatus() as unknown as JsonObject;
+  const status = objects.buildReadySandboxStatus() as unknown as JsonObject;
   return client.mergePatch(sandboxes, key, { status }, { subresource: 'status', fieldManager: 'sandbox-controller' });
 }
 
@@ -77,12 +77,12 @@ class BareClient {
     const { client } = stage;
     observer.recordSending(name);
     const claim = await client.create(sandboxClaims, objects.claimObject(name));
-    const sandbox = await client.create(sandboxes, objects.coldObject(claim, template));
+    const sandbox = await client.create(sandboxes, objects.buildColdObject(claim, template));
     const started = new Promise<void>((resolve) => this.#podReady.set(name, resolve));
-    await client.create(pods, objects.podObject(sandbox));
+    await client.create(pods, objects.buildPodObject(sandbox));
     await started;
     const key = { namespace: NAMESPACE, name };
-    const status = objects.readySandboxStatus() as unknown as JsonObject;
+    const status = objects.buildReadySandboxStatus() as unknown as JsonObject;
     await client.mergePatch(sandboxes, key, { status }, { subresource: 'status' });
     await this.#publish(claim, objects.boundStatus(name));
     await observer.waitForReady(name);
@@ -156,7 +156,7 @@ async function countOf(client: Stage['client'], resource: Parameters<Stage['clie
 }
 
 /** Calls `work` for each index with bounded concurrency. */
-export async function inParallel(count: number, work: (index: number) => Promise<void>): Promise<void> {
+export async function runInParallel(count: number, work: (index: number) => Promise<void>): Promise<void> {
   let next = 0;
   const worker = async (): Promise<void> => {
     while (next < count) {

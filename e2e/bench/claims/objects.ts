@@ -7,7 +7,7 @@ import { NAMESPACE } from './stage.ts';
 const TEMPLATE = 'box';
 export const POOL = 'boxes';
 
-export function templateObject(): SandboxTemplate {
+export function buildTemplateObject(): SandboxTemplate {
   const container = { name: 'box', image: 'busybox', command: ['sleep', 'infinity'] };
   return {
     metadata: { namespace: NAMESPACE, name: TEMPLATE },
@@ -15,7 +15,7 @@ export function templateObject(): SandboxTemplate {
   };
 }
 
-export function poolObject(replicas: number): SandboxWarmPool {
+export function buildPoolObject(replicas: number): SandboxWarmPool {
   return { metadata: { namespace: NAMESPACE, name: POOL }, spec: { replicas, sandboxTemplateRef: { name: TEMPLATE } } };
 }
 
@@ -24,17 +24,17 @@ export function claimObject(name: string, spec: Partial<SandboxClaim['spec']> = 
 }
 
 /** A member as the warmpool-controller creates it. */
-export function memberObject(pool: SandboxWarmPool, template: SandboxTemplate, index: number): Sandbox {
+export function buildMemberObject(pool: SandboxWarmPool, template: SandboxTemplate, index: number): Sandbox {
   return buildMemberSandbox({ pool, template, defaults: POD_DEFAULTS, suffix: `floor${index}` });
 }
 
 /** The Sandbox of a cold claim, as the claim-controller creates it. */
-export function coldObject(claim: SandboxClaim, template: SandboxTemplate): Sandbox {
+export function buildColdObject(claim: SandboxClaim, template: SandboxTemplate): Sandbox {
   return buildColdSandbox({ claim, template, defaults: POD_DEFAULTS });
 }
 
 /** A Pod of about the same size as that of a Sandbox. */
-export function podObject(sandbox: Sandbox): Pod {
+export function buildPodObject(sandbox: Sandbox): Pod {
   const { metadata, spec } = sandbox.spec.podTemplate;
   return { metadata: { namespace: NAMESPACE, name: getPodName(sandbox), labels: metadata?.labels }, spec };
 }
@@ -42,7 +42,7 @@ export function podObject(sandbox: Sandbox): Pod {
 /** The status of a bound claim, as the claim-controller writes it. */
 export function boundStatus(sandboxName: string): SandboxClaimStatus {
   return {
-    conditions: [readyCondition()],
+    conditions: [findReadyCondition()],
     sandbox: { name: sandboxName, podIPs: ['10.0.0.1'] },
     observedGeneration: 1,
     mode: 'Bound',
@@ -54,12 +54,17 @@ export function boundStatus(sandboxName: string): SandboxClaimStatus {
 }
 
 /** A status of about the same size as that of a Ready Sandbox. */
-export function readySandboxStatus(): NonNullable<Sandbox['status']> {
-  const others = ['PodScheduled', 'Suspended'].map((type) => ({ ...readyCondition(), type }));
-  return { conditions: [readyCondition(), ...others], podIPs: ['10.0.0.1'], nodeName: 'simulated-1', phase: 'Running' };
+export function buildReadySandboxStatus(): NonNullable<Sandbox['status']> {
+  const others = ['PodScheduled', 'Suspended'].map((type) => ({ ...findReadyCondition(), type }));
+  return {
+    conditions: [findReadyCondition(), ...others],
+    podIPs: ['10.0.0.1'],
+    nodeName: 'simulated-1',
+    phase: 'Running',
+  };
 }
 
-function readyCondition() {
+function findReadyCondition() {
   return {
     type: 'Ready',
     status: 'True' as const,

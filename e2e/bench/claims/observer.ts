@@ -75,7 +75,7 @@ export class Observer implements AsyncDisposable {
   }
 
   #see(claim: SandboxClaim): void {
-    const { ready, names } = deliveryOf(claim);
+    const { ready, names } = buildDelivery(claim);
     for (let slot = 0; slot < Math.max(ready, names.length); slot += 1) {
       const known = this.times.get(timeKey(claim.metadata.name ?? '', slot));
       if (known === undefined) continue;
@@ -105,7 +105,7 @@ interface Delivery {
 }
 
 /** A batch claim counts its Ready Sandboxes; a single claim has a condition. */
-function deliveryOf({ spec, status }: SandboxClaim): Delivery {
+function buildDelivery({ spec, status }: SandboxClaim): Delivery {
   const { sandbox, sandboxes = [], readyReplicas = 0, conditions } = status ?? {};
   if ((spec.replicas ?? 1) > 1) return { ready: readyReplicas, names: bySlot(sandboxes) };
   const isReady = findCondition(conditions, 'Ready')?.status === 'True';
@@ -131,7 +131,7 @@ export interface Latencies {
   readonly p99Ms: number;
 }
 
-export function latenciesOf(times: Iterable<ClaimTimes>): Latencies {
+export function buildLatencies(times: Iterable<ClaimTimes>): Latencies {
   const all = [...times];
   const each = all.map(({ sentMs, readyMs = Infinity }) => readyMs - sentMs).sort((a, b) => a - b);
   const at = (share: number): number => each[Math.max(0, Math.ceil(share * each.length) - 1)] ?? 0;

@@ -3,27 +3,27 @@ import { CONTROLLERS } from './stage.ts';
 
 /** Renders the results as Markdown tables: times compared with the floor of the same run, then costs. */
 export function renderReport(results: readonly Result[]): string {
-  return [timesOf(results), costsOf(results), controllersOf(results)].join('\n\n');
+  return [getTimes(results), getCosts(results), getControllers(results)].join('\n\n');
 }
 
-function timesOf(results: readonly Result[]): string {
+function getTimes(results: readonly Result[]): string {
   const rows = results.map((r) => [
     r.scenario,
     String(r.claims),
     `${Math.round((100 * r.warm) / r.claims)}%`,
-    ms(r.allReadyMs),
-    times(r.allReadyMs / r.floorAllReadyMs),
-    ms(r.p50Ms),
-    times(r.p50Ms / r.floorP50Ms),
-    ms(r.p90Ms),
-    ms(r.p99Ms),
-    r.nextBindMs === undefined ? '' : ms(r.nextBindMs),
+    formatMs(r.allReadyMs),
+    formatTimes(r.allReadyMs / r.floorAllReadyMs),
+    formatMs(r.p50Ms),
+    formatTimes(r.p50Ms / r.floorP50Ms),
+    formatMs(r.p90Ms),
+    formatMs(r.p99Ms),
+    r.nextBindMs === undefined ? '' : formatMs(r.nextBindMs),
   ]);
   const head = ['scenario', 'claims', 'warm', 'all Ready', 'to floor', 'p50', 'to floor', 'p90', 'p99', 'next bind'];
-  return table(head, rows);
+  return formatTable(head, rows);
 }
 
-function costsOf(results: readonly Result[]): string {
+function getCosts(results: readonly Result[]): string {
   const rows = results.map((r) => [
     r.scenario,
     r.controllerWritesPerClaim.toFixed(2),
@@ -32,29 +32,29 @@ function costsOf(results: readonly Result[]): string {
     r.conflictsPerClaim.toFixed(3),
   ]);
   const writes = CONTROLLERS.map((name) => `${name}, refill included`);
-  return table(['per claim', 'writes, refill apart', ...writes, 'reconciles', 'conflicts'], rows);
+  return formatTable(['per claim', 'writes, refill apart', ...writes, 'reconciles', 'conflicts'], rows);
 }
 
-function controllersOf(results: readonly Result[]): string {
+function getControllers(results: readonly Result[]): string {
   const rows = results.map((r) => [
     r.scenario,
     ...CONTROLLERS.map((name) => {
       const { cpuMs, rssMiB, reconcilesPerClaim } = r.controllers[name];
-      return `${ms(cpuMs)}, ${Math.round(rssMiB)} MiB, ${reconcilesPerClaim.toFixed(1)}`;
+      return `${formatMs(cpuMs)}, ${Math.round(rssMiB)} MiB, ${reconcilesPerClaim.toFixed(1)}`;
     }),
   ]);
-  return table(['CPU, memory, reconciles per claim', ...CONTROLLERS], rows);
+  return formatTable(['CPU, memory, reconciles per claim', ...CONTROLLERS], rows);
 }
 
-function ms(value: number): string {
+function formatMs(value: number): string {
   return value < 100 ? `${value.toFixed(1)} ms` : `${Math.round(value)} ms`;
 }
 
-function times(ratio: number): string {
+function formatTimes(ratio: number): string {
   return `${ratio.toFixed(2)}x`;
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(' | ')} |`;

@@ -1,12 +1,12 @@
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import { defineResource } from '@sandlot/kube';
 import type { KubeObject } from '@sandlot/kube';
-import { burst, clear, deleteClaim } from './bursts.ts';
-import { countNow, writesForClaims } from './counts.ts';
+import { runBurst, clear, deleteClaim } from './bursts.ts';
+import { countNow, countWritesForClaims } from './counts.ts';
 import type { Counts } from './counts.ts';
-import { inParallel, measureFloor } from './floor.ts';
-import { claimObject, poolObject, POOL, templateObject } from './objects.ts';
-import { latenciesOf, Observer } from './observer.ts';
+import { runInParallel, measureFloor } from './floor.ts';
+import { claimObject, buildPoolObject, POOL, buildTemplateObject } from './objects.ts';
+import { buildLatencies, Observer } from './observer.ts';
 import type { Latencies } from './observer.ts';
 import type { Scenario } from './scenarios.ts';
 import { waitUntilFull } from './pool.ts';
@@ -64,18 +64,18 @@ export async function runScenario(scenario: Scenario, { say, warmUp, without }: 
   await using stage = await Stage.raise(2 * pool + shape.claims + idle);
   if (without !== undefined) stage.env = { SANDLOT_PACING_OFF: without };
   say(`${scenario.name}: the floor`);
-  const floor = await measureFloor(stage, scenario.kind, floorShape(shape));
+  const floor = await measureFloor(stage, scenario.kind, buildFloorShape(shape));
   await stage.startControllers(scenario.kill === true ? 2 : 1);
   say(`${scenario.name}: filling the pool`);
-  await stage.client.create(sandboxTemplates, templateObject());
+  await stage.client.create(sandboxTemplates, buildTemplateObject());
   await makeIdle(stage, idle, say);
-  await stage.client.create(sandboxWarmPools, poolObject(pool));
+  await stage.client.create(sandboxWarmPools, buildPoolObject(pool));
   await waitUntilFull(stage, pool);
   await pause(QUIET_MS);
   if (warmUp > 0) {
     const first = { prefix: 'warm-up', claims: pool === 0 ? warmUp : Math.min(warmUp, pool) };
     say(`${scenario.name}: ${first.claims} claims to warm up`);
-    await burst(stage, first);
+    await runBurst(stage, first);
     await clear(stage, first, { members: pool, others: idle });
     await pause(QUIET_MS);
   }
@@ -89,9 +89,9 @@ export async function runScenario(scenario: Scenario, { say, warmUp, without }: 
   await pause(QUIET_MS);
   const after = await countNow(stage);
   const handedOver = new Set([...observer.times.values()].flatMap(({ sandbox }) => sandbox ?? []));
-  const writes = await writesForClaims(stage, since);
+  const writes = await countWritesForClaims(stage, since);
   const times = [...observer.times.values()];
-  const latencies = latenciesOf(times);
+  const latencies = buildLatencies(times);
   return {
     scenario: scenario.name,
     claims: shape.claims,
@@ -99,14 +99,14 @@ export async function runScenario(scenario: Scenario, { say, warmUp, without }: 
     floorAllReadyMs: floor.allReadyMs,
     floorP50Ms: floor.p50Ms,
     controllerWritesPerClaim: writes / shape.claims,
-    ...perClaim(before, after, shape.claims),
+    ...computePerClaim(before, after, shape.claims),
     ...outage,
     maxMs: Math.max(...times.map(({ sentMs, readyMs = Infinity }) => readyMs - sentMs)),
     warm: [...handedOver].filter((name) => name.startsWith(`${POOL}-`)).length,
   };
 }
 
-function floorShape(shape: Shape): Shape {
+function buildFloorShape(shape: Shape): Shape {
   if (shape.kind !== 'rate') return shape;
   return { ...shape, claims: Math.min(shape.claims, shape.perSecond * FLOOR_SECONDS) };
 }
@@ -140,17 +140,17 @@ async function killLeader(stage: Stage, { shape }: Scenario, observer: Observer)
   await stage.kill(lease.spec.holderIdentity ?? '');
   const killedMs = performance.now();
   await observer.waitForReadyCount(shape.claims);
-  return { nextBindMs: longestSilence(observer, killedMs) };
+  return { nextBindMs: measureLongestSilence(observer, killedMs) };
 }
 
 /** The longest time without a Ready claim. Commits before the kill may still become visible after it. */
-function longestSilence(observer: Observer, sinceMs: number): number {
+function measureLongestSilence(observer: Observer, sinceMs: number): number {
   const seen = [...observer.times.values()].flatMap(({ readyMs }) => readyMs ?? []).filter((ms) => ms > sinceMs);
   const moments = [sinceMs, ...seen.sort((a, b) => a - b)];
   return Math.max(...moments.slice(1).map((ms, index) => ms - (moments[index] ?? ms)));
 }
 
-function perClaim(before: Counts, after: Counts, claims: number) {
+function computePerClaim(before: Counts, after: Counts, claims: number) {
   const entries = CONTROLLERS.map((name): [ControllerName, ControllerResult] => {
     const [then, now] = [before.controllers[name], after.controllers[name]];
     return [
@@ -173,8 +173,8 @@ function perClaim(before: Counts, after: Counts, claims: number) {
 
 async function makeIdle({ client }: Stage, count: number, say: (text: string) => void): Promise<void> {
   if (count === 0) return;
-  const { spec } = templateObject();
-  await inParallel(count, async (index) => {
+  const { spec } = buildTemplateObject();
+  await runInParallel(count, async (index) => {
     await client.create(sandboxes, { metadata: { namespace: NAMESPACE, name: `idle-${index}` }, spec });
   });
   for (let ready = 0; ready < count; ready = await countReady(client)) {

@@ -17,20 +17,20 @@ export interface Scenario {
   readonly kill?: boolean;
 }
 
-const burst = (claims: number): Shape => ({ kind: 'burst', claims });
-const rate = (perSecond: number, seconds: number): Shape => ({
+const runBurst = (claims: number): Shape => ({ kind: 'burst', claims });
+const computeRate = (perSecond: number, seconds: number): Shape => ({
   kind: 'rate',
   perSecond,
   claims: perSecond * seconds,
 });
 
 export const SCENARIOS: readonly Scenario[] = [
-  { name: 'burst-300', kind: 'warm', shape: burst(300), pool: 300 },
-  { name: 'sustained-20', kind: 'warm', shape: rate(20, 60), pool: 100, dwellMs: 3_000 },
-  { name: 'sustained-50', kind: 'warm', shape: rate(50, 60), pool: 250, dwellMs: 3_000 },
+  { name: 'burst-300', kind: 'warm', shape: runBurst(300), pool: 300 },
+  { name: 'sustained-20', kind: 'warm', shape: computeRate(20, 60), pool: 100, dwellMs: 3_000 },
+  { name: 'sustained-50', kind: 'warm', shape: computeRate(50, 60), pool: 250, dwellMs: 3_000 },
   { name: 'serial', kind: 'warm', shape: { kind: 'serial', claims: 50 }, pool: 20 },
-  { name: 'batch-100', kind: 'batch', shape: burst(100), pool: 100 },
-  { name: 'cold-100', kind: 'cold', shape: burst(100), pool: 0 },
-  { name: 'background-10k', kind: 'warm', shape: burst(300), pool: 300, idle: 10_000 },
-  { name: 'kill-at-peak', kind: 'warm', shape: burst(300), pool: 300, kill: true },
+  { name: 'batch-100', kind: 'batch', shape: runBurst(100), pool: 100 },
+  { name: 'cold-100', kind: 'cold', shape: runBurst(100), pool: 0 },
+  { name: 'background-10k', kind: 'warm', shape: runBurst(300), pool: 300, idle: 10_000 },
+  { name: 'kill-at-peak', kind: 'warm', shape: runBurst(300), pool: 300, kill: true },
 ];

@@ -152,7 +152,7 @@ export class Stage implements AsyncDisposable {
       subjects: [account],
     });
     await this.client.create(flowSchemas, {
-      metadata: { name: flowSchemaOf(name) },
+      metadata: { name: formatFlowSchema(name) },
       spec: {
         matchingPrecedence: 100,
         priorityLevelConfiguration: { name: 'workload-low' },
@@ -187,7 +187,7 @@ const kubeconfig = z.object({
 });
 
 /** The name of the flow schema for the writes of a controller, without leases and Events. */
-export function flowSchemaOf(name: ControllerName): string {
+export function formatFlowSchema(name: ControllerName): string {
   return `bench-${name}`;
 }
 

@@ -22,7 +22,7 @@ export interface Ways {
 }
 
 /** `commands.run("true")` by the stock client and by a bare client, through the gateway and directly to the pod. */
-export function waysOf({ sandbox, direct, token, gateway, podIP }: Ways): Way[] {
+export function listWays({ sandbox, direct, token, gateway, podIP }: Ways): Way[] {
   const routing = { 'E2b-Sandbox-Id': sandbox.sandboxId, 'E2b-Sandbox-Port': String(DAEMON_PORT) };
   const through = createRunner(
     { hostname: gateway.hostname, port: gateway.port },

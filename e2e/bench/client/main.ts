@@ -9,9 +9,9 @@ import type { KubeClient } from '@sandlot/kube';
 import { openCluster } from '@sandlot/local-cluster';
 import { checkoutRoot } from '@sandlot/up';
 import { Sandbox } from 'e2b';
-import { access } from '../../src/support/sdk/client.ts';
+import { readAccess } from '../../src/support/sdk/client.ts';
 import { measureFloor } from '../support/claim-timeline.ts';
-import { timeInTurn, waysOf } from './calls.ts';
+import { timeInTurn, listWays } from './calls.ts';
 import { renderClientReport } from './report.ts';
 import { measureWakes } from './wakes.ts';
 
@@ -28,7 +28,7 @@ const { values } = parseArgs({
   },
 });
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
-const options = await access();
+const options = await readAccess();
 const load = loadavg()[0]?.toFixed(1) ?? '?';
 await using stack = new AsyncDisposableStack();
 const cluster = await openCluster({ root: checkoutRoot });
@@ -64,7 +64,7 @@ async function measureCommands(kube: KubeClient): Promise<Record<string, number[
     const { sandboxId } = sandbox;
     const sandboxUrl = `http://${podIP}:49983`;
     const direct = new Sandbox({ ...options, sandboxId, sandboxUrl, envdVersion: '0.6.4', envdAccessToken: token });
-    const ways = waysOf({ sandbox, direct, token, gateway: new URL(options.sandboxUrl), podIP });
+    const ways = listWays({ sandbox, direct, token, gateway: new URL(options.sandboxUrl), podIP });
     await timeInTurn(ways, WARM_UP);
     return Object.fromEntries(await timeInTurn(ways, Number(values.calls)));
   } finally {

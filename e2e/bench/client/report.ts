@@ -11,34 +11,34 @@ export interface Figures {
 }
 
 /** The quantile of some values; `share` is between 0 and 1. */
-function quantile(values: readonly number[], share: number): number {
+function computeQuantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)] ?? Number.NaN;
 }
 
 /** Renders the results as Markdown tables, each with the floor of the same run. */
 export function renderClientReport(figures: Figures): string {
-  return [commandsOf(figures), createsOf(figures), wakesOf(figures)].join('\n\n');
+  return [getCommands(figures), getCreates(figures), formatWakes(figures)].join('\n\n');
 }
 
 const SHARES = [0.5, 0.9, 0.99] as const;
-const ms = (value: number): string => `${value.toFixed(value < 100 ? 1 : 0)} ms`;
-const spread = (values: readonly number[]): string[] => SHARES.map((share) => ms(quantile(values, share)));
+const formatMs = (value: number): string => `${value.toFixed(value < 100 ? 1 : 0)} ms`;
+const spread = (values: readonly number[]): string[] => SHARES.map((share) => formatMs(computeQuantile(values, share)));
 
-function commandsOf({ commands }: Figures): string {
-  const floor = quantile(commands['bare client, directly'] ?? [], 0.5);
+function getCommands({ commands }: Figures): string {
+  const floor = computeQuantile(commands['bare client, directly'] ?? [], 0.5);
   const rows = Object.entries(commands).map(([name, times]) => [
     name,
     String(times.length),
     ...spread(times),
-    `${(quantile(times, 0.5) / floor).toFixed(2)}x`,
+    `${(computeQuantile(times, 0.5) / floor).toFixed(2)}x`,
   ]);
-  return table(['commands.run("true")', 'calls', 'p50', 'p90', 'p99', 'p50 to the bare client, directly'], rows);
+  return formatTable(['commands.run("true")', 'calls', 'p50', 'p90', 'p99', 'p50 to the bare client, directly'], rows);
 }
 
-function createsOf({ creates, createFloor }: Figures): string {
-  const ratio = `${(quantile(creates, 0.5) / quantile(createFloor, 0.5)).toFixed(2)}x`;
-  return table(
+function getCreates({ creates, createFloor }: Figures): string {
+  const ratio = `${(computeQuantile(creates, 0.5) / computeQuantile(createFloor, 0.5)).toFixed(2)}x`;
+  return formatTable(
     ['Sandbox.create of a warm pool', 'calls', 'p50', 'p90', 'p99', 'p50 to the floor'],
     [
       ['stock client, through gateway and API', String(creates.length), ...spread(creates), ratio],
@@ -48,7 +48,7 @@ function createsOf({ creates, createFloor }: Figures): string {
 }
 
 /** The intervals of a wake. */
-function gapsOf(wake: Wake): Record<string, number> {
+function buildGaps(wake: Wake): Record<string, number> {
   return {
     'request to pod created': wake.podCreatedMs,
     'pod created to pod Ready': wake.podReadyMs - wake.podCreatedMs,
@@ -60,12 +60,12 @@ function gapsOf(wake: Wake): Record<string, number> {
   };
 }
 
-function wakesOf({ wakesByRequest, wakesByConnect }: Figures): string {
-  const [request, connect] = [wakesByRequest.map(gapsOf), wakesByConnect.map(gapsOf)];
+function formatWakes({ wakesByRequest, wakesByConnect }: Figures): string {
+  const [request, connect] = [wakesByRequest.map(buildGaps), wakesByConnect.map(buildGaps)];
   const names = Object.keys(request[0] ?? {});
   const of = (all: readonly Record<string, number>[], name: string, share: number): string =>
-    ms(
-      quantile(
+    formatMs(
+      computeQuantile(
         all.map((gaps) => gaps[name] ?? Number.NaN),
         share,
       ),
@@ -78,10 +78,10 @@ function wakesOf({ wakesByRequest, wakesByConnect }: Figures): string {
     of(connect, name, 0.9),
   ]);
   const head = ['wake', 'by a request, p50', 'p90', 'by connect of the API, p50', 'p90'];
-  return `${table(head, rows)}\n\n${wakesByRequest.length} wakes each, in turn.`;
+  return `${formatTable(head, rows)}\n\n${wakesByRequest.length} wakes each, in turn.`;
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const rule = head.map((_, index) => (index === 0 ? '---' : '---:'));
   return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }

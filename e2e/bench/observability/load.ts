@@ -34,10 +34,10 @@ const FAILURES = 4;
  */
 export async function runLoad({ client, plane }: Stage, { seconds, outage }: LoadOptions): Promise<void> {
   await Promise.all([
-    claims(client, seconds),
-    pause((seconds * 1_000) / 3).then(() => burst(client)),
+    runClaims(client, seconds),
+    pause((seconds * 1_000) / 3).then(() => runBurst(client)),
     troubles(client),
-    sleepers(client),
+    createSleepers(client),
     outage === undefined ? undefined : pause((seconds * 1_000) / 2).then(() => interrupt(plane, outage)),
   ]);
 }
@@ -71,21 +71,21 @@ async function waitUntilFull(client: KubeClient, name: string): Promise<void> {
 }
 
 /** Creates claims at a steady rate: every seventh cold, a fifth of the others from the pool of notebooks. */
-async function claims(client: KubeClient, seconds: number): Promise<void> {
+async function runClaims(client: KubeClient, seconds: number): Promise<void> {
   const beganMs = performance.now();
   const all = Array.from({ length: seconds * PER_SECOND }, async (_, index) => {
     await pause(beganMs + (index * 1_000) / PER_SECOND - performance.now());
-    await useOnce(client, claim(`steady-${index}`, kindOf(index)));
+    await useOnce(client, claim(`steady-${index}`, buildKind(index)));
   });
   await Promise.all(all);
 }
 
-function kindOf(index: number): Partial<SandboxClaim['spec']> {
+function buildKind(index: number): Partial<SandboxClaim['spec']> {
   if (index % 7 === 3) return { sandboxTemplateRef: { name: index % 2 === 0 ? 'box' : 'notebook' }, warmpool: 'none' };
   return { warmPoolRef: { name: index % 5 === 0 ? 'notebooks' : 'boxes' } };
 }
 
-async function burst(client: KubeClient): Promise<void> {
+async function runBurst(client: KubeClient): Promise<void> {
   const names = Array.from({ length: BURST }, (_, index) => `burst-${index}`);
   await Promise.all(names.map((name) => useOnce(client, claim(name, { warmPoolRef: { name: 'boxes' } }))));
 }
@@ -101,10 +101,10 @@ async function troubles(client: KubeClient): Promise<void> {
 }
 
 /** Creates Sandboxes with disks, which are suspended, resumed and expire. */
-async function sleepers(client: KubeClient): Promise<void> {
+async function createSleepers(client: KubeClient): Promise<void> {
   const names = Array.from({ length: DISKS }, (_, index) => `sleeper-${index}`);
   for (const name of names) {
-    await retry(() => client.create(sandboxes, sleeper(name)));
+    await retry(() => client.create(sandboxes, buildSleeper(name)));
     await pause(2_000);
     for (const operatingMode of ['Suspended', 'Running'] as const) {
       await retry(() => client.mergePatch(sandboxes, { namespace: NAMESPACE, name }, { spec: { operatingMode } }));
@@ -159,7 +159,7 @@ function claim(name: string, spec: SandboxClaim['spec']): SandboxClaim {
   return { metadata: { namespace: NAMESPACE, name, annotations: stamps }, spec };
 }
 
-function sleeper(name: string) {
+function buildSleeper(name: string) {
   const resources = { requests: { storage: '1Gi' } };
   const disk = { accessModes: ['ReadWriteOnce'], storageClassName: 'by-hand', resources };
   return {

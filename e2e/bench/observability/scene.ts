@@ -53,7 +53,7 @@ export class Scene implements AsyncDisposable {
   /** The metrics of each process, in the older text format. */
   async pages(): Promise<Record<string, string>> {
     const pages = CONTROLLERS.map(async (name) => [name, await this.stage.metricsOf(name)] as const);
-    const own = SERVERS.map(async (name) => [name, await pageAt(this.servers.metricsAddress(name))] as const);
+    const own = SERVERS.map(async (name) => [name, await fetchPage(this.servers.metricsAddress(name))] as const);
     return Object.fromEntries(await Promise.all([...pages, ...own]));
   }
 
@@ -62,6 +62,6 @@ export class Scene implements AsyncDisposable {
   }
 }
 
-async function pageAt(address: string): Promise<string> {
+async function fetchPage(address: string): Promise<string> {
   return (await fetch(`http://${address}/metrics`)).text();
 }

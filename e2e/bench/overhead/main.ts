@@ -26,7 +26,7 @@ if (variants.length < order.length || !(Number(values.claims) > 0)) {
 const load = loadavg()[0]?.toFixed(1) ?? '?';
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 const plan = { claims: Number(values.claims), variants, profiles: values.profiles };
-const earlier = await earlierRounds(values.json);
+const earlier = await readEarlierRounds(values.json);
 const rounds = [...earlier, ...(await runRounds(plan, say))];
 if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(rounds, undefined, 2)}\n`);
 console.log(
@@ -35,7 +35,7 @@ console.log(
 console.log(renderOverhead(rounds));
 process.exit(0);
 
-async function earlierRounds(file: string | undefined): Promise<Round[]> {
+async function readEarlierRounds(file: string | undefined): Promise<Round[]> {
   if (file === undefined || !existsSync(file)) return [];
   return JSON.parse(await readFile(file, 'utf8')) as Round[];
 }

@@ -1,4 +1,4 @@
-import { median } from '../support/median.ts';
+import { computeMedian } from '../support/median.ts';
 import { CONTROLLERS } from '../claims/stage.ts';
 import type { Round } from './rounds.ts';
 import { VARIANTS } from './rounds.ts';
@@ -24,7 +24,7 @@ export function renderOverhead(rounds: readonly Round[]): string {
   const [bare] = byVariant;
   const rows = present.flatMap((some) => {
     const isCompared = bare !== undefined && bare.length > 0 && some !== bare;
-    return isCompared ? [rowOf(some), ratioRow(some, bare)] : [rowOf(some)];
+    return isCompared ? [getRow(some), formatRatioRow(some, bare)] : [getRow(some)];
   });
   return [HEAD, HEAD.map((_, index) => (index === 0 ? '---' : '---:')), ...rows]
     .map((cells) => `| ${cells.join(' | ')} |`)
@@ -32,22 +32,22 @@ export function renderOverhead(rounds: readonly Round[]): string {
 }
 
 /** The compared numbers of a round, in the order of the columns. */
-function figures(round: Round): number[] {
+function listFigures(round: Round): number[] {
   const cpu = CONTROLLERS.map((name) => round.cpuMs[name]);
   return [round.allReadyMs, round.p50Ms, round.busyCpuMs, ...cpu, cpu.reduce((sum, each) => sum + each, 0)];
 }
 
-function medians(rounds: readonly Round[]): number[] {
-  const all = rounds.map(figures);
-  return (all[0] ?? []).map((_, column) => median(all.map((row) => row[column] ?? Number.NaN)));
+function computeMedians(rounds: readonly Round[]): number[] {
+  const all = rounds.map(listFigures);
+  return (all[0] ?? []).map((_, column) => computeMedian(all.map((row) => row[column] ?? Number.NaN)));
 }
 
-function rowOf(rounds: readonly Round[]): string[] {
-  const [allReady = 0, p50 = 0, ...cpu] = medians(rounds);
-  const reconciles = median(rounds.map(({ reconcilesPerClaim }) => reconcilesPerClaim));
-  const writes = median(rounds.map(({ writesPerClaim }) => writesPerClaim));
-  const events = median(rounds.map(({ eventsPerClaim }) => eventsPerClaim));
-  const bytes = median(rounds.map(({ traceBytesPerClaim }) => traceBytesPerClaim));
+function getRow(rounds: readonly Round[]): string[] {
+  const [allReady = 0, p50 = 0, ...cpu] = computeMedians(rounds);
+  const reconciles = computeMedian(rounds.map(({ reconcilesPerClaim }) => reconcilesPerClaim));
+  const writes = computeMedian(rounds.map(({ writesPerClaim }) => writesPerClaim));
+  const events = computeMedian(rounds.map(({ eventsPerClaim }) => eventsPerClaim));
+  const bytes = computeMedian(rounds.map(({ traceBytesPerClaim }) => traceBytesPerClaim));
   return [
     rounds[0]?.variant ?? '',
     String(rounds.length),
@@ -61,12 +61,14 @@ function rowOf(rounds: readonly Round[]): string[] {
   ];
 }
 
-function ratioRow(rounds: readonly Round[], bare: readonly Round[]): string[] {
-  const without = medians(bare);
-  const ratios = medians(rounds).map((value, column) => percent(value / (without[column] ?? Number.NaN) - 1));
+function formatRatioRow(rounds: readonly Round[], bare: readonly Round[]): string[] {
+  const without = computeMedians(bare);
+  const ratios = computeMedians(rounds).map((value, column) =>
+    formatPercent(value / (without[column] ?? Number.NaN) - 1),
+  );
   return ['above none', '', ...ratios, '', '', '', ''];
 }
 
-function percent(share: number): string {
+function formatPercent(share: number): string {
   return `${share < 0 ? '−' : '+'}${Math.abs(100 * share).toFixed(1)}%`;
 }

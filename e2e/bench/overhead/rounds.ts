@@ -1,8 +1,8 @@
 // The same burst of warm claims with and without events and traces, in turns on one control plane.
 import { sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
-import { burst, clear } from '../claims/bursts.ts';
+import { runBurst, clear } from '../claims/bursts.ts';
 import type { Burst } from '../claims/bursts.ts';
-import { poolObject, templateObject } from '../claims/objects.ts';
+import { buildPoolObject, buildTemplateObject } from '../claims/objects.ts';
 import { waitUntilFull } from '../claims/pool.ts';
 import { CONTROLLERS, Stage } from '../claims/stage.ts';
 import type { ControllerName } from '../claims/stage.ts';
@@ -42,19 +42,19 @@ const UNCOUNTED_BURSTS = 2;
 export async function runRounds({ claims, variants, profiles }: Plan, say: (text: string) => void): Promise<Round[]> {
   await using receiver = await startReceiver();
   await using stage = await Stage.raise(3 * claims);
-  await stage.client.create(sandboxTemplates, templateObject());
-  await stage.client.create(sandboxWarmPools, poolObject(claims));
+  await stage.client.create(sandboxTemplates, buildTemplateObject());
+  await stage.client.create(sandboxWarmPools, buildPoolObject(claims));
   const rounds: Round[] = [];
   for (const [index, variant] of variants.entries()) {
     for (const name of CONTROLLERS) {
-      const environment = environmentOf(name, variant, receiver);
+      const environment = buildEnvironment(name, variant, receiver);
       stage.env = { ...environment, ...profiling(profiles, `${index}-${variant}`) };
       await stage.startReplica(name, 0);
     }
     await waitUntilFull(stage, claims);
     for (let time = 0; time < UNCOUNTED_BURSTS; time += 1) {
       const first = { prefix: `w${index}-${time}`, claims };
-      await burst(stage, first);
+      await runBurst(stage, first);
       await clear(stage, first, { members: claims });
     }
     for (let time = 0; time < BURSTS; time += 1) {
@@ -69,7 +69,7 @@ export async function runRounds({ claims, variants, profiles }: Plan, say: (text
   return rounds;
 }
 
-function environmentOf(name: ControllerName, variant: Variant, { endpoint }: Receiver): Record<string, string> {
+function buildEnvironment(name: ControllerName, variant: Variant, { endpoint }: Receiver): Record<string, string> {
   const hasEvents = variant === 'events' || variant === 'both';
   const hasNats = variant === 'installed' || (hasEvents && name !== 'warmpool-controller');
   const hasTraces = variant === 'traces' || variant === 'both' || variant === 'installed';

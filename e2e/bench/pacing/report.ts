@@ -1,4 +1,4 @@
-import { median } from '../support/median.ts';
+import { computeMedian } from '../support/median.ts';
 import type { Costs } from '../support/measure-claims.ts';
 import type { Round, Without } from './rounds.ts';
 
@@ -34,9 +34,9 @@ export function renderPacing(rounds: readonly Round[]): string {
   return [
     ['switched off', 'rounds', ...COLUMNS.map(({ title }) => title)],
     ['---', ...['', ...COLUMNS].map(() => '---:')],
-    rowOf('none', all, (column) => medianOf(all, column).toFixed(1)),
+    getRow('none', all, (column) => getMedian(all, column).toFixed(1)),
     ...names.map((name) => compare(name, rounds, all)),
-    rowOf('spread of none', all, (column) => spreadOf(all, column)),
+    getRow('spread of none', all, (column) => spreadOf(all, column)),
   ]
     .map((cells) => `| ${cells.join(' | ')} |`)
     .join('\n');
@@ -44,27 +44,27 @@ export function renderPacing(rounds: readonly Round[]): string {
 
 function compare(name: Without, rounds: readonly Round[], all: readonly Round[]): string[] {
   const some = rounds.filter(({ without }) => without === name);
-  return rowOf(name, some, (column) => {
-    const value = medianOf(some, column);
-    return `${value.toFixed(1)} (${percent(value / medianOf(all, column) - 1)})`;
+  return getRow(name, some, (column) => {
+    const value = getMedian(some, column);
+    return `${value.toFixed(1)} (${formatPercent(value / getMedian(all, column) - 1)})`;
   });
 }
 
-function rowOf(name: string, rounds: readonly Round[], cell: (column: Column) => string): string[] {
+function getRow(name: string, rounds: readonly Round[], cell: (column: Column) => string): string[] {
   return [name, String(rounds.length), ...COLUMNS.map(cell)];
 }
 
-function medianOf(rounds: readonly Round[], { load, read }: Column): number {
-  return median(rounds.map((round) => read(round[load])));
+function getMedian(rounds: readonly Round[], { load, read }: Column): number {
+  return computeMedian(rounds.map((round) => read(round[load])));
 }
 
 /** The lowest and the highest value as differences from the median. */
 function spreadOf(rounds: readonly Round[], column: Column): string {
-  const middle = medianOf(rounds, column);
+  const middle = getMedian(rounds, column);
   const values = rounds.map((round) => column.read(round[column.load]));
-  return `${percent(Math.min(...values) / middle - 1)} to ${percent(Math.max(...values) / middle - 1)}`;
+  return `${formatPercent(Math.min(...values) / middle - 1)} to ${formatPercent(Math.max(...values) / middle - 1)}`;
 }
 
-function percent(share: number): string {
+function formatPercent(share: number): string {
   return `${share < 0 ? '−' : '+'}${Math.abs(100 * share).toFixed(0)}%`;
 }

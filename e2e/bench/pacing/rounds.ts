@@ -1,9 +1,9 @@
 // The same load with each pacing mechanism switched off, in turns on one control plane.
 import { sandboxClaims, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { MechanismName } from '@sandlot/pacing';
-import { burst, clear, deleteClaim } from '../claims/bursts.ts';
-import { claimObject, poolObject, templateObject } from '../claims/objects.ts';
-import { latenciesOf, Observer } from '../claims/observer.ts';
+import { runBurst, clear, deleteClaim } from '../claims/bursts.ts';
+import { claimObject, buildPoolObject, buildTemplateObject } from '../claims/objects.ts';
+import { buildLatencies, Observer } from '../claims/observer.ts';
 import type { Latencies } from '../claims/observer.ts';
 import { waitUntilFull } from '../claims/pool.ts';
 import { drive, pause } from '../claims/shapes.ts';
@@ -33,8 +33,8 @@ const DWELL_MS = 2_000;
 export async function runRounds(order: readonly Without[], onRound: (round: Round) => Promise<void>): Promise<void> {
   await using receiver = await startReceiver();
   await using stage = await Stage.raise(3 * BURST_CLAIMS);
-  await stage.client.create(sandboxTemplates, templateObject());
-  await stage.client.create(sandboxWarmPools, poolObject(BURST_CLAIMS));
+  await stage.client.create(sandboxTemplates, buildTemplateObject());
+  await stage.client.create(sandboxWarmPools, buildPoolObject(BURST_CLAIMS));
   for (const [index, without] of order.entries()) {
     stage.env = {
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
@@ -55,7 +55,7 @@ export async function runRounds(order: readonly Without[], onRound: (round: Roun
 /** Code is slow until it is compiled. */
 async function warmUp(stage: Stage, prefix: string): Promise<void> {
   const planned = { prefix, claims: BURST_CLAIMS };
-  await burst(stage, planned);
+  await runBurst(stage, planned);
   await clear(stage, planned, { members: BURST_CLAIMS });
 }
 
@@ -81,5 +81,5 @@ async function sendSteady({ client }: Stage, prefix: string): Promise<Latencies>
     await pause(DWELL_MS);
     await deleteClaim(client, name);
   });
-  return latenciesOf(observer.times.values());
+  return buildLatencies(observer.times.values());
 }

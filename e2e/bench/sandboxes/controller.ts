@@ -48,18 +48,21 @@ export async function sample({ metricsPort }: ServiceProcess): Promise<Sample> {
 }
 
 /** Samples the metrics while `work` runs, and returns the highest value of each. */
-export async function peakWhile<T>(controller: ServiceProcess, work: Promise<T>): Promise<{ result: T; peak: Sample }> {
+export async function measurePeakWhile<T>(
+  controller: ServiceProcess,
+  work: Promise<T>,
+): Promise<{ result: T; peak: Sample }> {
   let peak = await sample(controller);
   const over = work.then(
     () => true,
     () => true,
   );
   const pause = (): Promise<boolean> => new Promise((resolve) => setTimeout(() => resolve(false), 500));
-  while (!(await Promise.race([over, pause()]))) peak = highest(peak, await sample(controller));
+  while (!(await Promise.race([over, pause()]))) peak = pickHighest(peak, await sample(controller));
   return { result: await work, peak };
 }
 
-function highest(a: Sample, b: Sample): Sample {
+function pickHighest(a: Sample, b: Sample): Sample {
   const of = (read: (each: Sample) => number): number => Math.max(read(a), read(b));
   return {
     ...b,

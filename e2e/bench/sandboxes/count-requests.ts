@@ -1,4 +1,4 @@
-import { auditEntries, isWrite } from '../../src/support/audit-log.ts';
+import { listAuditEntries, isWrite } from '../../src/support/audit-log.ts';
 import type { AuditEntry } from '../../src/support/audit-log.ts';
 import { CONTROLLER_USER } from './surroundings.ts';
 
@@ -22,9 +22,9 @@ export interface Requests {
 }
 
 /** Counts the requests of the controller that the API server received within the span. */
-export async function controllerRequests(auditLogPath: string, span: Span): Promise<Requests> {
+export async function countControllerRequests(auditLogPath: string, span: Span): Promise<Requests> {
   const tally = new Tally();
-  for await (const entry of auditEntries(auditLogPath, [`"${CONTROLLER_USER}"`])) {
+  for await (const entry of listAuditEntries(auditLogPath, [`"${CONTROLLER_USER}"`])) {
     const atMs = Date.parse(entry.requestReceivedTimestamp);
     if (entry.user.username === CONTROLLER_USER && atMs >= span.fromMs && atMs < span.toMs) tally.add(entry);
   }

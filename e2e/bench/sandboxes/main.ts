@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { render, summary } from './report.ts';
+import { render, summarise } from './report.ts';
 import { runStages } from './run.ts';
 
 const { values: flags } = parseArgs({
@@ -23,4 +23,4 @@ console.log(
   `${sizes.count} of each at once, ${sizes.pairs} of each one at a time; ${cpus().length} CPUs, load ${load} before\n`,
 );
 console.log(render(results));
-if (flags.json !== undefined) await writeFile(flags.json, `${JSON.stringify(summary(results), undefined, 2)}\n`);
+if (flags.json !== undefined) await writeFile(flags.json, `${JSON.stringify(summarise(results), undefined, 2)}\n`);

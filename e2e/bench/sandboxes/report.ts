@@ -15,36 +15,36 @@ interface Percentiles {
   readonly p99: number;
 }
 
-function percentiles(times: readonly number[]): Percentiles {
+function computePercentiles(times: readonly number[]): Percentiles {
   const sorted = [...times].sort((a, b) => a - b);
   const at = (share: number): number => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
   return { p50: at(0.5), p90: at(0.9), p99: at(0.99) };
 }
 
 /** Summarises a run without the single starts. */
-export function summary(results: Results) {
+export function summarise(results: Results) {
   const { pods, sandboxes, quiet, controller, requests, restarts, ...about } = results;
   return {
     ...about,
-    pods: burstFigures(pods),
-    sandboxes: burstFigures(sandboxes),
+    pods: listBurstFigures(pods),
+    sandboxes: listBurstFigures(sandboxes),
     quiet: { pods: startFigures(quiet.pods), sandboxes: startFigures(quiet.sandboxes) },
     controller,
-    perSandbox: perSandbox(results),
+    perSandbox: computePerSandbox(results),
     requests,
     restarts,
   };
 }
 
-type Summary = ReturnType<typeof summary>;
+type Summary = ReturnType<typeof summarise>;
 
-function burstFigures({ starts, createdMs, readyMs }: Burst) {
+function listBurstFigures({ starts, createdMs, readyMs }: Burst) {
   return { createdMs, readyMs, ...startFigures(starts) };
 }
 
 function startFigures(starts: readonly Start[]) {
   const of = (read: (start: Start) => number | undefined): Percentiles =>
-    percentiles(starts.flatMap((start) => read(start) ?? []));
+    computePercentiles(starts.flatMap((start) => read(start) ?? []));
   return {
     acceptedMs: of(({ acceptedMs }) => acceptedMs),
     podMs: of(({ podMs }) => podMs),
@@ -53,7 +53,7 @@ function startFigures(starts: readonly Start[]) {
   };
 }
 
-function perSandbox({ count, controller: { before, after }, restarts, controller, requests }: Results) {
+function computePerSandbox({ count, controller: { before, after }, restarts, controller, requests }: Results) {
   const [fresh] = restarts;
   return {
     writes: requests.writesTotal / count,
@@ -67,43 +67,43 @@ function perSandbox({ count, controller: { before, after }, restarts, controller
 
 /** Renders a run as Markdown. */
 export function render(results: Results): string {
-  const figures = summary(results);
-  return [latencies(figures), costs(figures), writes(figures), restartsTable(results.restarts)]
-    .map(markdown)
-    .concat(goals(figures))
+  const figures = summarise(results);
+  return [listLatencies(figures), listCosts(figures), listWrites(figures), formatRestartsTable(results.restarts)]
+    .map(formatMarkdown)
+    .concat(formatGoals(figures))
     .join('\n\n');
 }
 
 type Row = readonly string[];
 
-const ms = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: value < 100 ? 1 : 0 });
-const ratio = (value: number, floor: number): string => (floor > 0 ? `${(value / floor).toFixed(2)}x` : '');
+const formatMs = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: value < 100 ? 1 : 0 });
+const formatRatio = (value: number, floor: number): string => (floor > 0 ? `${(value / floor).toFixed(2)}x` : '');
 
-function latencies({ pods, sandboxes, quiet, count }: Summary): Row[] {
-  const row = (name: string, times: Percentiles, floor?: Percentiles): Row => [
+function listLatencies({ pods, sandboxes, quiet, count }: Summary): Row[] {
+  const formatRow = (name: string, times: Percentiles, floor?: Percentiles): Row => [
     name,
-    ms(times.p50),
-    ms(times.p90),
-    ms(times.p99),
-    floor === undefined ? '' : ratio(times.p50, floor.p50),
+    formatMs(times.p50),
+    formatMs(times.p90),
+    formatMs(times.p99),
+    floor === undefined ? '' : formatRatio(times.p50, floor.p50),
   ];
   const total = (name: string, value: number, floor?: number): Row => [
     name,
-    ms(value),
+    formatMs(value),
     '',
     '',
-    floor === undefined ? '' : ratio(value, floor),
+    floor === undefined ? '' : formatRatio(value, floor),
   ];
   return [
     ['ms from the sending of the creation', 'p50', 'p90', 'p99', 'p50 to floor'],
-    row('one at a time: bare Pod Ready', quiet.pods.podMs),
-    row('one at a time: Pod of a Sandbox Ready', quiet.sandboxes.podMs, quiet.pods.podMs),
-    row('one at a time: Sandbox Ready', quiet.sandboxes.sandboxMs, quiet.pods.podMs),
-    row('one at a time: Sandbox after its Pod', quiet.sandboxes.afterPodMs),
-    row('burst: bare Pod Ready', pods.podMs),
-    row('burst: Pod of a Sandbox Ready', sandboxes.podMs, pods.podMs),
-    row('burst: Sandbox Ready', sandboxes.sandboxMs, pods.podMs),
-    row('burst: Sandbox after its Pod', sandboxes.afterPodMs),
+    formatRow('one at a time: bare Pod Ready', quiet.pods.podMs),
+    formatRow('one at a time: Pod of a Sandbox Ready', quiet.sandboxes.podMs, quiet.pods.podMs),
+    formatRow('one at a time: Sandbox Ready', quiet.sandboxes.sandboxMs, quiet.pods.podMs),
+    formatRow('one at a time: Sandbox after its Pod', quiet.sandboxes.afterPodMs),
+    formatRow('burst: bare Pod Ready', pods.podMs),
+    formatRow('burst: Pod of a Sandbox Ready', sandboxes.podMs, pods.podMs),
+    formatRow('burst: Sandbox Ready', sandboxes.sandboxMs, pods.podMs),
+    formatRow('burst: Sandbox after its Pod', sandboxes.afterPodMs),
     total(`burst: ${count} bare Pods accepted`, pods.createdMs),
     total(`burst: ${count} Sandboxes accepted`, sandboxes.createdMs, pods.createdMs),
     total(`burst: ${count} bare Pods Ready`, pods.readyMs),
@@ -111,8 +111,13 @@ function latencies({ pods, sandboxes, quiet, count }: Summary): Row[] {
   ];
 }
 
-function costs({ controller: { rest, peak, after }, perSandbox: each }: Summary): Row[] {
-  const row = (name: string, of: (sample: Sample) => number): Row => [name, ms(of(rest)), ms(of(peak)), ms(of(after))];
+function listCosts({ controller: { rest, peak, after }, perSandbox: each }: Summary): Row[] {
+  const row = (name: string, of: (sample: Sample) => number): Row => [
+    name,
+    formatMs(of(rest)),
+    formatMs(of(peak)),
+    formatMs(of(after)),
+  ];
   return [
     ['controller', 'at rest', 'peak', 'after the burst'],
     row('RSS, MiB', ({ rssMib }) => rssMib),
@@ -122,14 +127,14 @@ function costs({ controller: { rest, peak, after }, perSandbox: each }: Summary)
     row('keys queued', ({ queueDepth }) => queueDepth),
     ['CPU ms per Sandbox', '', '', each.cpuMs.toFixed(2)],
     ['reconciles per Sandbox', '', '', each.reconciles.toFixed(2)],
-    ['waited for its own rate limit, s in sum', '', '', ms(after.throttledSeconds)],
+    ['waited for its own rate limit, s in sum', '', '', formatMs(after.throttledSeconds)],
     ['KiB of RSS per Sandbox, after the burst', '', '', each.rssKibAfterBurst.toFixed(1)],
     ['KiB of RSS per Sandbox, in a new process', '', '', each.rssKibAfterRestart.toFixed(1)],
     ['KiB of heap per Sandbox, in a new process', '', '', each.heapKibAfterRestart.toFixed(1)],
   ];
 }
 
-function writes({ requests, perSandbox: each, count }: Summary): Row[] {
+function listWrites({ requests, perSandbox: each, count }: Summary): Row[] {
   const rows = Object.entries(requests.writes)
     .sort(([, a], [, b]) => b - a)
     .map(([name, number]): Row => [name, String(number), (number / count).toFixed(3)]);
@@ -144,8 +149,11 @@ function writes({ requests, perSandbox: each, count }: Summary): Row[] {
   ];
 }
 
-function restartsTable(restarts: readonly Restart[]): Row[] {
-  const row = (name: string, of: (restart: Restart) => number): Row => [name, ...restarts.map((each) => ms(of(each)))];
+function formatRestartsTable(restarts: readonly Restart[]): Row[] {
+  const row = (name: string, of: (restart: Restart) => number): Row => [
+    name,
+    ...restarts.map((each) => formatMs(of(each))),
+  ];
   return [
     ['a new process with all of them in place, after', ...restarts.map(({ signal }) => signal)],
     row('caches synced, ms from its start', ({ syncedMs }) => syncedMs),
@@ -159,7 +167,7 @@ function restartsTable(restarts: readonly Restart[]): Row[] {
   ];
 }
 
-function goals({ quiet, perSandbox: each, restarts }: Summary): string {
+function formatGoals({ quiet, perSandbox: each, restarts }: Summary): string {
   const lateness = quiet.sandboxes.sandboxMs.p50 - quiet.pods.podMs.p50;
   const needless = restarts.reduce((sum, { requests }) => sum + requests.writesTotal + requests.events, 0);
   const verdict = (isMet: boolean, text: string): string => `${isMet ? 'met' : 'MISSED'}: ${text}`;
@@ -170,7 +178,7 @@ function goals({ quiet, perSandbox: each, restarts }: Summary): string {
     ),
     verdict(
       lateness <= LATENESS_GOAL_MS,
-      `a cold Sandbox is Ready ${ms(lateness)} ms (p50) after its bare Pod would be, goal ${LATENESS_GOAL_MS}`,
+      `a cold Sandbox is Ready ${formatMs(lateness)} ms (p50) after its bare Pod would be, goal ${LATENESS_GOAL_MS}`,
     ),
     verdict(needless === 0, `${needless} writes by new processes, goal 0`),
   ].join('\n');
@@ -179,7 +187,7 @@ function goals({ quiet, perSandbox: each, restarts }: Summary): string {
 const sumOf = (counts: Readonly<Record<string, number>>): number =>
   Object.values(counts).reduce((total, each) => total + each, 0);
 
-function markdown([head = [], ...rows]: readonly Row[]): string {
+function formatMarkdown([head = [], ...rows]: readonly Row[]): string {
   const line = (cells: Row): string => `| ${cells.join(' | ')} |`;
   return [line(head), line(head.map((_, column) => (column === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
 }

@@ -1,10 +1,10 @@
 import type { ServiceProcess } from '@sandlot/service-testkit';
-import { controllerRequests } from './count-requests.ts';
+import { countControllerRequests } from './count-requests.ts';
 import type { Requests } from './count-requests.ts';
-import { isReady, peakWhile, sample, startController } from './controller.ts';
+import { isReady, measurePeakWhile, sample, startController } from './controller.ts';
 import type { Sample } from './controller.ts';
 import { observe } from './observer.ts';
-import { burstOfPods, burstOfSandboxes, quietStarts } from './stages.ts';
+import { runBurstOfPods, runBurstOfSandboxes, measureQuietStarts } from './stages.ts';
 import type { Bench, Burst, Start } from './stages.ts';
 import { SPACES, startSurroundings } from './surroundings.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -53,9 +53,9 @@ export async function runStages({ count, pairs }: Sizes, say: (text: string) => 
   await using around = await startSurroundings(2 * (count + pairs));
   await using observer = await observe(around.client);
   const bench: Bench = { client: around.client, observer };
-  await burstOfPods(bench, 20, 'warm-up');
+  await runBurstOfPods(bench, 20, 'warm-up');
   say(`${count} bare Pods at once`);
-  const pods = await burstOfPods(bench, count);
+  const pods = await runBurstOfPods(bench, count);
   say('removing them');
   await clearPods(around, bench);
   let controller = await startController(around.controllerKubeconfig);
@@ -64,14 +64,14 @@ export async function runStages({ count, pairs }: Sizes, say: (text: string) => 
     await pause(2_000);
     const rest = await sample(controller);
     say(`${pairs} Pods and ${pairs} Sandboxes, one at a time`);
-    const quiet = await quietStarts(bench, pairs);
+    const quiet = await measureQuietStarts(bench, pairs);
     say(`${count} Sandboxes at once`);
     const before = await sample(controller);
     const fromMs = Date.now();
-    const { result: sandboxes, peak } = await peakWhile(controller, burstOfSandboxes(bench, count));
+    const { result: sandboxes, peak } = await measurePeakWhile(controller, runBurstOfSandboxes(bench, count));
     await pause(SETTLE_MS);
     const after = await sample(controller);
-    const requests = await controllerRequests(auditLogOf(around), { fromMs, toMs: Date.now() });
+    const requests = await countControllerRequests(getAuditLog(around), { fromMs, toMs: Date.now() });
     const restarts: Restart[] = [];
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       say(`the controller starts anew after ${signal}`);
@@ -111,11 +111,11 @@ async function measureRestart(
   const reconciledMs = performance.now() - startedMs;
   await pause(SETTLE_MS);
   const after = await sample(controller);
-  const requests = await controllerRequests(auditLogOf(around), { fromMs, toMs: Date.now() });
+  const requests = await countControllerRequests(getAuditLog(around), { fromMs, toMs: Date.now() });
   return { controller, figures: { syncedMs, reconciledMs, reconciles: after.reconciles, after, requests } };
 }
 
-function auditLogOf({ plane }: Surroundings): string {
+function getAuditLog({ plane }: Surroundings): string {
   if (plane.auditLogPath === undefined) throw new Error('the control plane writes no audit log');
   return plane.auditLogPath;
 }

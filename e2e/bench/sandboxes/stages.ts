@@ -82,16 +82,16 @@ async function createTimed<T extends KubeObject>(
 }
 
 /** Creates `count` bare Pods as fast as the API server accepts them. */
-export function burstOfPods(bench: Bench, count: number, prefix = 'pod'): Promise<Burst> {
-  return burst(count, (index) => startPod(bench, SPACES.bare, `${prefix}-${index}`));
+export function runBurstOfPods(bench: Bench, count: number, prefix = 'pod'): Promise<Burst> {
+  return runBurst(count, (index) => startPod(bench, SPACES.bare, `${prefix}-${index}`));
 }
 
 /** Creates `count` Sandboxes as fast as the API server accepts them. */
-export function burstOfSandboxes(bench: Bench, count: number): Promise<Burst> {
-  return burst(count, (index) => startSandbox(bench, SPACES.burst, `box-${index}`));
+export function runBurstOfSandboxes(bench: Bench, count: number): Promise<Burst> {
+  return runBurst(count, (index) => startSandbox(bench, SPACES.burst, `box-${index}`));
 }
 
-async function burst(count: number, send: (index: number) => Sent): Promise<Burst> {
+async function runBurst(count: number, send: (index: number) => Sent): Promise<Burst> {
   const startedMs = performance.now();
   const starts: Promise<Start>[] = [];
   const create = async (): Promise<void> => {
@@ -103,10 +103,10 @@ async function burst(count: number, send: (index: number) => Sent): Promise<Burs
   };
   await Promise.all(Array.from({ length: CREATORS }, create));
   const createdMs = performance.now() - startedMs;
-  return { starts: await withinLimit(Promise.all(starts)), createdMs, readyMs: performance.now() - startedMs };
+  return { starts: await runWithinLimit(Promise.all(starts)), createdMs, readyMs: performance.now() - startedMs };
 }
 
-async function withinLimit<T>(work: Promise<T>): Promise<T> {
+async function runWithinLimit<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('a burst was not Ready within ten minutes')), BURST_LIMIT_MS);
@@ -119,7 +119,7 @@ async function withinLimit<T>(work: Promise<T>): Promise<T> {
 }
 
 /** Creates Pods and Sandboxes in turn, one at a time, with `pauseMs` after each. */
-export async function quietStarts(bench: Bench, pairs: number): Promise<{ pods: Start[]; sandboxes: Start[] }> {
+export async function measureQuietStarts(bench: Bench, pairs: number): Promise<{ pods: Start[]; sandboxes: Start[] }> {
   const pauseMs = 60;
   const found: { pods: Start[]; sandboxes: Start[] } = { pods: [], sandboxes: [] };
   for (let index = 0; index < pairs; index += 1) {

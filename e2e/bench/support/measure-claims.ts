@@ -1,4 +1,4 @@
-import { burst } from '../claims/bursts.ts';
+import { runBurst } from '../claims/bursts.ts';
 import type { Burst } from '../claims/bursts.ts';
 import { countNow } from '../claims/counts.ts';
 import type { Latencies } from '../claims/observer.ts';
@@ -6,7 +6,7 @@ import { waitUntilFull } from '../claims/pool.ts';
 import { pause } from '../claims/shapes.ts';
 import { CONTROLLERS } from '../claims/stage.ts';
 import type { ControllerName, Stage } from '../claims/stage.ts';
-import { treeCpuMs } from './tree-cpu.ts';
+import { readTreeCpuMs } from './tree-cpu.ts';
 
 /** What some claims cost. */
 export interface Costs {
@@ -34,7 +34,9 @@ export async function waitUntilQuiet(): Promise<void> {
 
 /** Measures a burst of warm claims, with its bookkeeping and the refill of the pool. */
 export async function measureBurst(stage: Stage, planned: Burst): Promise<Costs> {
-  return await measureClaims(stage, { claims: planned.claims, members: planned.claims }, () => burst(stage, planned));
+  return await measureClaims(stage, { claims: planned.claims, members: planned.claims }, () =>
+    runBurst(stage, planned),
+  );
 }
 
 /** Measures what `send` costs, which creates `claims` claims and ends when the last one is Ready, or has ended. */
@@ -45,9 +47,9 @@ export async function measureClaims(
 ): Promise<Costs> {
   const before = await countNow(stage);
   await stage.collectGarbage();
-  const cpuBefore = await treeCpuMs();
+  const cpuBefore = await readTreeCpuMs();
   const { allReadyMs, p50Ms } = await send();
-  const busyCpuMs = ((await treeCpuMs()) - cpuBefore) / claims;
+  const busyCpuMs = ((await readTreeCpuMs()) - cpuBefore) / claims;
   await waitUntilFull(stage, members);
   await waitUntilQuiet();
   const after = await countNow(stage);

@@ -4,9 +4,9 @@ import { readdir, readFile } from 'node:fs/promises';
 const MS_PER_TICK = 10;
 
 /** The CPU time in milliseconds, user and system, of a process and its descendants; 10 ms resolution per process. */
-export async function treeCpuMs(root = process.pid): Promise<number> {
+export async function readTreeCpuMs(root = process.pid): Promise<number> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const stats = await Promise.all(pids.map(statOf));
+  const stats = await Promise.all(pids.map(findStat));
   const parents = new Map(stats.flatMap((stat) => (stat === undefined ? [] : [[stat.pid, stat.parent]])));
   const belongs = (pid: number | undefined): boolean =>
     pid === root || (pid !== undefined && pid > 1 && belongs(parents.get(pid)));
@@ -19,7 +19,7 @@ interface Stat {
   readonly ticks: number;
 }
 
-async function statOf(pid: number): Promise<Stat | undefined> {
+async function findStat(pid: number): Promise<Stat | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   // The program name in parentheses may contain anything: count the fields after it.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');

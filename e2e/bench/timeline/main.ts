@@ -18,11 +18,11 @@ if (cluster === undefined || !(count > 0)) {
 const client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: cluster.kubeconfigPath }) });
 const namespace = `bench-${randomBytes(3).toString('hex')}`;
 
-const claimsOf = (kind: string, spec: SandboxClaim['spec']): SandboxClaim[] =>
+const listClaims = (kind: string, spec: SandboxClaim['spec']): SandboxClaim[] =>
   Array.from({ length: count }, (_, i) => ({ metadata: { namespace, name: `${kind}-${i}` }, spec }));
 
 /** A table row with percentiles by nearest rank. */
-function row(name: string, times: readonly number[], floorP50: number): string {
+function formatRow(name: string, times: readonly number[], floorP50: number): string {
   const sorted = [...times].sort((a, b) => a - b);
   const at = (share: number): number => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
   const cells = [at(0.5), at(0.9), at(1)].map((ms) => ms.toFixed(1).padStart(8));
@@ -35,35 +35,35 @@ try {
   const floor = await measureFloor(client, namespace, count);
   const floorP50 = [...floor].sort((a, b) => a - b)[Math.ceil(count / 2) - 1] ?? 1;
   await fillPool(client, namespace, Math.min(count, 10));
-  const warm = await measureClaims(client, namespace, claimsOf('warm', { warmPoolRef: { name: 'boxes' } }));
+  const warm = await measureClaims(client, namespace, listClaims('warm', { warmPoolRef: { name: 'boxes' } }));
   const cold = await measureClaims(
     client,
     namespace,
-    claimsOf('cold', { sandboxTemplateRef: { name: 'box' }, warmpool: 'none' }),
+    listClaims('cold', { sandboxTemplateRef: { name: 'box' }, warmpool: 'none' }),
   );
   console.log(
     `${count} claims of each kind, one at a time; load ${load} before; ms from the sending of the creation\n`,
   );
   console.log(`| ${'stage'.padEnd(36)} | ${['p50', 'p90', 'max'].map((t) => t.padStart(8)).join(' | ')} | to floor |`);
   console.log(`|${'-'.repeat(38)}|${'---------:|'.repeat(3)}--------:|`);
-  console.log(row('floor: the same three writes, bare', floor, floorP50));
+  console.log(formatRow('floor: the same three writes, bare', floor, floorP50));
   for (const [kind, timelines] of [['warm', warm] as const, ['cold', cold] as const]) {
     console.log(
-      row(
+      formatRow(
         `${kind}: submitted`,
         timelines.map(({ submittedMs }) => submittedMs),
         floorP50,
       ),
     );
     console.log(
-      row(
+      formatRow(
         `${kind}: bound, as a watch shows it`,
         timelines.map(({ boundMs }) => boundMs),
         floorP50,
       ),
     );
     console.log(
-      row(
+      formatRow(
         `${kind}: ready, as a watch shows it`,
         timelines.map(({ readyMs }) => readyMs),
         floorP50,

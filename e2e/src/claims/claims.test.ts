@@ -2,9 +2,9 @@ import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isNotFound, pods } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
-import { claimManifest, GROUP, poolManifest, templateManifest } from '../support/manifests.ts';
-import { waitForClaimReason, waitForFullPool, waitForReadyClaim, sandboxNameOf } from '../support/sandboxes.ts';
-import { eventually, inTeam } from '../support/team.ts';
+import { claimManifest, GROUP, formatPoolManifest, formatTemplateManifest } from '../support/manifests.ts';
+import { waitForClaimReason, waitForFullPool, waitForReadyClaim, getSandboxName } from '../support/sandboxes.ts';
+import { eventually, runInTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
 /** A job that runs until the file /tmp/end appears; its container is not restarted. */
@@ -21,12 +21,12 @@ spec:
 `;
 
 async function pool(team: Team, replicas: number): Promise<void> {
-  await team.apply(templateManifest('box') + '---' + poolManifest('pool', 'box', replicas));
+  await team.apply(formatTemplateManifest('box') + '---' + formatPoolManifest('pool', 'box', replicas));
   await waitForFullPool(team, 'pool');
 }
 
 /** The Sandboxes of a batch claim. */
-async function sandboxesOf(team: Team, name: string): Promise<Sandbox[]> {
+async function listSandboxes(team: Team, name: string): Promise<Sandbox[]> {
   const labelSelector = `sandlot.dev/claim-name=${name}`;
   return (await team.client.listAll(sandboxes, { namespace: team.namespace, labelSelector })).items;
 }
@@ -46,7 +46,7 @@ async function waitUntilClaimGone(team: Team, name: string): Promise<void> {
 
 describe('a batch of ten', () => {
   it('is served; the claim goes after its ttl and leaves its Sandboxes, which end by their own lifecycle', () =>
-    inTeam('batch', async (team) => {
+    runInTeam('batch', async (team) => {
       await pool(team, 3);
       const lifecycle = '{shutdownTime: "2035-01-01T00:00:00Z", shutdownPolicy: Delete}';
       const spec = `{warmPoolRef: {name: pool}, replicas: 10, claimTimeout: 1m, ttlSecondsAfterCompleted: 5, lifecycle: ${lifecycle}}`;
@@ -55,7 +55,7 @@ describe('a batch of ten', () => {
       expect(status).toMatchObject({ phase: 'Completed', claimedReplicas: 10, readyReplicas: 10 });
       expect(status?.sandboxes?.map(({ slot }) => slot)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
       await waitUntilClaimGone(team, 'rollout');
-      const left = await sandboxesOf(team, 'rollout');
+      const left = await listSandboxes(team, 'rollout');
       expect(left).toHaveLength(10);
       for (const { metadata, spec: own } of left) {
         expect(metadata.ownerReferences ?? []).toEqual([]);
@@ -69,8 +69,8 @@ describe('a batch of ten', () => {
     }));
 
   it('fails at its claimTimeout with the Sandboxes it has', () =>
-    inTeam('partial', async (team) => {
-      await team.apply(templateManifest('box') + '---' + poolManifest('pool', 'box', 0));
+    runInTeam('partial', async (team) => {
+      await team.apply(formatTemplateManifest('box') + '---' + formatPoolManifest('pool', 'box', 0));
       const spec = '{warmPoolRef: {name: pool}, replicas: 10, claimTimeout: 3s, createOnNoStock: false}';
       await team.apply(claimManifest('rollout', spec));
       await waitForClaimReason(team, 'rollout', 'WaitingForStock');
@@ -82,12 +82,12 @@ describe('a batch of ten', () => {
 
 describe('a claim with createOnNoStock: false', () => {
   it('reports that it waits, and adopts a Sandbox when there is stock', () =>
-    inTeam('waits', async (team) => {
-      await team.apply(templateManifest('box') + '---' + poolManifest('pool', 'box', 0));
+    runInTeam('waits', async (team) => {
+      await team.apply(formatTemplateManifest('box') + '---' + formatPoolManifest('pool', 'box', 0));
       await team.apply(claimManifest('job', '{warmPoolRef: {name: pool}, createOnNoStock: false}'));
       await waitForClaimReason(team, 'job', 'WaitingForStock');
       await team.kubectl('scale', 'swp/pool', '--replicas=1');
-      expect(sandboxNameOf(await waitForReadyClaim(team, 'job'))).toMatch(/^pool-/);
+      expect(getSandboxName(await waitForReadyClaim(team, 'job'))).toMatch(/^pool-/);
     }));
 });
 
@@ -102,26 +102,26 @@ describe('a claim that its template does not allow', () => {
     ['images', 'inplaceUpdate: {image: ubuntu}', 'ImageOverrideRejected'],
     ['labels', 'additionalPodMetadata: {labels: {team: a}}', 'InvalidMetadata'],
   ])('with %s is refused with a reason', (_, field, reason) =>
-    inTeam('refused', async (team) => {
+    runInTeam('refused', async (team) => {
       await team.apply(
-        `${templateManifest('box')}---${claimManifest('job', `{sandboxTemplateRef: {name: box}, ${field}}`)}`,
+        `${formatTemplateManifest('box')}---${claimManifest('job', `{sandboxTemplateRef: {name: box}, ${field}}`)}`,
       );
       const { status } = await waitForClaimReason(team, 'job', reason);
       expect(status?.phase).toBe('Failed');
-      expect(await sandboxesOf(team, 'job')).toEqual([]);
+      expect(await listSandboxes(team, 'job')).toEqual([]);
     }),
   );
 });
 
 describe('a claim with an image of its own', () => {
   it('puts the image into the running pod of a warm Sandbox', () =>
-    inTeam('image', async (team) => {
-      await team.apply(templateManifest('box'));
+    runInTeam('image', async (team) => {
+      await team.apply(formatTemplateManifest('box'));
       const allow = '{"spec":{"imageOverridePolicy":{"allowedImages":["ubuntu:"]}}}';
       await team.kubectl('patch', 'sbt/box', '--type=merge', '-p', allow);
       await pool(team, 1);
       await team.apply(claimManifest('tuned', '{warmPoolRef: {name: pool}, inplaceUpdate: {image: "ubuntu:24.04"}}'));
-      const name = sandboxNameOf(await waitForReadyClaim(team, 'tuned'));
+      const name = getSandboxName(await waitForReadyClaim(team, 'tuned'));
       expect(name).toMatch(/^pool-/);
       const pod = await team.client.get(pods, { namespace: team.namespace, name });
       expect(pod.spec.containers[0]?.image).toBe('ubuntu:24.04');
@@ -135,12 +135,12 @@ describe('a claim whose job has finished', () => {
     const lifecycle = `{ttlSecondsAfterFinished: 2, shutdownPolicy: ${policy}}`;
     await team.apply(claimManifest('job', `{sandboxTemplateRef: {name: job}, lifecycle: ${lifecycle}}`));
     const claim = await waitForReadyClaim(team, 'job');
-    await team.sh(sandboxNameOf(claim), 'touch /tmp/end');
+    await team.sh(getSandboxName(claim), 'touch /tmp/end');
     return claim;
   }
 
   it.each(['Delete', 'DeleteForeground'])('is deleted with its Sandbox under %s', (policy) =>
-    inTeam('ends', async (team) => {
+    runInTeam('ends', async (team) => {
       await finishJob(team, policy);
       await waitUntilClaimGone(team, 'job');
       await eventually('the Sandbox is gone', async () =>
@@ -150,7 +150,7 @@ describe('a claim whose job has finished', () => {
   );
 
   it('stays under Retain, and its Sandbox is deleted', () =>
-    inTeam('stays', async (team) => {
+    runInTeam('stays', async (team) => {
       await finishJob(team, 'Retain');
       const { status } = await waitForClaimReason(team, 'job', 'ClaimExpired');
       expect(status?.conditions?.map(({ type }) => type)).toContain('Finished');

@@ -4,9 +4,9 @@ import {
   waitForClaimReason,
   waitForFullPool,
   waitForReadyClaim,
-  readyCondition,
-  sandboxNamed,
-  sandboxNameOf,
+  findReadyCondition,
+  readSandboxNamed,
+  getSandboxName,
 } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
@@ -52,12 +52,12 @@ describe('dynamicVolumes of a claim', () => {
 
   const serveClaim = async (name: string, volume: string): Promise<string> => {
     await team.apply(claim(name, volume));
-    return sandboxNameOf(await waitForReadyClaim(team, name));
+    return getSandboxName(await waitForReadyClaim(team, name));
   };
 
   it('give one Sandbox the files that another wrote, by a cold start', async () => {
     const writer = await serveClaim('writer', '{mountPath: /out, persistentVolumeClaimName: dataset}');
-    expect((await sandboxNamed(team, writer)).metadata.labels?.['agents.x-k8s.io/launch-type']).toBe('cold');
+    expect((await readSandboxNamed(team, writer)).metadata.labels?.['agents.x-k8s.io/launch-type']).toBe('cold');
     await team.sh(writer, 'mkdir /out/part && echo precious > /out/part/data && sync');
     const reader = await serveClaim(
       'reader',
@@ -76,7 +76,7 @@ describe('dynamicVolumes of a claim', () => {
     });
     await team.kubectl('patch', 'sandbox', 'writer', '--type=merge', '-p', key('Running'));
     await eventually('the sandbox is back', async () =>
-      readyCondition(await sandboxNamed(team, 'writer'))?.status === 'True' ? true : undefined,
+      findReadyCondition(await readSandboxNamed(team, 'writer'))?.status === 'True' ? true : undefined,
     );
     expect(await team.sh('writer', 'cat /out/part/data')).toBe('precious');
   });

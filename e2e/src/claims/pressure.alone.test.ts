@@ -3,9 +3,9 @@ import type { SandboxClaim, SandboxWarmPool } from '@sandlot/api-types';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimControllerWrites } from '../support/claim-writes.ts';
 import { startComponent, stopComponent } from '../support/components.ts';
-import { GROUP, poolManifest, templateManifest } from '../support/manifests.ts';
+import { GROUP, formatPoolManifest, formatTemplateManifest } from '../support/manifests.ts';
 import { ClaimOrder } from '../support/claim-order.ts';
-import { waitForFullPool, waitForReadyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { waitForFullPool, waitForReadyClaim, getSandboxName } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -19,14 +19,15 @@ beforeEach(async () => {
 });
 afterEach(() => team[Symbol.asyncDispose]());
 
-const stock = (replicas: number): string => `${templateManifest('box')}---${poolManifest('boxes', 'box', replicas)}`;
+const stock = (replicas: number): string =>
+  `${formatTemplateManifest('box')}---${formatPoolManifest('boxes', 'box', replicas)}`;
 
 const waiting = (of: Team, name: string): SandboxClaim => ({
   metadata: { name, namespace: of.namespace },
   spec: { warmPoolRef: { name: 'boxes' }, createOnNoStock: false },
 });
 
-function poolWith(what: string, holds: (pool: SandboxWarmPool) => boolean): Promise<SandboxWarmPool> {
+function createPoolWith(what: string, holds: (pool: SandboxWarmPool) => boolean): Promise<SandboxWarmPool> {
   return eventually(
     `the pool ${what}`,
     async () => {
@@ -82,7 +83,7 @@ describe('claims without NATS', () => {
     await claimInTurn(names, order);
     await order.until({ served: names.length });
     expect(order.served).toEqual(names.map((name) => `${team.namespace}/${name}`));
-    const bound = await Promise.all(names.map(async (name) => sandboxNameOf(await waitForReadyClaim(team, name))));
+    const bound = await Promise.all(names.map(async (name) => getSandboxName(await waitForReadyClaim(team, name))));
     expect(new Set(bound).size).toBe(names.length);
     await waitForFullPool(team, 'boxes');
   });
@@ -91,14 +92,20 @@ describe('claims without NATS', () => {
 describe('a pool', () => {
   it('returns to its replicas when the window of its schedule closes', async () => {
     const minute = (new Date().getUTCMinutes() + 1) % 60;
-    await team.apply(`${templateManifest('box')}---
+    await team.apply(`${formatTemplateManifest('box')}---
 apiVersion: ${GROUP}/v1beta1
 kind: SandboxWarmPool
 metadata: {name: boxes}
 spec: {replicas: 1, sandboxTemplateRef: {name: box}, schedules: [{name: rush, cron: "${minute} * * * *", durationSeconds: 60, replicas: 3}]}
 `);
-    await poolWith('has its window', ({ status }) => status?.activeSchedule === 'rush' && status.readyReplicas === 3);
-    const closed = await poolWith('has shrunk', ({ status }) => status?.desiredReplicas === 1 && status.replicas === 1);
+    await createPoolWith(
+      'has its window',
+      ({ status }) => status?.activeSchedule === 'rush' && status.readyReplicas === 3,
+    );
+    const closed = await createPoolWith(
+      'has shrunk',
+      ({ status }) => status?.desiredReplicas === 1 && status.replicas === 1,
+    );
     expect(closed.status?.activeSchedule).toBeUndefined();
     expect(closed.spec.replicas).toBe(1);
   });
@@ -116,7 +123,7 @@ spec:
   maxReplicas: 5
   metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]
 `);
-    const raised = await poolWith(
+    const raised = await createPoolWith(
       'is raised',
       ({ spec, status }) => spec.replicas === 3 && status?.readyReplicas === 3,
     );

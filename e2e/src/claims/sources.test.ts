@@ -1,12 +1,12 @@
 import { persistentVolumeClaims, pods } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { claimManifest, GROUP, poolManifest } from '../support/manifests.ts';
+import { claimManifest, GROUP, formatPoolManifest } from '../support/manifests.ts';
 import {
   waitForClaimReason,
   waitForFullPool,
   waitForReadyClaim,
-  sandboxNamed,
-  sandboxNameOf,
+  readSandboxNamed,
+  getSandboxName,
 } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
@@ -35,17 +35,17 @@ spec:
 let team: Team;
 beforeAll(async () => {
   team = await createTeam('sources');
-  await team.apply(`${template}---${poolManifest('pool', 'open', 2)}`);
+  await team.apply(`${template}---${formatPoolManifest('pool', 'open', 2)}`);
   await waitForFullPool(team, 'pool');
 });
 afterAll(() => team[Symbol.asyncDispose]());
 
-const podOf = (name: string) => team.client.get(pods, { namespace: team.namespace, name });
+const readPod = (name: string) => team.client.get(pods, { namespace: team.namespace, name });
 
 async function serveClaim(name: string, spec: string, version?: string) {
   await team.apply(claimManifest(name, spec, version));
-  const sandboxName = sandboxNameOf(await waitForReadyClaim(team, name));
-  const { metadata } = await sandboxNamed(team, sandboxName);
+  const sandboxName = getSandboxName(await waitForReadyClaim(team, name));
+  const { metadata } = await readSandboxNamed(team, sandboxName);
   return { name: sandboxName, launchType: metadata.labels?.['agents.x-k8s.io/launch-type'] };
 }
 
@@ -91,17 +91,17 @@ describe('pod metadata', () => {
     const metadata = '{labels: {sandbox.users.io/user: alice}, annotations: {note: first}}';
     const { name } = await serveClaim('tagged', `{warmPoolRef: {name: pool}, additionalPodMetadata: ${metadata}}`);
     await eventually('the pod has it', async () => {
-      const { labels = {}, annotations = {} } = (await podOf(name)).metadata;
+      const { labels = {}, annotations = {} } = (await readPod(name)).metadata;
       const seen = [labels['tier'], labels['sandbox.users.io/user'], annotations['note']].join(' ');
       return seen === 'gold alice first' ? true : undefined;
     });
-    expect((await podOf(name)).metadata.labels).not.toHaveProperty('agents.x-k8s.io/warm-pool-sandbox');
+    expect((await readPod(name)).metadata.labels).not.toHaveProperty('agents.x-k8s.io/warm-pool-sandbox');
     const change = '{"spec":{"additionalPodMetadata":{"labels":{"sandbox.users.io/user":"bob"},"annotations":null}}}';
     await team.kubectl('patch', 'sbc/tagged', '--type=merge', '-p', change);
     const tier = '{"spec":{"podTemplate":{"metadata":{"labels":{"tier":"silver"}}}}}';
     await team.kubectl('patch', 'sbt/open', '--type=merge', '-p', tier);
     await eventually('the pod follows', async () => {
-      const { labels = {}, annotations = {} } = (await podOf(name)).metadata;
+      const { labels = {}, annotations = {} } = (await readPod(name)).metadata;
       const seen = [labels['tier'], labels['sandbox.users.io/user'], annotations['note'] ?? 'none'].join(' ');
       return seen === 'silver bob none' ? true : undefined;
     });
@@ -146,7 +146,7 @@ describe('a claim whose image cannot be pulled', () => {
     const key = 'agents.x-k8s.io/sandbox-template-ref-hash';
     for (const pod of kept) {
       expect(pod.metadata.labels?.[key]).toBe(metadata.labels?.[key]);
-      const sandbox = await sandboxNamed(team, pod.metadata.name ?? '');
+      const sandbox = await readSandboxNamed(team, pod.metadata.name ?? '');
       expect(sandbox.metadata.ownerReferences ?? []).toEqual([]);
     }
   });
@@ -154,7 +154,7 @@ describe('a claim whose image cannot be pulled', () => {
 
 describe('claims without stock', () => {
   it('report that they wait, and are served in the order of their creation', async () => {
-    await team.apply(poolManifest('scarce', 'open', 0));
+    await team.apply(formatPoolManifest('scarce', 'open', 0));
     for (const name of ['first', 'second', 'third']) {
       await team.apply(claimManifest(name, '{warmPoolRef: {name: scarce}, createOnNoStock: false}'));
       await waitForClaimReason(team, name, 'WaitingForStock');

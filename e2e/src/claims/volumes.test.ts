@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   waitForReadyClaim,
   waitForFullPool,
-  readyCondition,
-  sandboxNamed,
-  sandboxNameOf,
+  findReadyCondition,
+  readSandboxNamed,
+  getSandboxName,
 } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
@@ -52,13 +52,13 @@ async function expectDataSurvivesPodDeletion(team: Team, name: string): Promise<
   await eventually(`pod ${name} is back and Ready`, async () => {
     const pod = await team.client.get(pods, key);
     const isBack = pod.metadata.uid !== before.metadata.uid;
-    return isBack && readyCondition(await sandboxNamed(team, name))?.status === 'True' ? pod : undefined;
+    return isBack && findReadyCondition(await readSandboxNamed(team, name))?.status === 'True' ? pod : undefined;
   });
   expect(await team.sh(name, 'cat /scratch/data')).toBe('precious');
   expect(await team.sh(name, 'hostname')).toBe(name);
   const volumeAfter = await team.client.get(persistentVolumeClaims, { ...key, name: claimName });
   expect(volumeAfter.metadata.uid).toBe(volumeBefore.metadata.uid);
-  const suspended = (await sandboxNamed(team, name)).status?.conditions?.find(({ type }) => type === 'Suspended');
+  const suspended = (await readSandboxNamed(team, name)).status?.conditions?.find(({ type }) => type === 'Suspended');
   expect(suspended).toMatchObject({ status: 'False', reason: 'NotSuspended' });
 }
 
@@ -73,7 +73,7 @@ describe('a claim by template (v1alpha1)', () => {
   it('gets a Sandbox of its own name, whose data outlives its pod', async () => {
     await team.apply(byTemplate);
     const claim = await waitForReadyClaim(team, 'analyst-1');
-    expect(sandboxNameOf(claim)).toBe('analyst-1');
+    expect(getSandboxName(claim)).toBe('analyst-1');
     await expectDataSurvivesPodDeletion(team, 'analyst-1');
   });
 
@@ -99,10 +99,10 @@ describe('a claim by pool (v1beta1)', () => {
   it('adopts a member with its volume, whose data outlives its pod', async () => {
     const volumes = await team.client.listAll(persistentVolumeClaims, { namespace: team.namespace });
     await team.apply(byPool);
-    const name = sandboxNameOf(await waitForReadyClaim(team, 'analyst-1'));
+    const name = getSandboxName(await waitForReadyClaim(team, 'analyst-1'));
     expect(name).toMatch(/^analyst-pool-/);
     expect(volumes.items.map(({ metadata }) => metadata.name)).toContain(`scratch-${name}`);
-    expect((await sandboxNamed(team, name)).metadata.labels?.['agents.x-k8s.io/launch-type']).toBe('warm');
+    expect((await readSandboxNamed(team, name)).metadata.labels?.['agents.x-k8s.io/launch-type']).toBe('warm');
     await expectDataSurvivesPodDeletion(team, name);
   });
 

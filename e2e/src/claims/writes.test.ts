@@ -1,16 +1,16 @@
 import { sandboxClaims } from '@sandlot/api-types';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { claimControllerWrites } from '../support/claim-writes.ts';
-import { poolManifest, templateManifest } from '../support/manifests.ts';
-import { waitForFullPool, waitForReadyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { formatPoolManifest, formatTemplateManifest } from '../support/manifests.ts';
+import { waitForFullPool, waitForReadyClaim, getSandboxName } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
 let team: Team;
 beforeAll(async () => {
   team = await createTeam('writes');
-  await team.apply(templateManifest('box'));
-  await team.apply(poolManifest('boxes', 'box', 1));
+  await team.apply(formatTemplateManifest('box'));
+  await team.apply(formatPoolManifest('boxes', 'box', 1));
   await waitForFullPool(team, 'boxes');
 });
 afterAll(() => team[Symbol.asyncDispose]());
@@ -21,7 +21,7 @@ it('a warm claim costs two writes before it is Ready, and one afterwards', async
     spec: { warmPoolRef: { name: 'boxes' } },
   });
   const claim = await waitForReadyClaim(team, 'counted');
-  expect(sandboxNameOf(claim)).toMatch(/^boxes-/);
+  expect(getSandboxName(claim)).toMatch(/^boxes-/);
   const writes = await eventually('the annotations are written', async () => {
     const seen = await claimControllerWrites(team);
     return seen.length >= 3 ? seen : undefined;

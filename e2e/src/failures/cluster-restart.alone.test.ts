@@ -2,8 +2,8 @@ import { readClusterStatus } from '@sandlot/local-cluster';
 import { pods, services } from '@sandlot/kube';
 import { checkoutRoot, ensureUp } from '@sandlot/up';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { claimManifest, templateManifest } from '../support/manifests.ts';
-import { waitForReadyClaim, readyCondition, sandboxNamed } from '../support/sandboxes.ts';
+import { claimManifest, formatTemplateManifest } from '../support/manifests.ts';
+import { waitForReadyClaim, findReadyCondition, readSandboxNamed } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -39,13 +39,13 @@ afterAll(() => team[Symbol.asyncDispose]());
 
 function ready(): Promise<true> {
   return eventually('notebook is Ready', async () =>
-    readyCondition(await sandboxNamed(team, 'notebook'))?.status === 'True' ? true : undefined,
+    findReadyCondition(await readSandboxNamed(team, 'notebook'))?.status === 'True' ? true : undefined,
   );
 }
 
 describe('a Sandbox created directly in v1alpha1', () => {
   it('has a pod, a volume, a headless Service and a stable host name', async () => {
-    const { status } = await sandboxNamed(team, 'notebook');
+    const { status } = await readSandboxNamed(team, 'notebook');
     expect(status?.serviceFQDN).toBe(`notebook.${team.namespace}.svc.cluster.local`);
     const service = await team.client.get(services, { namespace: team.namespace, name: 'notebook' });
     expect(service.spec?.clusterIP).toBe('None');
@@ -63,7 +63,7 @@ describe('a Sandbox created directly in v1alpha1', () => {
     await team.sh('notebook', 'echo kept > /data/scaled');
     await team.kubectl('scale', 'sandbox', 'notebook', '--replicas=0');
     await eventually('notebook is suspended', async () => {
-      const { status } = await sandboxNamed(team, 'notebook');
+      const { status } = await readSandboxNamed(team, 'notebook');
       const suspended = status?.conditions?.find(({ type }) => type === 'Suspended');
       return suspended?.reason === 'PodTerminated' ? true : undefined;
     });
@@ -86,7 +86,7 @@ describe('kill -9 of every component of the cluster', () => {
     expect(after.filter(({ healthy }) => !healthy)).toEqual([]);
     await ready();
     expect(await eventually('the data is read', () => team.sh('notebook', 'cat /data/file'))).toBe('precious');
-    await team.apply(templateManifest('after'));
+    await team.apply(formatTemplateManifest('after'));
     await team.apply(claimManifest('after', '{sandboxTemplateRef: {name: after}}', 'v1alpha1'));
     await waitForReadyClaim(team, 'after');
   });

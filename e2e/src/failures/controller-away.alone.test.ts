@@ -1,20 +1,20 @@
 import { sandboxes } from '@sandlot/api-types';
 import { findController, pods, services } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { diskOf, endWith } from '../support/boxes.ts';
+import { formatDisk, endWith } from '../support/boxes.ts';
 import type { BoxChoices } from '../support/boxes.ts';
 import { startComponent, stopComponent } from '../support/components.ts';
 import {
   RUNNING,
   SUSPENDED,
   createBox,
-  namesOf,
+  listNames,
   waitUntilOnlyDisksLeft,
   patchSpec,
   readIn,
   waitForReadySandbox,
   shown,
-  conditionsOf,
+  listConditions,
   waitForPhase,
 } from '../support/lifecycle.ts';
 import { createTeam, eventually } from '../support/team.ts';
@@ -26,8 +26,8 @@ const RETAINED: BoxChoices = {
 };
 
 let team: Team;
-const keyOf = (name: string) => ({ namespace: team.namespace, name });
-const podUid = async (name: string) => (await team.client.get(pods, keyOf(name))).metadata.uid;
+const buildKey = (name: string) => ({ namespace: team.namespace, name });
+const readPodUid = async (name: string) => (await team.client.get(pods, buildKey(name))).metadata.uid;
 
 /** What happens to each Sandbox while no controller runs. */
 const EVENTS: Readonly<Record<string, { readonly choices?: BoxChoices; readonly happen: () => Promise<unknown> }>> = {
@@ -39,9 +39,9 @@ const EVENTS: Readonly<Record<string, { readonly choices?: BoxChoices; readonly 
   returns: {
     choices: RETAINED,
     happen: async () => {
-      await team.client.delete(sandboxes, keyOf('returns'));
+      await team.client.delete(sandboxes, buildKey('returns'));
       await eventually('its name is free', async () =>
-        (await namesOf(team, sandboxes)).includes('returns') ? undefined : true,
+        (await listNames(team, sandboxes)).includes('returns') ? undefined : true,
       );
       await createBox(team, 'returns', RETAINED);
     },
@@ -56,7 +56,7 @@ describe('while the sandbox-controller is away', () => {
     await Promise.all(names.map((name) => createBox(team, name, EVENTS[name]?.choices)));
     await Promise.all(names.map((name) => waitForReadySandbox(team, name)));
     await Promise.all(['loses', 'returns'].map((name) => team.sh(name, 'echo precious > /data/file && sync')));
-    for (const name of names) before.set(name, await podUid(name));
+    for (const name of names) before.set(name, await readPodUid(name));
     await stopComponent(team, 'sandbox-controller');
     await Promise.all([...Object.values(EVENTS).map(({ happen }) => happen()), createBox(team, 'arrives')]);
     await startComponent('sandbox-controller');
@@ -67,20 +67,20 @@ describe('while the sandbox-controller is away', () => {
   });
 
   it('a suspension takes effect afterwards', async () => {
-    expect(conditionsOf(await waitForPhase(team, 'suspends', 'Suspended'))).toEqual(SUSPENDED);
+    expect(listConditions(await waitForPhase(team, 'suspends', 'Suspended'))).toEqual(SUSPENDED);
   });
 
   it('a deleted Pod is replaced on its disk afterwards', async () => {
     await eventually('there is another Pod', async () =>
-      (await podUid('loses')) === before.get('loses') ? undefined : true,
+      (await readPodUid('loses')) === before.get('loses') ? undefined : true,
     );
-    expect(conditionsOf(await waitForReadySandbox(team, 'loses'))).toEqual(RUNNING);
+    expect(listConditions(await waitForReadySandbox(team, 'loses'))).toEqual(RUNNING);
     expect(await readIn(team, 'loses', 'cat /data/file')).toBe('precious');
   });
 
   it('the end of a container is reported afterwards', async () => {
     const ended = ['PodFailed', 'Pod failed'] as const;
-    expect(conditionsOf(await waitForPhase(team, 'ends', 'Finished'))).toEqual([
+    expect(listConditions(await waitForPhase(team, 'ends', 'Finished'))).toEqual([
       shown.finished(...ended),
       shown.scheduled,
       shown.notReady(...ended),
@@ -90,32 +90,32 @@ describe('while the sandbox-controller is away', () => {
 
   it('passed deadlines take effect afterwards, as their policies say', async () => {
     const expired = await waitForPhase(team, 'expires', 'Expired');
-    expect(conditionsOf(expired)).toEqual([
+    expect(listConditions(expired)).toEqual([
       shown.notReady('SandboxExpired', 'Sandbox has expired'),
       shown.notSuspended,
     ]);
     await eventually('the other is deleted', async () =>
-      (await namesOf(team, sandboxes)).includes('leaves') ? undefined : true,
+      (await listNames(team, sandboxes)).includes('leaves') ? undefined : true,
     );
   });
 
   it('a new Sandbox gets its Pod afterwards', async () => {
-    expect(conditionsOf(await waitForReadySandbox(team, 'arrives'))).toEqual(RUNNING);
+    expect(listConditions(await waitForReadySandbox(team, 'arrives'))).toEqual(RUNNING);
   });
 
   it('a recreated Sandbox has its own Pod and Service, and the disk of its name', async () => {
     const { metadata } = await waitForReadySandbox(team, 'returns');
     const children = await Promise.all([
-      team.client.get(pods, keyOf('returns')),
-      team.client.get(services, keyOf('returns')),
+      team.client.get(pods, buildKey('returns')),
+      team.client.get(services, buildKey('returns')),
     ]);
     expect(children.map((child) => findController(child)?.uid)).toEqual([metadata.uid, metadata.uid]);
-    expect(await podUid('returns')).not.toBe(before.get('returns'));
+    expect(await readPodUid('returns')).not.toBe(before.get('returns'));
     expect(await readIn(team, 'returns', 'cat /data/file')).toBe('precious');
   });
 
   it('all Sandboxes can be deleted afterwards', async () => {
     await team.kubectl('delete', 'sandboxes', '--all');
-    await waitUntilOnlyDisksLeft(team, [diskOf('returns')]);
+    await waitUntilOnlyDisksLeft(team, [formatDisk('returns')]);
   });
 });

@@ -2,10 +2,10 @@ import { findCondition, sandboxes } from '@sandlot/api-types';
 import { pods } from '@sandlot/kube';
 import type { Pod } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EATS_MEMORY, RUNS_UNTIL_ENDED, SMALL_MEMORY, diskOf } from '../support/boxes.ts';
+import { EATS_MEMORY, RUNS_UNTIL_ENDED, SMALL_MEMORY, formatDisk } from '../support/boxes.ts';
 import type { BoxChoices } from '../support/boxes.ts';
 import { drain, uncordon } from '../support/drain.ts';
-import { kubectlOk } from '../support/kubectl.ts';
+import { runKubectlOrFail } from '../support/kubectl.ts';
 import {
   RUNNING,
   createBox,
@@ -14,11 +14,11 @@ import {
   readIn,
   waitForReadySandbox,
   shown,
-  conditionsOf,
+  listConditions,
   waitForPhase,
   waitForSandbox,
 } from '../support/lifecycle.ts';
-import { readyCondition } from '../support/sandboxes.ts';
+import { findReadyCondition } from '../support/sandboxes.ts';
 import { createTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -30,21 +30,21 @@ beforeAll(async () => {
 });
 afterAll(() => team[Symbol.asyncDispose]());
 
-const podNamed = (name: string): Promise<Pod> => team.client.get(pods, { namespace: team.namespace, name });
+const readPodNamed = (name: string): Promise<Pod> => team.client.get(pods, { namespace: team.namespace, name });
 
 describe.concurrent('a Sandbox', () => {
   it('is Finished for good when the kernel kills its container for memory', async () => {
     await createBox(team, 'greedy', { run: EATS_MEMORY, container: SMALL_MEMORY });
     const failed = await waitForPhase(team, 'greedy', 'Finished');
     const ended = ['PodFailed', 'Pod failed'] as const;
-    expect(conditionsOf(failed)).toEqual([
+    expect(listConditions(failed)).toEqual([
       shown.finished(...ended),
       shown.scheduled,
       shown.notReady(...ended),
       shown.notSuspended,
     ]);
     expect(failed.status?.restarts).toBeUndefined();
-    const { containerStatuses } = (await podNamed('greedy')).status ?? {};
+    const { containerStatuses } = (await readPodNamed('greedy')).status ?? {};
     expect(containerStatuses?.[0]?.state?.terminated).toMatchObject({ reason: 'OOMKilled', exitCode: 137 });
     expect((await waitForEvent(team, 'greedy', 'PodFailed')).note).toBe(
       'Pod failed. Set podFailurePolicy.restart to have it replaced, or delete the Pod for a new one',
@@ -58,9 +58,9 @@ describe.concurrent('a Sandbox', () => {
     const back = await waitForSandbox(
       team,
       'again',
-      (sandbox) => sandbox.status?.restarts?.count === 1 && readyCondition(sandbox)?.status === 'True',
+      (sandbox) => sandbox.status?.restarts?.count === 1 && findReadyCondition(sandbox)?.status === 'True',
     );
-    expect(conditionsOf(back)).toEqual(RUNNING);
+    expect(listConditions(back)).toEqual(RUNNING);
     expect(back.status?.restarts).toMatchObject({ count: 1, lastReason: 'OOMKilled' });
     expect(await readIn(team, 'again', 'ls /data')).toBe('tried');
     expect((await waitForEvent(team, 'again', 'PodRestarting')).note).toMatch(/^Pod ended \(OOMKilled\)/);
@@ -93,9 +93,9 @@ describe.concurrent('a Sandbox', () => {
     );
     const stuck = await waitForSandbox(team, name, ({ status }) => status?.phase === 'Pending');
     const pending = shown.notReady('DependenciesNotReady', 'Pod exists with phase: Pending; Service Exists');
-    expect(conditionsOf(stuck)).toEqual([shown.scheduled, pending, shown.notSuspended]);
+    expect(listConditions(stuck)).toEqual([shown.scheduled, pending, shown.notSuspended]);
     await mend(name);
-    expect(conditionsOf(await waitForReadySandbox(team, name))).toEqual(RUNNING);
+    expect(listConditions(await waitForReadySandbox(team, name))).toEqual(RUNNING);
   });
 
   it('names a missing StorageClass, and becomes Ready when it exists', async () => {
@@ -106,9 +106,9 @@ describe.concurrent('a Sandbox', () => {
     const stuck = await waitForSandbox(team, 'no-disk', (sandbox) => sandbox.status?.conditions?.length === 3);
     const why = findCondition(stuck.status?.conditions, 'PodScheduled')?.message ?? '';
     expect(why).toContain('unbound immediate PersistentVolumeClaims');
-    expect(note).toContain(`PersistentVolumeClaim "${diskOf('no-disk')}" of class "${storageClass}" has no volume`);
+    expect(note).toContain(`PersistentVolumeClaim "${formatDisk('no-disk')}" of class "${storageClass}" has no volume`);
     expect(note).toContain(`storageclass.storage.k8s.io "${storageClass}" not found`);
-    expect(conditionsOf(stuck)).toEqual([
+    expect(listConditions(stuck)).toEqual([
       shown.unschedulable(why),
       shown.notReady('DependenciesNotReady', 'Pod exists with phase: Pending; Service Exists'),
       shown.notSuspended,
@@ -121,7 +121,7 @@ provisioner: sandlot.dev/volumes
 volumeBindingMode: WaitForFirstConsumer
 `;
     await withClusterObject(manifest, async () => {
-      expect(conditionsOf(await waitForReadySandbox(team, 'no-disk'))).toEqual(RUNNING);
+      expect(listConditions(await waitForReadySandbox(team, 'no-disk'))).toEqual(RUNNING);
     });
   });
 
@@ -131,11 +131,11 @@ volumeBindingMode: WaitForFirstConsumer
     const refused = await waitForSandbox(
       team,
       'no-runtime',
-      (sandbox) => readyCondition(sandbox)?.reason === 'ReconcilerError',
+      (sandbox) => findReadyCondition(sandbox)?.reason === 'ReconcilerError',
     );
-    const why = readyCondition(refused)?.message ?? '';
+    const why = findReadyCondition(refused)?.message ?? '';
     expect(why).toMatch(/^Error seen: .*pods "no-runtime" is forbidden: .*RuntimeClass "[^"]+-runtime" not found/);
-    expect(conditionsOf(refused).filter(({ type }) => type !== 'PodScheduled')).toEqual([
+    expect(listConditions(refused).filter(({ type }) => type !== 'PodScheduled')).toEqual([
       shown.notReady('ReconcilerError', why),
       shown.notSuspended,
     ]);
@@ -147,7 +147,7 @@ metadata: {name: ${name}}
 handler: runc
 `;
     await withClusterObject(manifest, async () => {
-      expect(conditionsOf(await waitForReadySandbox(team, 'no-runtime'))).toEqual(RUNNING);
+      expect(listConditions(await waitForReadySandbox(team, 'no-runtime'))).toEqual(RUNNING);
     });
   });
 });
@@ -161,7 +161,7 @@ describe('a Sandbox whose node is drained', () => {
     await createBox(team, 'evicted', choices);
     const before = await waitForReadySandbox(team, 'evicted');
     await team.sh('evicted', 'echo precious > /data/file && sync');
-    const { uid } = (await podNamed('evicted')).metadata;
+    const { uid } = (await readPodNamed('evicted')).metadata;
     await drain(team, `e2e-drain=${team.namespace}`);
     const waiting = await waitForSandbox(
       team,
@@ -169,11 +169,11 @@ describe('a Sandbox whose node is drained', () => {
       ({ status }) => findCondition(status?.conditions, 'PodScheduled')?.status === 'False',
     );
     expect((await waitForEvent(team, 'evicted', 'PodEvicted')).note).toMatch(/A new one follows on the same volumes$/);
-    const { metadata, status } = await podNamed('evicted');
+    const { metadata, status } = await readPodNamed('evicted');
     expect(metadata.uid).not.toBe(uid);
     const why = findCondition(status?.conditions, 'PodScheduled')?.message ?? '';
     expect(why).toMatch(/^0\/1 nodes are available: 1 node\(s\) were unschedulable/);
-    expect(conditionsOf(waiting)).toEqual([
+    expect(listConditions(waiting)).toEqual([
       shown.unschedulable(why),
       shown.notReady('DependenciesNotReady', 'Pod exists with phase: Pending; Service Exists'),
       shown.notSuspended,
@@ -183,7 +183,7 @@ describe('a Sandbox whose node is drained', () => {
     );
     expect(waiting.status).not.toHaveProperty('podIPs');
     await uncordon(team);
-    expect(conditionsOf(await waitForReadySandbox(team, 'evicted'))).toEqual(RUNNING);
+    expect(listConditions(await waitForReadySandbox(team, 'evicted'))).toEqual(RUNNING);
     expect(await readIn(team, 'evicted', 'cat /data/file')).toBe('precious');
   });
 });
@@ -195,10 +195,10 @@ it('failed Sandboxes are deleted completely', async () => {
 
 /** Runs `work` while a cluster-scoped object exists. */
 async function withClusterObject(manifest: string, work: () => Promise<void>): Promise<void> {
-  await kubectlOk(['apply', '-f', '-'], manifest);
+  await runKubectlOrFail(['apply', '-f', '-'], manifest);
   try {
     await work();
   } finally {
-    await kubectlOk(['delete', '--ignore-not-found', '-f', '-'], manifest);
+    await runKubectlOrFail(['delete', '--ignore-not-found', '-f', '-'], manifest);
   }
 }

@@ -3,7 +3,7 @@ import { createKubeClient, loadCredentials } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../support/team.ts';
-import { access, newSandbox } from '../support/sdk/client.ts';
+import { readAccess, openSandbox } from '../support/sdk/client.ts';
 
 const NAMESPACE = 'tenant-a';
 const CLAIM = `agent-${process.pid}`;
@@ -13,7 +13,7 @@ let gateway: string;
 let sandboxName: string;
 beforeAll(async () => {
   client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: inject('kubeconfigPath') }) });
-  gateway = (await access()).apiUrl;
+  gateway = (await readAccess()).apiUrl;
   const metadata = { namespace: NAMESPACE, name: CLAIM };
   await client.create(sandboxClaims, { metadata, spec: { warmPoolRef: { name: 'base' } } });
   sandboxName = await nameOf(CLAIM);
@@ -40,7 +40,7 @@ function execute(sandbox: string, headers: Readonly<Record<string, string>>): Pr
 
 describe('agent-sandbox headers with an API key', () => {
   it('reach the Sandbox of a claim in its namespace', async () => {
-    const { apiKey } = await access();
+    const { apiKey } = await readAccess();
     for (const headers of [{ 'X-API-Key': apiKey }, { Authorization: `Bearer ${apiKey}` }] as const) {
       const answer = await execute(sandboxName, headers);
       expect([answer.status, await answer.json()]).toEqual([200, { stdout: '42\n', stderr: '', exit_code: 0 }]);
@@ -48,15 +48,15 @@ describe('agent-sandbox headers with an API key', () => {
   });
 
   it('are refused in another namespace and without a valid key', async () => {
-    const { apiKey } = await access('E2B_API_KEY_2');
+    const { apiKey } = await readAccess('E2B_API_KEY_2');
     expect((await execute(sandboxName, { 'X-API-Key': apiKey })).status).toBe(403);
     expect((await execute(sandboxName, { 'X-API-Key': 'e2b_0' })).status).toBe(401);
     expect((await execute(sandboxName, {})).status).toBe(401);
   });
 
   it('run nothing in a sandbox created through the E2B API, not even with its own key', async () => {
-    await using sandbox = await newSandbox();
-    const { apiKey } = await access();
+    await using sandbox = await openSandbox();
+    const { apiKey } = await readAccess();
     const answer = await execute(await nameOf(sandbox.sandboxId), { 'X-API-Key': apiKey });
     expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining('made for E2B clients')]);
   });

@@ -6,16 +6,16 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { startTlsGateway, proxyTo, trust } from '../support/tls-gateway.ts';
 import type { TlsGateway } from '../support/tls-gateway.ts';
 import { eventually } from '../support/team.ts';
-import { pythonTests } from '../support/sdk/python-tests.ts';
+import { registerPythonTests } from '../support/sdk/python-tests.ts';
 import { PORTS, startServers } from '../support/sdk/servers.ts';
-import { access, LIFETIME_MS } from '../support/sdk/client.ts';
+import { readAccess, LIFETIME_MS } from '../support/sdk/client.ts';
 
 /** Clients that know only a domain: the API and each port of a sandbox have their own host names, over TLS. */
 const stack = new AsyncDisposableStack();
 let tlsGateway: TlsGateway;
 let options: { readonly apiKey: string; readonly domain: string };
 beforeAll(async () => {
-  const { apiKey, domain } = await access();
+  const { apiKey, domain } = await readAccess();
   const credentials = await loadCredentials({ kubeconfig: inject('kubeconfigPath') });
   const client = stack.adopt(createKubeClient({ credentials }), (made) => made.close());
   tlsGateway = stack.use(await startTlsGateway(client, domain));
@@ -136,6 +136,6 @@ const byName = async (): Promise<Readonly<Record<string, string>>> => ({
   PROXY: stack.use(await proxyTo(tlsGateway)).url,
 });
 
-describe('the e2b client for Python with a domain', () => pythonTests('by_name', byName));
+describe('the e2b client for Python with a domain', () => registerPythonTests('by_name', byName));
 describe('the previous major version of the e2b client for Python', () =>
-  pythonTests('by_name_before', byName, 'requirements-before.txt'));
+  registerPythonTests('by_name_before', byName, 'requirements-before.txt'));

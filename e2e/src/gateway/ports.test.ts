@@ -9,20 +9,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/team.ts';
 import { ask, json } from '../support/sdk/http.ts';
 import { PORTS, startServers } from '../support/sdk/servers.ts';
-import { access, newSandbox } from '../support/sdk/client.ts';
+import { readAccess, openSandbox } from '../support/sdk/client.ts';
 
 let sandbox: Sandbox & AsyncDisposable;
 let gateway: URL;
 beforeAll(async () => {
-  gateway = new URL((await access()).apiUrl);
-  sandbox = await newSandbox();
+  gateway = new URL((await readAccess()).apiUrl);
+  sandbox = await openSandbox();
   await startServers(sandbox);
 });
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 describe('a port of a sandbox, by the host of getHost', () => {
   it('has its own host below the domain', async () => {
-    expect(sandbox.getHost(3000)).toBe(`3000-${sandbox.sandboxId}.${(await access()).domain}`);
+    expect(sandbox.getHost(3000)).toBe(`3000-${sandbox.sandboxId}.${(await readAccess()).domain}`);
   });
 
   it.each([
@@ -78,7 +78,7 @@ describe('a port of a sandbox, by the host of getHost', () => {
   });
 
   it('answers 502 for a sandbox that does not exist', async () => {
-    const answer = await ask(`8000-${'z'.repeat(20)}.${(await access()).domain}`);
+    const answer = await ask(`8000-${'z'.repeat(20)}.${(await readAccess()).domain}`);
     expect(answer.statusCode).toBe(502);
     expect(String((await json(answer))['message'])).toContain('was not found');
   });
@@ -97,7 +97,7 @@ describe('a port of a sandbox, by the host of getHost', () => {
   });
 
   it('is closed as soon as the sandbox is killed', async () => {
-    await using other = await newSandbox();
+    await using other = await openSandbox();
     const host = other.getHost(49_983);
     expect((await ask(host, { path: '/health' })).statusCode).toBe(204);
     await other.kill();
@@ -159,7 +159,7 @@ describe('the daemon', () => {
 
 it('a sandbox with autoResume wakes for a request to one of its ports', async () => {
   const lifecycle = { onTimeout: 'pause', autoResume: true } as const;
-  await using sleeper = await newSandbox({ lifecycle });
+  await using sleeper = await openSandbox({ lifecycle });
   await sleeper.pause();
   const answer = await ask(sleeper.getHost(8000));
   expect([answer.statusCode, (await json(answer))['message']]).toEqual([
@@ -170,7 +170,7 @@ it('a sandbox with autoResume wakes for a request to one of its ports', async ()
 });
 
 it('a sandbox whose ports are not public is reached only with its traffic token', async () => {
-  await using closed = await newSandbox({ network: { allowPublicTraffic: false } });
+  await using closed = await openSandbox({ network: { allowPublicTraffic: false } });
   await closed.commands.run('python3 -m http.server 8000', { background: true, timeoutMs: 0 });
   const host = closed.getHost(8000);
   expect((await ask(host)).statusCode).toBe(403);

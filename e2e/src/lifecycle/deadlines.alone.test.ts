@@ -2,10 +2,10 @@ import { sandboxClaims } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { startComponent, killComponent } from '../support/components.ts';
-import { kubectlOk } from '../support/kubectl.ts';
-import { createBox, namesOf, waitForReadySandbox, waitForPhase } from '../support/lifecycle.ts';
+import { runKubectlOrFail } from '../support/kubectl.ts';
+import { createBox, listNames, waitForReadySandbox, waitForPhase } from '../support/lifecycle.ts';
 import { GROUP } from '../support/manifests.ts';
-import { eventually, inTeam } from '../support/team.ts';
+import { eventually, runInTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
 afterAll(() => startComponent('redis'));
@@ -23,7 +23,7 @@ spec:
 const ADMIN = 'REDISCLI_AUTH="$ADMIN_PASSWORD" redis-cli --user admin';
 
 const redis = (command: string): Promise<string> =>
-  kubectlOk([
+  runKubectlOrFail([
     '--namespace',
     inject('releaseNamespace'),
     'exec',
@@ -35,11 +35,11 @@ const redis = (command: string): Promise<string> =>
   ]);
 
 /** A Kubernetes time in milliseconds; NaN when it is undefined. */
-const msOf = (time: string | undefined): number => Date.parse(time ?? '');
+const getMs = (time: string | undefined): number => Date.parse(time ?? '');
 
 /** When the Ready condition changed last. */
-const changedMs = ({ status }: Sandbox): number =>
-  msOf(status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime);
+const getChangedMs = ({ status }: Sandbox): number =>
+  getMs(status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime);
 
 const claimUid = async ({ client, namespace }: Team): Promise<string> =>
   (await client.get(sandboxClaims, { namespace, name: 'job' })).metadata.uid ?? 'no claim';
@@ -53,11 +53,11 @@ const waitUntilHeld = (controller: string, uid: string): Promise<true> =>
 
 describe('deadlines', () => {
   it('of a claim, a ttl and an idle limit are met although Redis is flushed and killed before', () =>
-    inTeam('deadlines', async (team) => {
+    runInTeam('deadlines', async (team) => {
       const [lasting, used] = ['lasting', 'used'];
       await createBox(team, lasting, { spec: { ttlSeconds: 45, shutdownPolicy: 'Retain' } });
       await createBox(team, used, { spec: { idle: { suspendAfterSeconds: 40 } } });
-      const startedMs = msOf((await waitForReadySandbox(team, lasting)).status?.startedAt);
+      const startedMs = getMs((await waitForReadySandbox(team, lasting)).status?.startedAt);
       const ready = await waitForReadySandbox(team, used);
       const endMs = Math.ceil(Date.now() / 1_000) * 1_000 + 30_000;
       await team.apply(claim(new Date(endMs).toISOString()));
@@ -68,16 +68,18 @@ describe('deadlines', () => {
       await killComponent(team, 'redis');
 
       await eventually('the claim is gone', async () =>
-        (await namesOf(team, sandboxClaims)).length === 0 ? true : undefined,
+        (await listNames(team, sandboxClaims)).length === 0 ? true : undefined,
       );
       expect(Date.now()).toBeGreaterThanOrEqual(endMs);
       const suspended = await waitForPhase(team, used, 'Suspended');
-      expect(msOf(suspended.status?.suspendedAt)).toBeGreaterThanOrEqual(msOf(ready.status?.lastActivityTime) + 40_000);
-      expect(changedMs(await waitForPhase(team, lasting, 'Expired'))).toBeGreaterThanOrEqual(startedMs + 45_000);
+      expect(getMs(suspended.status?.suspendedAt)).toBeGreaterThanOrEqual(
+        getMs(ready.status?.lastActivityTime) + 40_000,
+      );
+      expect(getChangedMs(await waitForPhase(team, lasting, 'Expired'))).toBeGreaterThanOrEqual(startedMs + 45_000);
     }));
 
   it('are in Redis again after it was killed and lost everything', () =>
-    inTeam('deadlines-again', async (team) => {
+    runInTeam('deadlines-again', async (team) => {
       await team.apply(claim(new Date(Date.now() + 3_600_000).toISOString()));
       const uid = await claimUid(team);
       await startComponent('redis');

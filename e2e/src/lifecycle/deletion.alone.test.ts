@@ -11,7 +11,7 @@ const ROUNDS = ['undisturbed', ...COMPONENTS, 'killed'] as const;
 
 const fleets = new Map<string, Fleet>();
 
-function fleetOf(round: (typeof ROUNDS)[number]): Fleet {
+function getFleet(round: (typeof ROUNDS)[number]): Fleet {
   const fleet = fleets.get(round);
   if (fleet === undefined) throw new Error(`no fleet for the round ${round}`);
   return fleet;
@@ -21,9 +21,9 @@ function fleetOf(round: (typeof ROUNDS)[number]): Fleet {
 beforeAll(async () => {
   await Promise.all(
     ROUNDS.map(async (round, turn) => {
-      const policiesOf = (scene: number) =>
+      const listPolicies = (scene: number) =>
         turn === 0 ? POLICIES : POLICIES.filter((_, index) => index === (scene + turn) % 2);
-      fleets.set(round, await createFleet(`deletion-${round}`, policiesOf));
+      fleets.set(round, await createFleet(`deletion-${round}`, listPolicies));
     }),
   );
 });
@@ -33,12 +33,12 @@ afterAll(async () => {
 
 describe('Sandboxes that are deleted in any state', () => {
   afterAll(async () => {
-    await uncordon(fleetOf('undisturbed').team);
+    await uncordon(getFleet('undisturbed').team);
     await Promise.all(COMPONENTS.map(startComponent));
   });
 
   it('are deleted with their Pods and Services, and with their disks unless those are retained', async () => {
-    const fleet = fleetOf('undisturbed');
+    const fleet = getFleet('undisturbed');
     await fleet.drain();
     await fleet.delete();
     await fleet.waitUntilGone();
@@ -46,7 +46,7 @@ describe('Sandboxes that are deleted in any state', () => {
   });
 
   it.each(COMPONENTS)('are deleted without %s, and the next Sandbox works when it is back', async (component) => {
-    const fleet = fleetOf(component);
+    const fleet = getFleet(component);
     await fleet.drain();
     await stopComponent(fleet.team, component);
     await fleet.delete();
@@ -60,7 +60,7 @@ describe('Sandboxes that are deleted in any state', () => {
   });
 
   it('are deleted when every component is killed right after the request', async () => {
-    const fleet = fleetOf('killed');
+    const fleet = getFleet('killed');
     await fleet.drain();
     await fleet.delete();
     await Promise.all(COMPONENTS.map((component) => killComponent(fleet.team, component)));
@@ -70,7 +70,7 @@ describe('Sandboxes that are deleted in any state', () => {
   });
 
   it.each(ROUNDS)('leave only retained disks, without owner or deletion (%s)', async (round) => {
-    const { team, retained } = fleetOf(round);
+    const { team, retained } = getFleet(round);
     const { items } = await team.client.listAll(persistentVolumeClaims, { namespace: team.namespace });
     expect(items.map(({ metadata }) => metadata.name).sort()).toEqual([...retained].sort());
     for (const { metadata } of items) {

@@ -2,24 +2,24 @@ import { findCondition, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxSpec } from '@sandlot/api-types';
 import { persistentVolumeClaims, pods } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
-import { diskOf } from '../support/boxes.ts';
+import { formatDisk } from '../support/boxes.ts';
 import {
   RUNNING,
   createBox,
   waitForEvent,
-  namesOf,
+  listNames,
   waitUntilOnlyDisksLeft,
   patchSpec,
   readIn,
   waitForReadySandbox,
   shown,
-  conditionsOf,
+  listConditions,
   waitForSandbox,
-  statesUntil,
+  collectStatesUntil,
 } from '../support/lifecycle.ts';
 import { GROUP, claimManifest } from '../support/manifests.ts';
-import { readyCondition } from '../support/sandboxes.ts';
-import { eventually, inTeam } from '../support/team.ts';
+import { findReadyCondition } from '../support/sandboxes.ts';
+import { eventually, runInTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
 const EXPIRED = shown.notReady('SandboxExpired', 'Sandbox has expired');
@@ -51,26 +51,26 @@ const isOver = ({ status }: Sandbox): boolean => status?.phase === 'Expired' && 
 
 describe.concurrent('a deadline', () => {
   it('by shutdownTime retains the Sandbox, which runs again with its data when the deadline is removed', () =>
-    inTeam('shutdown', async (team) => {
+    runInTeam('shutdown', async (team) => {
       await createBox(team, 'box', { disk: 'default' });
       await waitForReadySandbox(team, 'box');
       await team.sh('box', 'echo precious > /data/file && sync');
       const shutdownTime = inSeconds(2);
       await patchSpec(team, 'box', { shutdownTime });
       const expired = await waitForSandbox(team, 'box', isOver);
-      expect(conditionsOf(expired)).toEqual([EXPIRED, shown.notSuspended]);
+      expect(listConditions(expired)).toEqual([EXPIRED, shown.notSuspended]);
       expect(Object.keys(expired.status ?? {}).sort()).toEqual(['conditions', 'observedGeneration', 'phase']);
       expect(transition(expired, 'Ready') >= shutdownTime).toBe(true);
       expect((await waitForEvent(team, 'box', 'SandboxExpired')).type).toBe('Normal');
-      await eventually('the Pod is gone', async () => ((await namesOf(team, pods)).length === 0 ? true : undefined));
-      expect(await namesOf(team, persistentVolumeClaims)).toEqual([diskOf('box')]);
+      await eventually('the Pod is gone', async () => ((await listNames(team, pods)).length === 0 ? true : undefined));
+      expect(await listNames(team, persistentVolumeClaims)).toEqual([formatDisk('box')]);
       await patchSpec(team, 'box', { shutdownTime: null });
-      expect(conditionsOf(await waitForReadySandbox(team, 'box'))).toEqual(RUNNING);
+      expect(listConditions(await waitForReadySandbox(team, 'box'))).toEqual(RUNNING);
       expect(await readIn(team, 'box', 'cat /data/file')).toBe('precious');
     }));
 
   it('with policy Delete can leave the disk to the next Sandbox of the same name', () =>
-    inTeam('lifetime', async (team) => {
+    runInTeam('lifetime', async (team) => {
       const spec: Partial<SandboxSpec> = {
         shutdownPolicy: 'Delete',
         persistentVolumeClaimRetentionPolicy: { whenExpired: 'Retain' },
@@ -79,16 +79,16 @@ describe.concurrent('a deadline', () => {
       await waitForReadySandbox(team, 'box');
       await team.sh('box', 'echo inherited > /data/file && sync');
       await patchSpec(team, 'box', { ttlSeconds: 1 });
-      await waitUntilOnlyDisksLeft(team, [diskOf('box')]);
+      await waitUntilOnlyDisksLeft(team, [formatDisk('box')]);
       await createBox(team, 'box', { disk: 'default' });
-      expect(conditionsOf(await waitForReadySandbox(team, 'box'))).toEqual(RUNNING);
+      expect(listConditions(await waitForReadySandbox(team, 'box'))).toEqual(RUNNING);
       expect(await readIn(team, 'box', 'cat /data/file')).toBe('inherited');
       await team.kubectl('delete', 'sandbox', 'box');
       await waitUntilOnlyDisksLeft(team);
     }));
 
   it('is the earliest of several, shows in the status and follows edits', () =>
-    inTeam('shown', async (team) => {
+    runInTeam('shown', async (team) => {
       await createBox(team, 'box', { spec: { ttlSeconds: 3_600, shutdownTime: '2999-01-01T00:00:00Z' } });
       const { status, metadata } = await waitForReadySandbox(team, 'box');
       expect(status?.startedAt).toBe(metadata.creationTimestamp);
@@ -98,41 +98,41 @@ describe.concurrent('a deadline', () => {
     }));
 
   it('with policy Retain can delete the disk', () =>
-    inTeam('emptied', async (team) => {
+    runInTeam('emptied', async (team) => {
       const persistentVolumeClaimRetentionPolicy = { whenDeleted: 'Retain', whenExpired: 'Delete' } as const;
       await createBox(team, 'box', { disk: 'default', spec: { persistentVolumeClaimRetentionPolicy } });
       await waitForReadySandbox(team, 'box');
       await patchSpec(team, 'box', { ttlSeconds: 1 });
-      expect(conditionsOf(await waitForSandbox(team, 'box', isOver))).toEqual([EXPIRED, shown.notSuspended]);
+      expect(listConditions(await waitForSandbox(team, 'box', isOver))).toEqual([EXPIRED, shown.notSuspended]);
       await eventually('the disk is gone', async () =>
-        (await namesOf(team, persistentVolumeClaims)).length === 0 ? true : undefined,
+        (await listNames(team, persistentVolumeClaims)).length === 0 ? true : undefined,
       );
-      expect(await namesOf(team, sandboxes)).toEqual(['box']);
+      expect(await listNames(team, sandboxes)).toEqual(['box']);
     }));
 
   it('by ttlSecondsAfterFinished retains the Sandbox with its result', () =>
-    inTeam('finished', async (team) => {
+    runInTeam('finished', async (team) => {
       const spec = { ttlSecondsAfterFinished: 1 };
       const created = await createBox(team, 'box', { disk: 'default', run: 'exit 0', spec });
-      const states = await statesUntil(team, created, isOver);
+      const states = await collectStatesUntil(team, created, isOver);
       const finished = states.find(({ status }) => status?.phase === 'Finished') ?? created;
       const deadlineMs = Date.parse(transition(finished, 'Finished')) + 1_000;
       expect(Date.parse(finished.status?.expiresAt ?? '')).toBe(deadlineMs);
       const expired = states.at(-1) ?? created;
-      expect(conditionsOf(expired)).toEqual([shown.finished(...SUCCEEDED), EXPIRED, shown.notSuspended]);
+      expect(listConditions(expired)).toEqual([shown.finished(...SUCCEEDED), EXPIRED, shown.notSuspended]);
       expect(transition(expired, 'Finished')).toBe(transition(finished, 'Finished'));
-      expect(await namesOf(team, persistentVolumeClaims)).toEqual([diskOf('box')]);
+      expect(await listNames(team, persistentVolumeClaims)).toEqual([formatDisk('box')]);
     }));
 
   it('by ttlSecondsAfterFinished with policy Delete deletes everything', () =>
-    inTeam('cleaned', async (team) => {
+    runInTeam('cleaned', async (team) => {
       const spec = { ttlSecondsAfterFinished: 0, shutdownPolicy: 'Delete' as const };
       await createBox(team, 'box', { disk: 'default', run: 'exit 1', spec });
       await waitUntilOnlyDisksLeft(team);
     }));
 
   it('of a claim with DeleteForeground keeps the claim until its Sandbox is gone', () =>
-    inTeam('foreground', async (team) => {
+    runInTeam('foreground', async (team) => {
       const key = await startJob(team, 'DeleteForeground');
       const hold = (finalizers: string[] | null) => team.client.mergePatch(pods, key, { metadata: { finalizers } });
       await hold([HELD]);
@@ -141,17 +141,17 @@ describe.concurrent('a deadline', () => {
         eventually('the claim is being deleted', async () => ifDeleting(await team.client.get(sandboxClaims, key))),
         eventually('the Sandbox is being deleted', async () => ifDeleting(await team.client.get(sandboxes, key))),
       ]);
-      expect(finishedOf(claim)).toMatchObject({ status: 'True', reason: 'PodSucceeded' });
-      expect(finishedOf(sandbox)).toMatchObject({ status: 'True', reason: 'PodSucceeded' });
+      expect(findFinished(claim)).toMatchObject({ status: 'True', reason: 'PodSucceeded' });
+      expect(findFinished(sandbox)).toMatchObject({ status: 'True', reason: 'PodSucceeded' });
       await hold(null);
       await waitUntilOnlyDisksLeft(team);
       await eventually('the claim is gone', async () =>
-        (await namesOf(team, sandboxClaims)).length === 0 ? true : undefined,
+        (await listNames(team, sandboxClaims)).length === 0 ? true : undefined,
       );
     }));
 
   it('of a claim with Retain deletes the Sandbox and keeps the claim with its result', () =>
-    inTeam('result', async (team) => {
+    runInTeam('result', async (team) => {
       const key = await startJob(team, 'Retain');
       await team.sh('job', 'touch /tmp/end');
       await waitUntilOnlyDisksLeft(team);
@@ -159,12 +159,12 @@ describe.concurrent('a deadline', () => {
         const found = await team.client.get(sandboxClaims, key);
         return found.status?.sandbox === undefined ? found : undefined;
       });
-      expect(readyCondition(claim)).toMatchObject({
+      expect(findReadyCondition(claim)).toMatchObject({
         status: 'False',
         reason: 'ClaimExpired',
         message: 'Claim expired. Sandbox cleanup initiated.',
       });
-      expect(finishedOf(claim)).toMatchObject({ status: 'True', reason: 'PodSucceeded' });
+      expect(findFinished(claim)).toMatchObject({ status: 'True', reason: 'PodSucceeded' });
     }));
 });
 
@@ -177,7 +177,7 @@ async function startJob(team: Team, shutdownPolicy: string): Promise<{ namespace
   return { namespace: team.namespace, name: 'job' };
 }
 
-const finishedOf = ({ status }: Sandbox | SandboxClaim) => findCondition(status?.conditions, 'Finished');
+const findFinished = ({ status }: Sandbox | SandboxClaim) => findCondition(status?.conditions, 'Finished');
 
 function ifDeleting<T extends { readonly metadata: { readonly deletionTimestamp?: string | undefined } }>(
   object: T,

@@ -2,25 +2,25 @@ import { annotations, findCondition, sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { persistentVolumeClaims, pods, services } from '@sandlot/kube';
 import { afterAll, describe, expect, it } from 'vitest';
-import { RUNS_UNTIL_ENDED, diskOf } from '../support/boxes.ts';
+import { RUNS_UNTIL_ENDED, formatDisk } from '../support/boxes.ts';
 import { COMPONENTS, startComponent, killComponent } from '../support/components.ts';
 import {
   RUNNING,
   SUSPENDED,
   createBox,
   waitForEvent,
-  namesOf,
+  listNames,
   waitUntilOnlyDisksLeft,
   patchSpec,
   readIn,
   waitForReadySandbox,
-  conditionsOf,
+  listConditions,
   waitForPhase,
   waitForSandbox,
-  statesUntil,
+  collectStatesUntil,
 } from '../support/lifecycle.ts';
-import { readyCondition } from '../support/sandboxes.ts';
-import { eventually, inTeam } from '../support/team.ts';
+import { findReadyCondition } from '../support/sandboxes.ts';
+import { eventually, runInTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 import { requestWakes } from '../support/wake-requests.ts';
 
@@ -44,66 +44,66 @@ spec:
 /** Adds a line to a file on the disk at each start of the container. */
 const COUNTS_STARTS = `echo started >> /data/starts; ${RUNS_UNTIL_ENDED}`;
 
-const secondsOf = (time: string | undefined): number => Date.parse(time ?? '') / 1_000;
+const getSeconds = (time: string | undefined): number => Date.parse(time ?? '') / 1_000;
 
-const isReady = (sandbox: Sandbox): boolean => readyCondition(sandbox)?.status === 'True';
+const isReady = (sandbox: Sandbox): boolean => findReadyCondition(sandbox)?.status === 'True';
 
 /** Expects the Sandbox to run in a second Pod on the same disk; only the time of the resume shows the suspension. */
 async function expectResumed(team: Team, suspended: Sandbox): Promise<Sandbox> {
   const resumed = await waitForSandbox(team, 'box', isReady);
-  expect(conditionsOf(resumed)).toEqual(RUNNING);
+  expect(listConditions(resumed)).toEqual(RUNNING);
   expect(resumed.metadata.annotations).not.toHaveProperty([annotations.suspendedBy]);
   expect(resumed.status).not.toHaveProperty('suspendedBy');
-  const suspendedAt = secondsOf(suspended.status?.suspendedAt);
-  expect(secondsOf(resumed.status?.resumedAt)).toBeGreaterThanOrEqual(suspendedAt);
-  expect(secondsOf(resumed.status?.lastActivityTime)).toBeGreaterThanOrEqual(suspendedAt);
+  const suspendedAt = getSeconds(suspended.status?.suspendedAt);
+  expect(getSeconds(resumed.status?.resumedAt)).toBeGreaterThanOrEqual(suspendedAt);
+  expect(getSeconds(resumed.status?.lastActivityTime)).toBeGreaterThanOrEqual(suspendedAt);
   expect(await readIn(team, 'box', 'cat /data/starts')).toBe('started\nstarted');
   return resumed;
 }
 
 describe.concurrent('an idle Sandbox', () => {
   it('is suspended, and resumes with its data when its owner resumes it', () =>
-    inTeam('idle', async (team) => {
+    runInTeam('idle', async (team) => {
       const spec = { idle: { suspendAfterSeconds: 5 } };
       const created = await createBox(team, 'box', { disk: 'default', run: COUNTS_STARTS, spec });
-      const states = await statesUntil(team, created, ({ status }) => status?.phase === 'Suspended');
+      const states = await collectStatesUntil(team, created, ({ status }) => status?.phase === 'Suspended');
       const suspended = states.at(-1) ?? created;
-      expect(conditionsOf(suspended)).toEqual(SUSPENDED);
+      expect(listConditions(suspended)).toEqual(SUSPENDED);
       expect(suspended.spec.operatingMode).toBe('Suspended');
       expect(suspended.metadata.annotations).toMatchObject({ [annotations.suspendedBy]: 'Idle' });
       expect(suspended.status).toMatchObject({ suspendedBy: 'Idle', service: 'box' });
       const { lastActivityTime } = states.find(isReady)?.status ?? {};
-      expect(secondsOf(suspended.status?.suspendedAt) - secondsOf(lastActivityTime)).toBeGreaterThanOrEqual(5);
+      expect(getSeconds(suspended.status?.suspendedAt) - getSeconds(lastActivityTime)).toBeGreaterThanOrEqual(5);
       await patchSpec(team, 'box', { operatingMode: 'Running', idle: { suspendAfterSeconds: 3_600 } });
       await expectResumed(team, suspended);
     }));
 
   it('is suspended only after its limit has passed since the last reported activity', () =>
-    inTeam('active', async (team) => {
+    runInTeam('active', async (team) => {
       await createBox(team, 'box', { spec: { idle: { suspendAfterSeconds: 10 } } });
       const ready = await waitForReadySandbox(team, 'box');
-      const reported = new Date((secondsOf(ready.status?.lastActivityTime) + 3) * 1_000).toISOString();
+      const reported = new Date((getSeconds(ready.status?.lastActivityTime) + 3) * 1_000).toISOString();
       // A report from the future counts from the moment the controller sees it.
       await new Promise((resolve) => setTimeout(resolve, Date.parse(reported) - Date.now()));
       const metadata = { annotations: { [annotations.lastActivityAt]: reported } };
       await team.client.mergePatch(sandboxes, { namespace: team.namespace, name: 'box' }, { metadata });
       const suspended = await waitForPhase(team, 'box', 'Suspended');
-      expect(secondsOf(suspended.status?.suspendedAt) - secondsOf(reported)).toBeGreaterThanOrEqual(10);
+      expect(getSeconds(suspended.status?.suspendedAt) - getSeconds(reported)).toBeGreaterThanOrEqual(10);
     }));
 
   it('is deleted at deleteAfterSeconds, suspended or not, with its disk as its retention policy says', () =>
-    inTeam('unused', async (team) => {
+    runInTeam('unused', async (team) => {
       const retained = { persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain' as const } };
       await createBox(team, 'kept', { disk: 'default', spec: { idle: { deleteAfterSeconds: 5 }, ...retained } });
       const idle = { suspendAfterSeconds: 5, deleteAfterSeconds: 8 };
       const created = await createBox(team, 'gone', { disk: 'default', spec: { idle } });
-      await statesUntil(team, created, ({ status }) => status?.phase === 'Suspended');
-      await waitUntilOnlyDisksLeft(team, [diskOf('kept')]);
+      await collectStatesUntil(team, created, ({ status }) => status?.phase === 'Suspended');
+      await waitUntilOnlyDisksLeft(team, [formatDisk('kept')]);
       expect((await waitForEvent(team, 'gone', 'IdleDeleted')).note).toContain('nobody had used it for 8 s');
     }));
 
   it('wakes with its data when a wake request comes over NATS', () =>
-    inTeam('wake', async (team) => {
+    runInTeam('wake', async (team) => {
       const spec = { idle: { suspendAfterSeconds: 5 } };
       await createBox(team, 'box', { disk: 'default', run: COUNTS_STARTS, spec });
       await waitForPhase(team, 'box', 'Suspended');
@@ -115,18 +115,18 @@ describe.concurrent('an idle Sandbox', () => {
     }));
 
   it('is suspended, wakes, expires and leaves its volume, as its manifest says', () =>
-    inTeam('dev-env', async (team) => {
+    runInTeam('dev-env', async (team) => {
       await team.apply(devEnv);
       const ready = await waitForReadySandbox(team, 'dev-env');
-      expect(conditionsOf(ready)).toEqual(RUNNING);
+      expect(listConditions(ready)).toEqual(RUNNING);
       const { startedAt, expiresAt, lastActivityTime } = ready.status ?? {};
-      expect(secondsOf(expiresAt) - secondsOf(startedAt)).toBe(604_800);
+      expect(getSeconds(expiresAt) - getSeconds(startedAt)).toBe(604_800);
       expect(lastActivityTime).toBeDefined();
       const service = await team.client.get(services, { namespace: team.namespace, name: 'dev-env' });
       expect(service.spec).toMatchObject({ clusterIP: 'None', ports: [{ name: 'p-8080-tcp', port: 8080 }] });
       await patchSpec(team, 'dev-env', { idle: { suspendAfterSeconds: 5 } });
       const suspended = await waitForPhase(team, 'dev-env', 'Suspended');
-      expect(conditionsOf(suspended)).toEqual(SUSPENDED);
+      expect(listConditions(suspended)).toEqual(SUSPENDED);
       await patchSpec(team, 'dev-env', { idle: { suspendAfterSeconds: 600 } });
       await requestWakes(team, [suspended]);
       const woken = await waitForSandbox(team, 'dev-env', isReady);
@@ -136,7 +136,7 @@ describe.concurrent('an idle Sandbox', () => {
     }));
 
   it('ignores wake requests with autoResume Never, or when its owner suspended it', () =>
-    inTeam('asleep', async (team) => {
+    runInTeam('asleep', async (team) => {
       await createBox(team, 'never', { spec: { startup: { action: 'Suspended' }, autoResume: 'Never' } });
       await createBox(team, 'owned', { spec: { operatingMode: 'Suspended' } });
       await createBox(team, 'willing', { spec: { startup: { action: 'Suspended' } } });
@@ -146,34 +146,38 @@ describe.concurrent('an idle Sandbox', () => {
       await requestWakes(team, asleep);
       await waitForReadySandbox(team, 'willing');
       for (const name of ['never', 'owned']) {
-        expect(conditionsOf(await waitForPhase(team, name, 'Suspended'))).toEqual(SUSPENDED);
+        expect(listConditions(await waitForPhase(team, name, 'Suspended'))).toEqual(SUSPENDED);
       }
     }));
 });
 
 describe.concurrent('startup.action', () => {
   it('Suspended creates the disk but no Pod until the first resume', () =>
-    inTeam('asleep', async (team) => {
+    runInTeam('asleep', async (team) => {
       const spec = { startup: { action: 'Suspended' as const } };
       const created = await createBox(team, 'box', { disk: 'default', spec });
-      const states = await statesUntil(team, created, ({ status }) => status?.startup?.completedTime !== undefined);
+      const states = await collectStatesUntil(
+        team,
+        created,
+        ({ status }) => status?.startup?.completedTime !== undefined,
+      );
       const suspended = await waitForPhase(team, 'box', 'Suspended');
-      expect(conditionsOf(suspended)).toEqual(SUSPENDED);
+      expect(listConditions(suspended)).toEqual(SUSPENDED);
       expect(suspended.status).toMatchObject({ suspendedBy: 'Startup' });
       // The first pass that sees a Pod sets the selector.
       expect([...states, suspended].filter(({ status }) => status?.selector !== undefined)).toEqual([]);
-      expect(await namesOf(team, persistentVolumeClaims)).toEqual([diskOf('box')]);
-      expect(await namesOf(team, pods)).toEqual([]);
+      expect(await listNames(team, persistentVolumeClaims)).toEqual([formatDisk('box')]);
+      expect(await listNames(team, pods)).toEqual([]);
       await patchSpec(team, 'box', { operatingMode: 'Running' });
-      expect(conditionsOf(await waitForReadySandbox(team, 'box'))).toEqual(RUNNING);
+      expect(listConditions(await waitForReadySandbox(team, 'box'))).toEqual(RUNNING);
       await expectStaysResumed(team);
     }));
 
   it('SuspendAfterReady suspends after the first run, whose data the resume keeps', () =>
-    inTeam('primed', async (team) => {
+    runInTeam('primed', async (team) => {
       const spec = { startup: { action: 'SuspendAfterReady' as const } };
       const created = await createBox(team, 'box', { disk: 'default', run: COUNTS_STARTS, spec });
-      const states = await statesUntil(team, created, ({ status }) => status?.phase === 'Suspended');
+      const states = await collectStatesUntil(team, created, ({ status }) => status?.phase === 'Suspended');
       const wasReady = states.findIndex(isReady);
       const asked = states.findIndex(({ spec: { operatingMode } }) => operatingMode === 'Suspended');
       expect(wasReady).toBeGreaterThanOrEqual(0);
@@ -199,7 +203,7 @@ describe('when every component is killed in between', () => {
   afterAll(() => Promise.all(COMPONENTS.map(startComponent)));
 
   it('deadlines, idle limits and restarts still take effect', () =>
-    inTeam('killed', async (team) => {
+    runInTeam('killed', async (team) => {
       const restart = { restart: 'OnFailure' as const, backoffSeconds: 12, maxBackoffSeconds: 12 };
       await Promise.all([
         createBox(team, 'expires', { spec: { ttlSeconds: 20 } }),
@@ -221,7 +225,7 @@ describe('when every component is killed in between', () => {
       await Promise.all(COMPONENTS.map(startComponent));
       const expired = await waitForPhase(team, 'expires', 'Expired');
       const expiredAt = findCondition(expired.status?.conditions, 'Ready')?.lastTransitionTime;
-      expect(secondsOf(expiredAt)).toBeGreaterThanOrEqual(secondsOf(due.status?.expiresAt));
+      expect(getSeconds(expiredAt)).toBeGreaterThanOrEqual(getSeconds(due.status?.expiresAt));
       const suspended = await waitForPhase(team, 'idles', 'Suspended');
       expect(suspended.status).toMatchObject({ suspendedBy: 'Idle' });
       const back = await waitForReadySandbox(team, 'restarts');
@@ -231,7 +235,7 @@ describe('when every component is killed in between', () => {
         lastExitTime: waiting.status?.restarts?.lastExitTime,
       });
       await eventually('the expired and unused Sandboxes are deleted', async () =>
-        (await namesOf(team, sandboxes)).join() === 'expires,idles,restarts' ? true : undefined,
+        (await listNames(team, sandboxes)).join() === 'expires,idles,restarts' ? true : undefined,
       );
     }));
 });

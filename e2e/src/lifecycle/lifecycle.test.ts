@@ -1,7 +1,7 @@
 import { findCondition, sandboxes } from '@sandlot/api-types';
 import { persistentVolumeClaims, persistentVolumes, pods, services } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RUNS_UNTIL_ENDED, diskOf, endWith } from '../support/boxes.ts';
+import { RUNS_UNTIL_ENDED, formatDisk, endWith } from '../support/boxes.ts';
 import {
   RUNNING,
   SUSPENDED,
@@ -11,12 +11,12 @@ import {
   readIn,
   waitForReadySandbox,
   shown,
-  conditionsOf,
+  listConditions,
   waitForPhase,
   waitForSandbox,
-  statesUntil,
+  collectStatesUntil,
 } from '../support/lifecycle.ts';
-import { readyCondition } from '../support/sandboxes.ts';
+import { findReadyCondition } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -37,7 +37,7 @@ describe.each([
   let team: Team;
   const pod = runtimeClassName === undefined ? {} : { runtimeClassName };
   const key = () => ({ namespace: team.namespace, name: 'desk' });
-  const disk = () => team.client.get(persistentVolumeClaims, { ...key(), name: diskOf('desk') });
+  const disk = () => team.client.get(persistentVolumeClaims, { ...key(), name: formatDisk('desk') });
   beforeAll(async () => {
     team = await createTeam('lifecycle');
     const container = { ports: [{ containerPort: 8080 }] };
@@ -50,8 +50,8 @@ describe.each([
 
   it('becomes Ready with its own Pod, disk, Service and host name', async () => {
     const sandbox = await waitForReadySandbox(team, 'desk');
-    expect(conditionsOf(sandbox)).toEqual(RUNNING);
-    const { podIPs, nodeName } = await podState();
+    expect(listConditions(sandbox)).toEqual(RUNNING);
+    const { podIPs, nodeName } = await readPodState();
     expect(sandbox.status).toMatchObject({
       phase: 'Running',
       replicas: 1,
@@ -69,7 +69,7 @@ describe.each([
 
   it('is reached by its name from another pod', async () => {
     await waitForReadySandbox(team, 'peer');
-    const { podIPs } = await podState();
+    const { podIPs } = await readPodState();
     const fqdn = `desk.${team.namespace}.svc.cluster.local`;
     const answer = await eventually('the name resolves', async () => {
       const output = await team.sh('peer', `nslookup ${fqdn} 10.96.0.10 || true`);
@@ -84,7 +84,7 @@ describe.each([
     const [diskBefore, serviceBefore] = await Promise.all([disk(), team.client.get(services, key())]);
     await patchSpec(team, 'desk', { operatingMode: 'Suspended' });
     const suspended = await waitForPhase(team, 'desk', 'Suspended');
-    expect(conditionsOf(suspended)).toEqual(SUSPENDED);
+    expect(listConditions(suspended)).toEqual(SUSPENDED);
     expect(suspended.status).toMatchObject({ service: 'desk', suspendedBy: 'User' });
     expect(suspended.status).not.toHaveProperty('podIPs');
     expect(suspended.status).not.toHaveProperty('nodeName');
@@ -93,19 +93,19 @@ describe.each([
     expect((await team.client.get(services, key())).metadata.uid).toBe(serviceBefore.metadata.uid);
     await patchSpec(team, 'desk', { operatingMode: 'Running' });
     const resumed = await waitForReadySandbox(team, 'desk');
-    expect(conditionsOf(resumed)).toEqual(RUNNING);
+    expect(listConditions(resumed)).toEqual(RUNNING);
     expect(resumed.status?.resumedAt).toBeDefined();
     expect(await team.sh('desk', `cat /data/${turn}; hostname; ls /tmp`)).toBe(`${turn}\ndesk`);
   });
 
   it('replaces a deleted Pod on the same disk, without a suspension', async () => {
-    const before = await podState();
+    const before = await readPodState();
     const { metadata } = await disk();
     const ready = await waitForReadySandbox(team, 'desk');
     await team.kubectl('delete', 'pod', 'desk');
     let wasAway = false;
-    const states = await statesUntil(team, ready, (sandbox) => {
-      const isReady = readyCondition(sandbox)?.status === 'True';
+    const states = await collectStatesUntil(team, ready, (sandbox) => {
+      const isReady = findReadyCondition(sandbox)?.status === 'True';
       wasAway ||= !isReady;
       return wasAway && isReady;
     });
@@ -113,8 +113,8 @@ describe.each([
       states.map(({ status }) => JSON.stringify(findCondition(status?.conditions, 'Suspended'))),
     );
     expect([...suspended]).toEqual([JSON.stringify(findCondition(ready.status?.conditions, 'Suspended'))]);
-    expect(conditionsOf(states.at(-1) ?? ready)).toEqual(RUNNING);
-    expect((await podState()).uid).not.toBe(before.uid);
+    expect(listConditions(states.at(-1) ?? ready)).toEqual(RUNNING);
+    expect((await readPodState()).uid).not.toBe(before.uid);
     expect((await disk()).metadata.uid).toBe(metadata.uid);
     expect(await team.sh('desk', 'cat /data/first /data/second')).toBe('first\nsecond');
   });
@@ -123,7 +123,7 @@ describe.each([
     await team.sh('desk', endWith(0));
     const finished = await waitForPhase(team, 'desk', 'Finished');
     const done = ['PodSucceeded', 'Pod completed successfully'] as const;
-    expect(conditionsOf(finished)).toEqual([
+    expect(listConditions(finished)).toEqual([
       shown.finished(...done),
       shown.scheduled,
       shown.notReady(...done),
@@ -136,7 +136,7 @@ describe.each([
     const policy = { restart: 'Always', backoffSeconds: 1, maxBackoffSeconds: 1 };
     await patchSpec(team, 'desk', { podFailurePolicy: policy });
     const back = await waitForReadySandbox(team, 'desk');
-    expect(conditionsOf(back)).toEqual(RUNNING);
+    expect(listConditions(back)).toEqual(RUNNING);
     expect(back.status?.restarts).toMatchObject({ count: 1, lastReason: 'Completed' });
     expect(await team.sh('desk', 'cat /data/first')).toBe('first');
   });
@@ -146,9 +146,9 @@ describe.each([
     const back = await waitForSandbox(
       team,
       'desk',
-      (sandbox) => sandbox.status?.restarts?.count === 2 && readyCondition(sandbox)?.status === 'True',
+      (sandbox) => sandbox.status?.restarts?.count === 2 && findReadyCondition(sandbox)?.status === 'True',
     );
-    expect(conditionsOf(back)).toEqual(RUNNING);
+    expect(listConditions(back)).toEqual(RUNNING);
     expect(back.status?.restarts).toMatchObject({ count: 2, lastReason: 'Error' });
     expect(await team.sh('desk', 'cat /data/second')).toBe('second');
   });
@@ -164,7 +164,7 @@ describe.each([
     });
   });
 
-  async function podState() {
+  async function readPodState() {
     const { metadata, spec, status } = await team.client.get(pods, key());
     return { uid: metadata.uid, nodeName: spec.nodeName, podIPs: (status?.podIPs ?? []).map(({ ip }) => ip) };
   }

@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { claimManifest as claim, GROUP, poolManifest, templateManifest as template } from '../support/manifests.ts';
-import { waitForClaimReason, waitForReadyClaim, readyCondition } from '../support/sandboxes.ts';
+import {
+  claimManifest as claim,
+  GROUP,
+  formatPoolManifest,
+  formatTemplateManifest as template,
+} from '../support/manifests.ts';
+import { waitForClaimReason, waitForReadyClaim, findReadyCondition } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -55,23 +60,23 @@ describe('a claim that cannot be served', () => {
   it('names the missing pool, and is served when the pool appears', async () => {
     await team.apply(claim('early', '{warmPoolRef: {name: late-pool}}'));
     const waiting = await waitForClaimReason(team, 'early', 'WarmPoolNotFound');
-    expect(readyCondition(waiting)?.message).toBe('SandboxWarmPool "late-pool" not found');
+    expect(findReadyCondition(waiting)?.message).toBe('SandboxWarmPool "late-pool" not found');
     await team.apply(template('late'));
-    await team.apply(poolManifest('late-pool', 'late', 1));
+    await team.apply(formatPoolManifest('late-pool', 'late', 1));
     await waitForReadyClaim(team, 'early');
   });
 
   it('names the missing template', async () => {
     await team.apply(claim('no-template', '{sandboxTemplateRef: {name: ghost}}', 'v1alpha1'));
     const waiting = await waitForClaimReason(team, 'no-template', 'TemplateNotFound');
-    expect(readyCondition(waiting)?.message).toBe('SandboxTemplate "ghost" not found');
+    expect(findReadyCondition(waiting)?.message).toBe('SandboxTemplate "ghost" not found');
   });
 
   it('shows that an image cannot be pulled, on the claim and as an Event of the pod', async () => {
     await team.apply(template('no-image', 'image: "registry.invalid/ghost:1"'));
     await team.apply(claim('no-image', '{sandboxTemplateRef: {name: no-image}}'));
     const pending = await waitForClaimReason(team, 'no-image', 'DependenciesNotReady');
-    expect(readyCondition(pending)?.message).toMatch(/^Pod exists with phase: Pending/);
+    expect(findReadyCondition(pending)?.message).toMatch(/^Pod exists with phase: Pending/);
     await eventually('the kubelet says why', async () => {
       const events = await team.kubectl('get', 'events', '-o', 'jsonpath={.items[*].message}');
       return /registry\.invalid\/ghost:1/.test(events) ? true : undefined;
@@ -82,14 +87,14 @@ describe('a claim that cannot be served', () => {
     await team.apply(template('imageless', ''));
     await team.apply(claim('imageless', '{sandboxTemplateRef: {name: imageless}}'));
     const refused = await waitForClaimReason(team, 'imageless', 'ReconcilerError');
-    expect(readyCondition(refused)?.message).toMatch(/Pod "imageless" is invalid: .*image: Required value/);
+    expect(findReadyCondition(refused)?.message).toMatch(/Pod "imageless" is invalid: .*image: Required value/);
   });
 
   it('fails for good when the template does not allow its variables', async () => {
     await team.apply(template('plain'));
     await team.apply(claim('env', '{sandboxTemplateRef: {name: plain}, env: [{name: A, value: b}]}'));
     const refused = await waitForClaimReason(team, 'env', 'EnvVarsInjectionRejected');
-    expect(readyCondition(refused)?.message).toBe(
+    expect(findReadyCondition(refused)?.message).toBe(
       'environment variable injection rejected: environment variable injection is not allowed by the template policy',
     );
     expect(refused.status?.phase).toBe('Failed');

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkoutRoot } from '@sandlot/up';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { waitForFullPool, waitForReadyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { waitForFullPool, waitForReadyClaim, getSandboxName } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -20,7 +20,7 @@ it('the example in the README works as written', async () => {
   await waitForFullPool(team, 'analyst-pool');
   await team.apply(manifests[1] ?? '');
   await team.kubectl('wait', '--for=condition=Ready', 'sandboxclaim/analyst-1', '--timeout=60s');
-  const name = sandboxNameOf(await waitForReadyClaim(team, 'analyst-1'));
+  const name = getSandboxName(await waitForReadyClaim(team, 'analyst-1'));
   await team.sh(name, 'echo hi > /scratch/note');
   await team.kubectl('delete', 'pod', name);
   const note = await eventually('the new pod has the note', () =>

@@ -1,8 +1,8 @@
 import { findCondition, nameHash, sandboxTemplates } from '@sandlot/api-types';
 import { networkPolicies, pods } from '@sandlot/kube';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { claimManifest, GROUP, poolManifest, templateManifest } from '../support/manifests.ts';
-import { waitForFullPool, waitForReadyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { claimManifest, GROUP, formatPoolManifest, formatTemplateManifest } from '../support/manifests.ts';
+import { waitForFullPool, waitForReadyClaim, getSandboxName } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -22,7 +22,7 @@ spec:
 let team: Team;
 beforeAll(async () => {
   team = await createTeam('templates');
-  await team.apply(`${templateManifest('box')}---${poolManifest('pool', 'box', 1)}`);
+  await team.apply(`${formatTemplateManifest('box')}---${formatPoolManifest('pool', 'box', 1)}`);
   await waitForFullPool(team, 'pool');
 });
 afterAll(() => team[Symbol.asyncDispose]());
@@ -30,9 +30,12 @@ afterAll(() => team[Symbol.asyncDispose]());
 const POLICY = 'box-network-policy';
 const policy = () => team.client.get(networkPolicies, { namespace: team.namespace, name: POLICY });
 
-async function podOfClaim(name: string, spec: string) {
+async function readPodOfClaim(name: string, spec: string) {
   await team.apply(claimManifest(name, spec));
-  return team.client.get(pods, { namespace: team.namespace, name: sandboxNameOf(await waitForReadyClaim(team, name)) });
+  return team.client.get(pods, {
+    namespace: team.namespace,
+    name: getSandboxName(await waitForReadyClaim(team, name)),
+  });
 }
 
 it('the status of a template shows its hashes, its network policy and its pools', async () => {
@@ -82,11 +85,11 @@ it('the network policy of a template selects its pods, is restored after edits a
 });
 
 it('a pod of a template has the defaults of agent-sandbox, or the hardened ones on request', async () => {
-  const plain = await podOfClaim('plain', '{warmPoolRef: {name: pool}}');
+  const plain = await readPodOfClaim('plain', '{warmPoolRef: {name: pool}}');
   expect(plain.spec).toMatchObject({ automountServiceAccountToken: false });
   expect(plain.spec.containers[0]?.securityContext ?? {}).toEqual({});
   await team.apply(hardened);
-  const { spec } = await podOfClaim('hard', '{sandboxTemplateRef: {name: hard}}');
+  const { spec } = await readPodOfClaim('hard', '{sandboxTemplateRef: {name: hard}}');
   expect(spec).toMatchObject({
     automountServiceAccountToken: false,
     enableServiceLinks: false,

@@ -6,11 +6,11 @@ import { prometheusUrl } from '@sandlot/up';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { RUNS_UNTIL_ENDED, endWith } from '../support/boxes.ts';
 import { startComponent, stopComponent } from '../support/components.ts';
-import { EventRecorder, sandlotEvents } from '../support/events.ts';
-import { kubectlOk } from '../support/kubectl.ts';
+import { EventRecorder, listSandlotEvents } from '../support/events.ts';
+import { runKubectlOrFail } from '../support/kubectl.ts';
 import { createBox, patchSpec, waitForReadySandbox, waitForPhase } from '../support/lifecycle.ts';
-import { claimManifest, GROUP, templateManifest } from '../support/manifests.ts';
-import { waitForClaimReason, waitForFullPool, waitForReadyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { claimManifest, GROUP, formatTemplateManifest } from '../support/manifests.ts';
+import { waitForClaimReason, waitForFullPool, waitForReadyClaim, getSandboxName } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 import { requestWakes } from '../support/wake-requests.ts';
@@ -18,14 +18,14 @@ import { requestWakes } from '../support/wake-requests.ts';
 const PATIENCE = { timeout: 60_000, interval: 200 };
 
 const boxVersion = (version: number): string =>
-  templateManifest('box', `image: busybox, env: [{name: VERSION, value: "${version}"}]`);
+  formatTemplateManifest('box', `image: busybox, env: [{name: VERSION, value: "${version}"}]`);
 
-const nowhere = templateManifest('nowhere', 'image: busybox').replace(
+const nowhere = formatTemplateManifest('nowhere', 'image: busybox').replace(
   'terminationGracePeriodSeconds: 0',
   'nodeSelector: {kubernetes.io/hostname: nowhere}',
 );
 
-const poolOf = (name: string, template: string, rest: string): string => `
+const formatPool = (name: string, template: string, rest: string): string => `
 apiVersion: ${GROUP}/v1beta1
 kind: SandboxWarmPool
 metadata: {name: ${name}}
@@ -33,7 +33,7 @@ spec: {replicas: 1, sandboxTemplateRef: {name: ${template}}, ${rest}}
 `;
 
 const COLD = 'sandboxTemplateRef: {name: box}, warmpool: none';
-const idsOf = (events: readonly CloudEvent[]): string[] => events.map(({ id }) => id);
+const listIds = (events: readonly CloudEvent[]): string[] => events.map(({ id }) => id);
 
 let team: Team;
 let recorder: EventRecorder;
@@ -55,7 +55,7 @@ const expectEvents = (kind: string, name: string, ...types: readonly string[]): 
 
 describe('events, through a durable consumer', () => {
   it('describe a template and its pool, which is depleted, refilled and rolled out', async () => {
-    await team.apply([boxVersion(1), poolOf('boxes', 'box', 'updateStrategy: {type: RollingUpdate}')].join('---'));
+    await team.apply([boxVersion(1), formatPool('boxes', 'box', 'updateStrategy: {type: RollingUpdate}')].join('---'));
     await waitForFullPool(team, 'boxes');
     await expectEvents('template', 'box', 'changed');
     await expectEvents('pool', 'boxes', 'ready');
@@ -72,7 +72,7 @@ describe('events, through a durable consumer', () => {
 
   it('describe a stuck pool', async () => {
     const stuckMember = 'stuckMember: {graceSeconds: 10, unschedulable: Hold}';
-    await team.apply([nowhere, poolOf('stuck', 'nowhere', stuckMember)].join('---'));
+    await team.apply([nowhere, formatPool('stuck', 'nowhere', stuckMember)].join('---'));
     await expectEvents('pool', 'stuck', 'stuck');
   });
 
@@ -112,7 +112,7 @@ describe('events, through a durable consumer', () => {
   });
 
   it('arrive once, with unique ids', () => {
-    const ids = idsOf(recorder.events);
+    const ids = listIds(recorder.events);
     expect(new Set(ids).size).toBe(ids.length);
     expect(new Set(recorder.outcomes)).toEqual(new Set(['handled']));
   });
@@ -120,12 +120,12 @@ describe('events, through a durable consumer', () => {
 
 describe('sandlot events', () => {
   const ask = (...more: readonly string[]): Promise<string[]> =>
-    sandlotEvents('--since', '1h', '--subject', 'claim.*', '--namespace', team.namespace, ...more);
+    listSandlotEvents('--since', '1h', '--subject', 'claim.*', '--namespace', team.namespace, ...more);
 
   it('shows the same events as JSON lines and as a table', async () => {
     const heard = recorder.events.filter(({ type }) => type.startsWith('claim.'));
     const shown = (await ask('-o', 'json')).map((line) => JSON.parse(line) as CloudEvent);
-    expect(idsOf(shown).toSorted()).toEqual(idsOf(heard).toSorted());
+    expect(listIds(shown).toSorted()).toEqual(listIds(heard).toSorted());
     const [head = '', ...rows] = await ask();
     const at = head.indexOf('OBJECT');
     expect(rows.map((row) => row.slice(at).split(' ')[0])).toEqual(
@@ -137,9 +137,9 @@ describe('sandlot events', () => {
 describe('when NATS loses everything', () => {
   it('claims are served, and their events arrive afterwards: pod killed and disk wiped', async () => {
     await stopComponent(team, 'nats');
-    await kubectlOk(['--namespace', inject('releaseNamespace'), 'delete', 'pvc', 'data-sandlot-nats-0']);
+    await runKubectlOrFail(['--namespace', inject('releaseNamespace'), 'delete', 'pvc', 'data-sandlot-nats-0']);
     await claim('unheard', COLD);
-    const sandbox = sandboxNameOf(await waitForReadyClaim(team, 'unheard'));
+    const sandbox = getSandboxName(await waitForReadyClaim(team, 'unheard'));
     await startComponent('nats');
     await expectEvents('claim', 'unheard', 'submitted', 'bound');
     await expect.poll(() => recorder.typesOf('sandbox', sandbox), PATIENCE).toEqual(['created', 'ready']);
@@ -154,7 +154,7 @@ describe('when NATS loses everything', () => {
     await expectEvents('claim', 'after', 'submitted', 'bound');
     const { items } = await team.client.listAll(sandboxClaims, { namespace: team.namespace });
     const inStream = async (): Promise<string[]> => {
-      const lines = await sandlotEvents('--subject', 'claim.submitted', '-n', team.namespace, '-o', 'json');
+      const lines = await listSandlotEvents('--subject', 'claim.submitted', '-n', team.namespace, '-o', 'json');
       return lines.map((line) => (JSON.parse(line) as CloudEvent).data.name).toSorted();
     };
     await expect.poll(inStream, PATIENCE).toEqual(items.map(({ metadata }) => metadata.name).toSorted());
@@ -176,7 +176,7 @@ describe('an event that a consumer refuses', () => {
     expect(worker).toBeDefined();
     await claim('poison', COLD);
     const letters = async (...more: readonly string[]): Promise<string[]> => {
-      const lines = await sandlotEvents('dead-letters', '-o', 'json', ...more);
+      const lines = await listSandlotEvents('dead-letters', '-o', 'json', ...more);
       return lines.filter((line) => line.includes(`"${team.namespace}-worker"`));
     };
     const [letter = ''] = await eventually('the event is a dead letter', async () => {

@@ -2,9 +2,9 @@ import { sandboxClaims } from '@sandlot/api-types';
 import { promExemplars, promQuery, fetchTrace } from '@sandlot/local-cluster';
 import { prometheusUrl, tracesUrl } from '@sandlot/up';
 import { describe, expect, it } from 'vitest';
-import { claimManifest, poolManifest, templateManifest } from '../support/manifests.ts';
+import { claimManifest, formatPoolManifest, formatTemplateManifest } from '../support/manifests.ts';
 import { waitForFullPool, waitForReadyClaim } from '../support/sandboxes.ts';
-import { eventually, inTeam } from '../support/team.ts';
+import { eventually, runInTeam } from '../support/team.ts';
 
 const services = ['api', 'claim-controller', 'gateway', 'sandbox-controller', 'warmpool-controller'];
 
@@ -32,9 +32,9 @@ describe('Prometheus and Jaeger beside the release', () => {
   });
 
   it('have the trace of a claim, to which an exemplar leads', () =>
-    inTeam('observed', async (team) => {
+    runInTeam('observed', async (team) => {
       const startSeconds = Date.now() / 1000 - 60;
-      await team.apply(templateManifest('box') + '---' + poolManifest('pool', 'box', 1));
+      await team.apply(formatTemplateManifest('box') + '---' + formatPoolManifest('pool', 'box', 1));
       await waitForFullPool(team, 'pool');
       await team.apply(claimManifest('observed', '{warmPoolRef: {name: pool}}'));
       await waitForReadyClaim(team, 'observed');

@@ -3,8 +3,8 @@ import type { SandboxClaim } from '@sandlot/api-types';
 import { fetchTraces } from '@sandlot/local-cluster';
 import { observability, tracesUrl } from '@sandlot/up';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { kubectlOk } from '../support/kubectl.ts';
-import { waitForFullPool, waitForReadyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { runKubectlOrFail } from '../support/kubectl.ts';
+import { waitForFullPool, waitForReadyClaim, getSandboxName } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 import { startClientTrace, Trace } from '../support/traces.ts';
@@ -62,7 +62,7 @@ describe('a warm claim', () => {
     // The Pod gets its labels later, outside the span of the claim.
     trace.expectNested(['sandbox.reconcile']);
     const [member] = (await team.client.listAll(sandboxes, { namespace: team.namespace })).items.filter(
-      ({ metadata }) => metadata.name === sandboxNameOf(claim),
+      ({ metadata }) => metadata.name === getSandboxName(claim),
     );
     const warming = uidTrace(member?.metadata.uid);
     expect(trace.only('claim.adopt').links.map((link) => link.traceId)).toEqual([warming]);
@@ -129,7 +129,7 @@ describe('a cold claim with a disk', () => {
 describe('a claim that is created while the trace backend is down', () => {
   const JAEGER = 'deployment/jaeger';
   const kubectl = (...args: readonly string[]): Promise<string> =>
-    kubectlOk(['--namespace', observability.namespace, ...args]);
+    runKubectlOrFail(['--namespace', observability.namespace, ...args]);
   afterAll(async () => {
     await kubectl('scale', JAEGER, '--replicas=1');
     await kubectl('rollout', 'status', JAEGER, '--timeout=110s');

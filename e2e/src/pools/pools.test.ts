@@ -2,22 +2,22 @@ import { findCondition, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
 import type { Condition, Sandbox, SandboxWarmPool } from '@sandlot/api-types';
 import { events, persistentVolumeClaims } from '@sandlot/kube';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { claimManifest, GROUP, templateManifest } from '../support/manifests.ts';
+import { claimManifest, GROUP, formatTemplateManifest } from '../support/manifests.ts';
 import {
   waitForFullPool,
   waitForReadyClaim,
-  readyCondition,
-  sandboxNamed,
-  sandboxNameOf,
+  findReadyCondition,
+  readSandboxNamed,
+  getSandboxName,
 } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
 /** A template with another blueprint for each `version`. */
 const boxVersion = (version: number): string =>
-  templateManifest('box', `image: busybox, env: [{name: VERSION, value: "${version}"}]`);
+  formatTemplateManifest('box', `image: busybox, env: [{name: VERSION, value: "${version}"}]`);
 
-const poolOf = (replicas: number, rest: string, template = 'box'): string => `
+const formatPool = (replicas: number, rest: string, template = 'box'): string => `
 apiVersion: ${GROUP}/v1beta1
 kind: SandboxWarmPool
 metadata: {name: boxes}
@@ -37,7 +37,7 @@ const pool = (): Promise<SandboxWarmPool> =>
   team.client.get(sandboxWarmPools, { namespace: team.namespace, name: 'boxes' });
 
 /** Waits for a status of the pool. */
-function poolWith(what: string, holds: (status: NonNullable<SandboxWarmPool['status']>) => boolean) {
+function createPoolWith(what: string, holds: (status: NonNullable<SandboxWarmPool['status']>) => boolean) {
   return eventually(`the pool ${what}`, async () => {
     const found = await pool();
     if (found.status !== undefined && holds(found.status)) return found;
@@ -63,15 +63,15 @@ async function waitUntilGone(old: readonly string[]): Promise<void> {
 
 async function claimSandbox(name: string): Promise<string> {
   await team.apply(claim(name));
-  return sandboxNameOf(await waitForReadyClaim(team, name));
+  return getSandboxName(await waitForReadyClaim(team, name));
 }
 
-const versionIn = (name: string): Promise<string> => team.sh(name, 'echo $VERSION');
+const readVersion = (name: string): Promise<string> => team.sh(name, 'echo $VERSION');
 
 describe('a change of the template', () => {
   it('with RollingUpdate replaces every member while claims are served, and no claimed Sandbox', async () => {
     await team.apply(boxVersion(1));
-    await team.apply(poolOf(4, strategy('RollingUpdate', ', rollingUpdate: {maxUnavailable: 1, maxSurge: 1}')));
+    await team.apply(formatPool(4, strategy('RollingUpdate', ', rollingUpdate: {maxUnavailable: 1, maxSurge: 1}')));
     await waitForFullPool(team, 'boxes');
     const before = await claimSandbox('before');
     await waitForFullPool(team, 'boxes');
@@ -81,14 +81,14 @@ describe('a change of the template', () => {
     await waitUntilGone(old);
     // A claim adopts no outdated member: the second claim has a new one, or started cold before there was any.
     const adopted = [before, during].filter((name) => name.startsWith('boxes-')).length;
-    await poolWith(
+    await createPoolWith(
       'consists of new members',
       ({ updatedReplicas, readyReplicas, replicas, inUse }) =>
         updatedReplicas === 4 && readyReplicas === 4 && replicas === 4 && inUse === adopted,
     );
-    expect(await versionIn(before)).toBe('1');
-    expect(readyCondition(await sandboxNamed(team, during))?.status).toBe('True');
-    expect(await versionIn(await claimSandbox('after'))).toBe('2');
+    expect(await readVersion(before)).toBe('1');
+    expect(findReadyCondition(await readSandboxNamed(team, during))?.status).toBe('True');
+    expect(await readVersion(await claimSandbox('after'))).toBe('2');
     await eventually('the rollout has its Events', async () => {
       const { items } = await team.client.list(events, { namespace: team.namespace });
       const reasons = items.map(({ reason }) => reason);
@@ -98,25 +98,28 @@ describe('a change of the template', () => {
 
   it('with OnReplenish reaches the pool with the members that replace adopted ones', async () => {
     await team.apply(boxVersion(1));
-    await team.apply(poolOf(2, strategy('OnReplenish')));
+    await team.apply(formatPool(2, strategy('OnReplenish')));
     await waitForFullPool(team, 'boxes');
     const old = (await members()).map(nameOf);
     await team.apply(boxVersion(2));
-    await poolWith('knows that its members are stale', ({ updatedReplicas = 0 }) => updatedReplicas === 0);
+    await createPoolWith('knows that its members are stale', ({ updatedReplicas = 0 }) => updatedReplicas === 0);
     expect((await members()).map(nameOf).sort()).toEqual(old.sort());
-    expect(await versionIn(await claimSandbox('one'))).toBe('1');
-    await poolWith('has one new member', (status) => status.updatedReplicas === 1 && status.readyReplicas === 2);
+    expect(await readVersion(await claimSandbox('one'))).toBe('1');
+    await createPoolWith('has one new member', (status) => status.updatedReplicas === 1 && status.readyReplicas === 2);
   });
 
   it('with Recreate replaces all members at once', async () => {
     await team.apply(boxVersion(1));
-    await team.apply(poolOf(2, strategy('Recreate')));
+    await team.apply(formatPool(2, strategy('Recreate')));
     await waitForFullPool(team, 'boxes');
     const old = (await members()).map(nameOf);
     await team.apply(boxVersion(2));
     await waitUntilGone(old);
-    await poolWith('consists of new members', (status) => status.updatedReplicas === 2 && status.readyReplicas === 2);
-    expect(await versionIn(await claimSandbox('one'))).toBe('2');
+    await createPoolWith(
+      'consists of new members',
+      (status) => status.updatedReplicas === 2 && status.readyReplicas === 2,
+    );
+    expect(await readVersion(await claimSandbox('one'))).toBe('2');
   });
 });
 
@@ -137,7 +140,7 @@ spec:
 
   it('has a bound disk for each member, hands it over with the member, and returns to its size', async () => {
     await team.apply(analyst);
-    await team.apply(poolOf(3, rest, 'analyst'));
+    await team.apply(formatPool(3, rest, 'analyst'));
     await waitForFullPool(team, 'boxes');
     const before = await members();
     const bound = await disks();
@@ -147,9 +150,12 @@ spec:
     );
     const name = await claimSandbox('analyst-2');
     expect(before.map(nameOf)).toContain(name);
-    expect((await sandboxNamed(team, name)).metadata.labels?.['agents.x-k8s.io/launch-type']).toBe('warm');
+    expect((await readSandboxNamed(team, name)).metadata.labels?.['agents.x-k8s.io/launch-type']).toBe('warm');
     expect(await team.sh(name, 'hostname; touch /scratch/mine && ls /scratch | grep mine')).toBe(`${name}\nmine`);
-    const refilled = await poolWith('is full again', (status) => status.readyReplicas === 3 && status.inUse === 1);
+    const refilled = await createPoolWith(
+      'is full again',
+      (status) => status.readyReplicas === 3 && status.inUse === 1,
+    );
     expect(refilled.status?.replicas).toBe(3);
     expect(await disks()).toHaveLength(4);
   });
@@ -158,18 +164,18 @@ spec:
 describe('a pool', () => {
   it('follows kubectl scale up and down', async () => {
     await team.apply(boxVersion(1));
-    await team.apply(poolOf(1, strategy('OnReplenish')));
+    await team.apply(formatPool(1, strategy('OnReplenish')));
     await waitForFullPool(team, 'boxes');
     await team.kubectl('scale', 'sandboxwarmpool', 'boxes', '--replicas=4');
-    await poolWith('has four members', (status) => status.readyReplicas === 4 && status.replicas === 4);
+    await createPoolWith('has four members', (status) => status.readyReplicas === 4 && status.replicas === 4);
     await team.kubectl('scale', 'sandboxwarmpool', 'boxes', '--replicas=2');
-    await poolWith('has two members', (status) => status.readyReplicas === 2 && status.replicas === 2);
+    await createPoolWith('has two members', (status) => status.readyReplicas === 2 && status.replicas === 2);
     expect(await team.kubectl('get', 'swp', 'boxes', '-o', 'jsonpath={.status.desiredReplicas}')).toBe('2');
   });
 
   it('reports an image that does not exist, and recovers when the template is repaired', async () => {
-    await team.apply(templateManifest('box', 'image: "registry.invalid/ghost:1"'));
-    await team.apply(poolOf(2, `${strategy('RollingUpdate')}, stuckMember: {graceSeconds: 10}`));
+    await team.apply(formatTemplateManifest('box', 'image: "registry.invalid/ghost:1"'));
+    await team.apply(formatPool(2, `${strategy('RollingUpdate')}, stuckMember: {graceSeconds: 10}`));
     const stuck = await eventually('the pool is not progressing', async () => {
       const found = await pool();
       return progressing(found)?.reason === 'WarmPoolNotProgressing' ? found : undefined;
@@ -178,7 +184,7 @@ describe('a pool', () => {
     expect(progressing(stuck)?.message).toMatch(/ContainersNotStarted|registry\.invalid/);
     await team.apply(boxVersion(1));
     await waitForFullPool(team, 'boxes');
-    const recovered = await poolWith(
+    const recovered = await createPoolWith(
       'has new members',
       (status) => status.updatedReplicas === 2 && status.replicas === 2,
     );

@@ -1,12 +1,12 @@
 import { findCondition, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { claimManifest, GROUP, templateManifest } from '../support/manifests.ts';
-import { waitForFullPool, waitForReadyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { claimManifest, GROUP, formatTemplateManifest } from '../support/manifests.ts';
+import { waitForFullPool, waitForReadyClaim, getSandboxName } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
-const poolOf = (replicas: number, rest = ''): string => `
+const formatPool = (replicas: number, rest = ''): string => `
 apiVersion: ${GROUP}/v1beta1
 kind: SandboxWarmPool
 metadata: {name: boxes}
@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => team[Symbol.asyncDispose]());
 
-function poolWith(what: string, holds: (pool: SandboxWarmPool) => boolean): Promise<SandboxWarmPool> {
+function createPoolWith(what: string, holds: (pool: SandboxWarmPool) => boolean): Promise<SandboxWarmPool> {
   return eventually(
     `the pool ${what}`,
     async () => {
@@ -41,13 +41,13 @@ const reason = ({ status }: SandboxWarmPool, type: string): string | undefined =
 
 async function claimSandbox(name: string): Promise<string> {
   await team.apply(claimManifest(name, '{warmPoolRef: {name: boxes}}'));
-  return sandboxNameOf(await waitForReadyClaim(team, name));
+  return getSandboxName(await waitForReadyClaim(team, name));
 }
 
 describe('the size of a pool', () => {
   it('is exact, shows in conditions and the scale subresource, and shrinks by stale members first', async () => {
-    await team.apply(`${templateManifest('box')}---${poolOf(3)}`);
-    const full = await poolWith('is full', ({ status }) => status?.readyReplicas === 3);
+    await team.apply(`${formatTemplateManifest('box')}---${formatPool(3)}`);
+    const full = await createPoolWith('is full', ({ status }) => status?.readyReplicas === 3);
     expect(['Available', 'Progressing', 'TemplateResolved'].map((type) => reason(full, type))).toEqual([
       'MinimumReady',
       'ScaledToTarget',
@@ -60,44 +60,47 @@ describe('the size of a pool', () => {
       status: { replicas: 3, selector: full.status?.selector },
     });
     const old = await names();
-    await team.apply(templateManifest('box', 'image: busybox, env: [{name: VERSION, value: "2"}]'));
+    await team.apply(formatTemplateManifest('box', 'image: busybox, env: [{name: VERSION, value: "2"}]'));
     // Otherwise it might be scaled before its controller sees the change.
-    await poolWith('knows that its members are stale', ({ status }) => status?.updatedReplicas === 0);
+    await createPoolWith('knows that its members are stale', ({ status }) => status?.updatedReplicas === 0);
     await team.kubectl('scale', 'swp/boxes', '--replicas=5');
-    await poolWith('has two new members', ({ status }) => status?.updatedReplicas === 2 && status.readyReplicas === 5);
+    await createPoolWith(
+      'has two new members',
+      ({ status }) => status?.updatedReplicas === 2 && status.readyReplicas === 5,
+    );
     const fresh = (await names()).filter((name) => !old.includes(name));
     await team.kubectl('scale', 'swp/boxes', '--replicas=2');
-    await poolWith('has two members', ({ status }) => status?.replicas === 2);
+    await createPoolWith('has two members', ({ status }) => status?.replicas === 2);
     expect(await names()).toEqual(fresh);
   });
 
   it('follows the number in use with autoscaling, and keeps spec.replicas', async () => {
     const buffer = 'autoscaling: {minReplicas: 1, maxReplicas: 3, targetFreePercent: 50}';
-    await team.apply(`${templateManifest('box')}---${poolOf(1, buffer)}`);
+    await team.apply(`${formatTemplateManifest('box')}---${formatPool(1, buffer)}`);
     await waitForFullPool(team, 'boxes');
     await claimSandbox('one');
     // A claim does not wait long for a starting member: it would start cold.
-    await poolWith('has a free one', ({ status }) => status?.readyReplicas === 1 && status.inUse === 1);
+    await createPoolWith('has a free one', ({ status }) => status?.readyReplicas === 1 && status.inUse === 1);
     await claimSandbox('two');
-    const grown = await poolWith('holds a free one for each', ({ status }) => status?.readyReplicas === 2);
+    const grown = await createPoolWith('holds a free one for each', ({ status }) => status?.readyReplicas === 2);
     expect(grown.status).toMatchObject({ desiredReplicas: 2, inUse: 2 });
     expect(grown.spec.replicas).toBe(1);
   });
 
   it('is the size of a schedule while its window is open', async () => {
     const windows = 'schedules: [{name: always, cron: "* * * * *", durationSeconds: 60, replicas: 2}]';
-    await team.apply(`${templateManifest('box')}---${poolOf(0, windows)}`);
-    const open = await poolWith('is in its window', ({ status }) => status?.readyReplicas === 2);
+    await team.apply(`${formatTemplateManifest('box')}---${formatPool(0, windows)}`);
+    const open = await createPoolWith('is in its window', ({ status }) => status?.readyReplicas === 2);
     expect(open.status).toMatchObject({ desiredReplicas: 2, activeSchedule: 'always' });
   });
 
   it('is reached after the delay of its refill policy, which the status shows', async () => {
-    await team.apply(`${templateManifest('box')}---${poolOf(2, 'refill: {delay: 5s}')}`);
+    await team.apply(`${formatTemplateManifest('box')}---${formatPool(2, 'refill: {delay: 5s}')}`);
     await waitForFullPool(team, 'boxes');
     await claimSandbox('one');
-    const held = await poolWith('is held', ({ status }) => status?.refillHeldUntil !== undefined);
+    const held = await createPoolWith('is held', ({ status }) => status?.refillHeldUntil !== undefined);
     expect(held.status?.replicas).toBe(1);
-    const full = await poolWith('is full again', ({ status }) => status?.readyReplicas === 2);
+    const full = await createPoolWith('is full again', ({ status }) => status?.readyReplicas === 2);
     expect(full.status?.inUse).toBe(1);
   });
 });
@@ -119,26 +122,29 @@ apiVersion: ${GROUP}/v1beta1
 kind: SandboxTemplate
 metadata: {name: box}
 spec: {podTemplate: {spec: {${pod}, containers: [{name: box, image: busybox, command: [sleep, infinity]}]}}, volumeClaimTemplates: [${disks}]}
----${poolOf(1, 'stuckMember: {graceSeconds: 10}')}`);
-    const stuck = await poolWith('is stuck', (found) => reason(found, 'Progressing') === 'WarmPoolNotProgressing');
+---${formatPool(1, 'stuckMember: {graceSeconds: 10}')}`);
+    const stuck = await createPoolWith(
+      'is stuck',
+      (found) => reason(found, 'Progressing') === 'WarmPoolNotProgressing',
+    );
     expect(findCondition(stuck.status?.conditions, 'Progressing')?.message).toMatch(message);
     expect(reason(stuck, 'Available')).toBe('NoReadyMembers');
     expect(await members()).toHaveLength(1);
   });
 
   it('of a deleted pool are taken over by the next pool of that name', async () => {
-    await team.apply(`${templateManifest('box')}---${poolOf(2)}`);
+    await team.apply(`${formatTemplateManifest('box')}---${formatPool(2)}`);
     await waitForFullPool(team, 'boxes');
     const before = await names();
     await team.kubectl('delete', 'swp/boxes', '--cascade=orphan');
     await eventually('the members are orphans', async () => ((await members()).length === 0 ? true : undefined));
-    await team.apply(poolOf(2));
+    await team.apply(formatPool(2));
     await waitForFullPool(team, 'boxes');
     expect(await names()).toEqual(before);
   });
 
   it('are replaced at their maximum age', async () => {
-    await team.apply(`${templateManifest('box')}---${poolOf(1, 'recycle: {maxAgeSeconds: 60}')}`);
+    await team.apply(`${formatTemplateManifest('box')}---${formatPool(1, 'recycle: {maxAgeSeconds: 60}')}`);
     await waitForFullPool(team, 'boxes');
     const [first] = await names();
     await eventually(
@@ -146,6 +152,6 @@ spec: {podTemplate: {spec: {${pod}, containers: [{name: box, image: busybox, com
       async () => ((await names()).some((name) => name !== first) ? true : undefined),
       150_000,
     );
-    await poolWith('is full again', ({ status }) => status?.readyReplicas === 1 && status.replicas === 1);
+    await createPoolWith('is full again', ({ status }) => status?.readyReplicas === 1 && status.replicas === 1);
   });
 });

@@ -3,10 +3,10 @@ import type { SandboxClaim } from '@sandlot/api-types';
 import { pods } from '@sandlot/kube';
 import type { Pod } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
-import { daemonOf } from '../support/daemon.ts';
-import { claimManifest, GROUP, poolManifest } from '../support/manifests.ts';
-import { waitForFullPool, waitForReadyClaim, readyCondition, sandboxNameOf } from '../support/sandboxes.ts';
-import { eventually, inTeam } from '../support/team.ts';
+import { readDaemon } from '../support/daemon.ts';
+import { claimManifest, GROUP, formatPoolManifest } from '../support/manifests.ts';
+import { waitForFullPool, waitForReadyClaim, findReadyCondition, getSandboxName } from '../support/sandboxes.ts';
+import { eventually, runInTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
 const VALUE = 'a-value-that-stands-in-no-object';
@@ -34,18 +34,18 @@ const ENVS =
   'envs: [{name: RUN_ID, value: "42"}, {name: API_TOKEN, valueFrom: {secretKeyRef: {name: agent-keys, key: token}}}]';
 
 async function claimSandbox(team: Team, container: string, more = ENVS): Promise<SandboxClaim> {
-  await team.apply(`${template(container)}---${poolManifest('pool', 'box', 1)}---${SECRET}`);
+  await team.apply(`${template(container)}---${formatPoolManifest('pool', 'box', 1)}---${SECRET}`);
   await waitForFullPool(team, 'pool');
   await team.apply(claimManifest('job', `{warmPoolRef: {name: pool}, ${more}}`));
   return waitForReadyClaim(team, 'job');
 }
 
-function podOf(team: Team, claim: SandboxClaim): Promise<Pod> {
-  return team.client.get(pods, { namespace: team.namespace, name: sandboxNameOf(claim) });
+function readPod(team: Team, claim: SandboxClaim): Promise<Pod> {
+  return team.client.get(pods, { namespace: team.namespace, name: getSandboxName(claim) });
 }
 
 /** All objects of the namespace except the Secret, as YAML. */
-function objectsOf(team: Team): Promise<string> {
+function readObjects(team: Team): Promise<string> {
   return team.kubectl(
     'get',
     'sandboxes,sandboxclaims,sandboxwarmpools,sandboxtemplates,pods,events,configmaps',
@@ -55,17 +55,17 @@ function objectsOf(team: Team): Promise<string> {
 
 describe('a customised warm claim', () => {
   it('has its image and variables without a cold start, and a value from a Secret appears in no object', () =>
-    inTeam('runtime', async (team) => {
+    runInTeam('runtime', async (team) => {
       const more = `${ENVS}, inplaceUpdate: {image: "ubuntu:24.04"}, waitReadyTimeout: 45s`;
       const claim = await claimSandbox(team, 'image: busybox, command: [sleep, infinity]', more);
-      expect(sandboxNameOf(claim)).toMatch(/^pool-/);
-      const pod = await podOf(team, claim);
+      expect(getSandboxName(claim)).toMatch(/^pool-/);
+      const pod = await readPod(team, claim);
       expect(pod.spec.containers[0]?.image).toBe('ubuntu:24.04');
       expect(pod.status?.containerStatuses?.[0]?.restartCount).toBe(1);
-      const daemon = await daemonOf(team, claim);
+      const daemon = await readDaemon(team, claim);
       expect(await daemon.prints('echo $RUN_ID $API_TOKEN')).toBe(`42 ${VALUE}`);
       expect(await daemon.prints('head -c 6 /etc/os-release')).toBe('PRETTY');
-      const everything = await objectsOf(team);
+      const everything = await readObjects(team);
       expect(everything).not.toContain(VALUE);
       expect(everything).not.toContain(Buffer.from(VALUE).toString('base64'));
     }));
@@ -76,45 +76,45 @@ describe('the daemon in a bare busybox', () => {
     ['whose container has a command', 'image: busybox, command: [sleep, infinity]'],
     ['whose container has only arguments', 'image: busybox, args: [sleep, infinity]'],
   ])('%s, accepts only the token of the claim', (_, container) =>
-    inTeam('runtime', async (team) => {
+    runInTeam('runtime', async (team) => {
       const claim = await claimSandbox(team, container);
-      const daemon = await daemonOf(team, claim);
+      const daemon = await readDaemon(team, claim);
       expect(await daemon.envs()).toEqual({ RUN_ID: '42', API_TOKEN: VALUE });
       expect(await daemon.statusOf('another')).toBe(401);
-      const pod = await podOf(team, claim);
+      const pod = await readPod(team, claim);
       expect(pod.spec.containers).toHaveLength(1);
       expect(pod.spec.initContainers?.map(({ name }) => name)).toEqual(['sandlot-runtime-install']);
     }),
   );
 
   it('gets the variables again after a resume, before the claim is Ready', () =>
-    inTeam('runtime', async (team) => {
+    runInTeam('runtime', async (team) => {
       const claim = await claimSandbox(team, 'image: busybox, command: [sleep, infinity]');
-      const name = sandboxNameOf(claim);
-      const before = await podOf(team, claim);
+      const name = getSandboxName(claim);
+      const before = await readPod(team, claim);
       await team.kubectl('patch', 'sbx', name, '--type=merge', '-p', '{"spec":{"operatingMode":"Suspended"}}');
       await eventually('the claim is no longer Ready', async () => {
         const now = await team.client.get(sandboxClaims, { namespace: team.namespace, name: 'job' });
-        return readyCondition(now)?.reason === 'SandboxSuspended' ? true : undefined;
+        return findReadyCondition(now)?.reason === 'SandboxSuspended' ? true : undefined;
       });
       await team.kubectl('wait', '--for=delete', `pod/${name}`, '--timeout=60s');
       await team.kubectl('patch', 'sbx', name, '--type=merge', '-p', '{"spec":{"operatingMode":"Running"}}');
       const resumed = await waitForReadyClaim(team, 'job');
-      expect((await podOf(team, resumed)).metadata.uid).not.toBe(before.metadata.uid);
-      expect(await (await daemonOf(team, resumed)).envs()).toEqual({ RUN_ID: '42', API_TOKEN: VALUE });
+      expect((await readPod(team, resumed)).metadata.uid).not.toBe(before.metadata.uid);
+      expect(await (await readDaemon(team, resumed)).envs()).toEqual({ RUN_ID: '42', API_TOKEN: VALUE });
     }));
 
   it('keeps the variables over a restart of its container', () =>
-    inTeam('runtime', async (team) => {
+    runInTeam('runtime', async (team) => {
       const claim = await claimSandbox(team, 'image: busybox, command: [sleep, infinity]');
       const { namespace } = team;
-      await team.kubectl('exec', sandboxNameOf(claim), '--', 'sh', '-c', 'kill $(pidof sleep)');
+      await team.kubectl('exec', getSandboxName(claim), '--', 'sh', '-c', 'kill $(pidof sleep)');
       await eventually('the container was restarted', async () => {
-        const [container] = (await podOf(team, claim)).status?.containerStatuses ?? [];
+        const [container] = (await readPod(team, claim)).status?.containerStatuses ?? [];
         return container?.restartCount === 1 && container.ready === true ? true : undefined;
       });
       const again = await team.client.get(sandboxClaims, { namespace, name: 'job' });
-      const daemon = await daemonOf(team, again);
+      const daemon = await readDaemon(team, again);
       const isBack = (): Promise<true | undefined> =>
         daemon.envs().then(
           () => true,

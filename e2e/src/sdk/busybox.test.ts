@@ -9,10 +9,10 @@ import {
 } from 'e2b';
 import type { FilesystemEvent } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { kubectlOk } from '../support/kubectl.ts';
+import { runKubectlOrFail } from '../support/kubectl.ts';
 import { eventually } from '../support/team.ts';
 import { ask } from '../support/sdk/http.ts';
-import { access, LIFETIME_MS } from '../support/sdk/client.ts';
+import { readAccess, LIFETIME_MS } from '../support/sdk/client.ts';
 import type { Access } from '../support/sdk/client.ts';
 
 /** A bare image: no bash, no user but root, no certificates, no Python. */
@@ -37,10 +37,10 @@ let options: Access;
 let sandbox: Sandbox;
 const stack = new AsyncDisposableStack();
 beforeAll(async () => {
-  options = await access();
-  await kubectlOk([...inTenant, 'apply', '-f', '-'], manifests);
+  options = await readAccess();
+  await runKubectlOrFail([...inTenant, 'apply', '-f', '-'], manifests);
   stack.defer(async () => {
-    await kubectlOk([...inTenant, 'delete', `sandboxwarmpool/${POOL}`, `sandboxtemplate/${POOL}`]);
+    await runKubectlOrFail([...inTenant, 'delete', `sandboxwarmpool/${POOL}`, `sandboxtemplate/${POOL}`]);
   });
   const lifecycle = { onTimeout: 'pause', autoResume: true } as const;
   const envs = { GREETING: 'hello there' };

@@ -1,11 +1,11 @@
 import { CommandExitError, Sandbox } from '@e2b/code-interpreter';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { access, LIFETIME_MS } from '../support/sdk/client.ts';
+import { readAccess, LIFETIME_MS } from '../support/sdk/client.ts';
 
 /** The stock JavaScript client with its default template. */
 let sandbox: Sandbox;
 beforeAll(async () => {
-  sandbox = await Sandbox.create({ ...(await access()), timeoutMs: LIFETIME_MS });
+  sandbox = await Sandbox.create({ ...(await readAccess()), timeoutMs: LIFETIME_MS });
 });
 afterAll(() => sandbox.kill());
 

@@ -3,11 +3,11 @@ import { FileNotFoundError, FileType, FilesystemEventType, InvalidArgumentError 
 import type { FilesystemEvent, Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/team.ts';
-import { newSandbox } from '../support/sdk/client.ts';
+import { openSandbox } from '../support/sdk/client.ts';
 
 let sandbox: Sandbox & AsyncDisposable;
 beforeAll(async () => {
-  sandbox = await newSandbox();
+  sandbox = await openSandbox();
 });
 afterAll(() => sandbox[Symbol.asyncDispose]());
 

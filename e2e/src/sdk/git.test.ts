@@ -1,10 +1,10 @@
 import type { Sandbox } from 'e2b';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newSandbox } from '../support/sdk/client.ts';
+import { openSandbox } from '../support/sdk/client.ts';
 
 let sandbox: Sandbox & AsyncDisposable;
 beforeAll(async () => {
-  sandbox = await newSandbox();
+  sandbox = await openSandbox();
 });
 afterAll(() => sandbox[Symbol.asyncDispose]());
 

@@ -1,14 +1,14 @@
 import { AuthenticationError, InvalidArgumentError, Sandbox, SandboxNotFoundError, Template } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/team.ts';
-import { access, LIFETIME_MS, newSandbox } from '../support/sdk/client.ts';
+import { readAccess, LIFETIME_MS, openSandbox } from '../support/sdk/client.ts';
 import type { Access } from '../support/sdk/client.ts';
 
 const RUN = `run-${process.pid}`;
 
 let options: Access;
 beforeAll(async () => {
-  options = await access();
+  options = await readAccess();
 });
 
 const states = async (sandboxId: string): Promise<string> => (await Sandbox.getInfo(sandboxId, options)).state;
@@ -16,7 +16,7 @@ const states = async (sandboxId: string): Promise<string> => (await Sandbox.getI
 describe('Sandbox.create', () => {
   it('returns a sandbox that runs commands at once, with its variables, metadata and lifetime', async () => {
     const metadata = { run: RUN, 'a key/with=signs&': 'and a välue % of + them' };
-    await using sandbox = await newSandbox({ metadata, envs: { GREETING: 'hello there' }, timeoutMs: 120_000 });
+    await using sandbox = await openSandbox({ metadata, envs: { GREETING: 'hello there' }, timeoutMs: 120_000 });
     const { stdout } = await sandbox.commands.run('echo "$GREETING"');
     expect(stdout).toBe('hello there\n');
     const info = await sandbox.getInfo();
@@ -58,7 +58,7 @@ describe('Sandbox.create', () => {
 describe('a running sandbox', () => {
   let sandbox: Sandbox & AsyncDisposable;
   beforeAll(async () => {
-    sandbox = await newSandbox({ metadata: { run: RUN, which: 'shared' } });
+    sandbox = await openSandbox({ metadata: { run: RUN, which: 'shared' } });
   });
   afterAll(() => sandbox[Symbol.asyncDispose]());
 
@@ -87,7 +87,7 @@ describe('a running sandbox', () => {
   });
 
   it('can be killed once; then it is neither found, running nor listed', async () => {
-    const gone = await newSandbox({ metadata: { run: RUN, which: 'gone' } });
+    const gone = await openSandbox({ metadata: { run: RUN, which: 'gone' } });
     expect(await Sandbox.kill(gone.sandboxId, options)).toBe(true);
     expect(await gone.kill()).toBe(false);
     expect(await gone.isRunning()).toBe(false);
@@ -99,7 +99,7 @@ describe('a running sandbox', () => {
   });
 
   it('ends by itself at its timeout', async () => {
-    const { sandboxId } = await newSandbox({ timeoutMs: 3_000 });
+    const { sandboxId } = await openSandbox({ timeoutMs: 3_000 });
     await eventually('the sandbox is gone', async () =>
       Sandbox.getInfo(sandboxId, options).then(
         () => undefined,
@@ -127,16 +127,16 @@ it.each<[string, (sandbox: Sandbox) => Promise<unknown>, RegExp]>([
   ['forks', (sandbox) => sandbox.fork(), /^501: .*not supported/],
   ['domains', (sandbox) => sandbox.updateNetwork({ allowOut: ['example.com'] }), /^400: .*allowOut.*example\.com/],
 ])('%s of a sandbox are refused, not ignored', async (_, attempt, message) => {
-  await using sandbox = await newSandbox();
+  await using sandbox = await openSandbox();
   await expect(attempt(sandbox)).rejects.toThrow(message);
 });
 
 describe('Sandbox.list', () => {
   it('returns pages in order, filtered by metadata, state, template and start', async () => {
     const metadata = { run: RUN, list: 'a b%c=d&e+f' };
-    await using first = await newSandbox({ metadata });
-    await using second = await newSandbox({ metadata });
-    await using third = await newSandbox({ metadata: { ...metadata, third: 'yes' } });
+    await using first = await openSandbox({ metadata });
+    await using second = await openSandbox({ metadata });
+    await using third = await openSandbox({ metadata: { ...metadata, third: 'yes' } });
     await third.pause();
     const inOrder = await byStart([first, second, third]);
     const pages = Sandbox.list({ ...options, limit: 2, order: 'asc', query: { metadata } });
@@ -160,7 +160,7 @@ describe('Sandbox.list', () => {
 
 describe('a paused sandbox', () => {
   it('keeps its id, variables and lifecycle, resumes on connect, and runs new processes', async () => {
-    await using sandbox = await newSandbox({ envs: { KEPT: 'yes' }, metadata: { run: RUN, which: 'paused' } });
+    await using sandbox = await openSandbox({ envs: { KEPT: 'yes' }, metadata: { run: RUN, which: 'paused' } });
     const sleeper = await sandbox.commands.run('sleep 1000', { background: true });
     await sleeper.disconnect();
     expect(await sandbox.pause()).toBe(true);
@@ -181,14 +181,14 @@ describe('a paused sandbox', () => {
   });
 
   it('can be killed like a running one', async () => {
-    const sandbox = await newSandbox();
+    const sandbox = await openSandbox();
     await sandbox.pause();
     expect(await sandbox.kill()).toBe(true);
     await expect(sandbox.getInfo()).rejects.toThrow(SandboxNotFoundError);
   });
 
   it('is paused at its timeout with onTimeout pause, and resumes on connect', async () => {
-    await using sandbox = await newSandbox({ timeoutMs: 3_000, lifecycle: { onTimeout: 'pause' } });
+    await using sandbox = await openSandbox({ timeoutMs: 3_000, lifecycle: { onTimeout: 'pause' } });
     await eventually('the sandbox is paused', async () =>
       (await states(sandbox.sandboxId)) === 'paused' ? true : undefined,
     );
@@ -201,7 +201,7 @@ describe('a paused sandbox', () => {
 
   it('wakes for a request with autoResume, and then lives at least five minutes', async () => {
     const lifecycle = { onTimeout: 'pause', autoResume: true } as const;
-    await using sandbox = await newSandbox({ timeoutMs: 3_000, lifecycle });
+    await using sandbox = await openSandbox({ timeoutMs: 3_000, lifecycle });
     await eventually('the sandbox is paused', async () =>
       (await states(sandbox.sandboxId)) === 'paused' ? true : undefined,
     );
@@ -214,6 +214,6 @@ describe('a paused sandbox', () => {
 });
 
 it('the client throws its own kind of error for an invalid argument', async () => {
-  await using sandbox = await newSandbox();
+  await using sandbox = await openSandbox();
   await expect(sandbox.commands.run('true', { cwd: '/nonesuch' })).rejects.toThrow(InvalidArgumentError);
 });

@@ -1,7 +1,7 @@
 import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { access } from '../support/sdk/client.ts';
+import { readAccess } from '../support/sdk/client.ts';
 import type { Access } from '../support/sdk/client.ts';
 
 /** The answer to clients that use only the v1 routes; it has the same shape as on v2. */
@@ -16,7 +16,7 @@ const answerSchema = z.looseObject({
 let options: Access;
 let sandboxId: string;
 beforeAll(async () => {
-  options = await access();
+  options = await readAccess();
   const created = await post('/sandboxes', { templateID: 'base', secure: true, timeout: 120 });
   expect(created.status).toBe(201);
   sandboxId = answerSchema.parse(await created.json()).sandboxID;

@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { pythonTests } from '../support/sdk/python-tests.ts';
+import { registerPythonTests } from '../support/sdk/python-tests.ts';
 
-describe('the e2b client for Python', () => pythonTests('e2b_client'));
-describe('the code interpreter client for Python', () => pythonTests('code_interpreter'));
+describe('the e2b client for Python', () => registerPythonTests('e2b_client'));
+describe('the code interpreter client for Python', () => registerPythonTests('code_interpreter'));

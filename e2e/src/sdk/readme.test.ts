@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { checkoutRoot, readEnv } from '@sandlot/up';
 import { expect, it } from 'vitest';
-import { pythonWithClients } from '../support/sdk/python-tests.ts';
+import { preparePython } from '../support/sdk/python-tests.ts';
 
 /** The example of the README in that language. */
 async function readExample(language: string): Promise<string> {
@@ -15,7 +15,7 @@ async function readExample(language: string): Promise<string> {
 }
 
 /** Runs a program from standard input with the variables of `.sandlot/env`, and returns what it prints. */
-async function outputOf(command: string, args: readonly string[], code: string): Promise<string> {
+async function readOutput(command: string, args: readonly string[], code: string): Promise<string> {
   const env = { ...process.env, ...(await readEnv()) };
   const child = spawn(command, args, { cwd: checkoutRoot, env, stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin.end(code);
@@ -24,9 +24,9 @@ async function outputOf(command: string, args: readonly string[], code: string):
 
 it('the TypeScript example in the README works as written', async () => {
   const code = await readExample('typescript');
-  expect(await outputOf(process.execPath, ['--input-type=module-typescript', '-'], code)).toBe('hello from user\n\n');
+  expect(await readOutput(process.execPath, ['--input-type=module-typescript', '-'], code)).toBe('hello from user\n\n');
 });
 
 it('the Python example in the README works as written', async () => {
-  expect(await outputOf(await pythonWithClients(), ['-'], await readExample('python'))).toBe('hello from user\n\n');
+  expect(await readOutput(await preparePython(), ['-'], await readExample('python'))).toBe('hello from user\n\n');
 });

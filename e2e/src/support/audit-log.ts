@@ -32,8 +32,8 @@ export function isWrite({ verb }: Pick<AuditEntry, 'verb'>): boolean {
  * Reads the requests of an audit log and of its rotated files, file by file. It parses only lines that contain one of `words`,
  * which are about one in a hundred.
  */
-export async function* auditEntries(path: string, words: readonly string[]): AsyncGenerator<AuditEntry> {
-  for (const file of await auditFiles(path)) {
+export async function* listAuditEntries(path: string, words: readonly string[]): AsyncGenerator<AuditEntry> {
+  for (const file of await listAuditFiles(path)) {
     for await (const line of createLineBuffer(file)) {
       if (words.some((word) => line.includes(word))) yield entrySchema.parse(JSON.parse(line));
     }
@@ -46,7 +46,7 @@ export function sortByTime(entries: readonly AuditEntry[]): AuditEntry[] {
 }
 
 /** The log and its rotated files. */
-async function auditFiles(path: string): Promise<string[]> {
+async function listAuditFiles(path: string): Promise<string[]> {
   const stem = basename(path, '.log');
   const names = await readdir(dirname(path));
   return names

@@ -16,7 +16,7 @@ export interface BoxChoices {
 /** Ends on SIGTERM, or with the code in the file /tmp/end. Without a TERM handler the end would take the whole grace period. */
 export const RUNS_UNTIL_ENDED = `trap 'exit 0' TERM; until [ -e /tmp/end ]; do sleep 0.1; done; exit $(cat /tmp/end)`;
 
-/** As {@link RUNS_UNTIL_TOLD}, but ignores SIGTERM: its Pod stays Terminating until a test writes the file. */
+/** As {@link RUNS_UNTIL_ENDED}, but ignores SIGTERM: its Pod stays Terminating until a test writes the file. */
 export const IGNORES_TERM = `trap '' TERM; until [ -e /tmp/end ]; do sleep 0.1; done`;
 
 /** The shell command that ends such a container. */
@@ -28,7 +28,7 @@ export const EATS_MEMORY = 'exec dd if=/dev/zero of=/dev/null bs=256M count=1';
 export const SMALL_MEMORY: Partial<Container> = { resources: { limits: { memory: '32Mi' } } };
 
 /** The name of the disk of a Sandbox. */
-export const diskOf = (name: string): string => `work-${name}`;
+export const formatDisk = (name: string): string => `work-${name}`;
 
 /** Builds a Sandbox with one container. */
 export function box(namespace: string, name: string, choices: BoxChoices = {}): Sandbox {
@@ -48,13 +48,13 @@ export function box(namespace: string, name: string, choices: BoxChoices = {}): 
         ...(labels === undefined ? {} : { metadata: { labels } }),
         spec: { terminationGracePeriodSeconds: 10, restartPolicy: 'Never', containers: [container], ...choices.pod },
       },
-      ...(disk === undefined ? {} : { volumeClaimTemplates: [workDisk(disk)] }),
+      ...(disk === undefined ? {} : { volumeClaimTemplates: [buildWorkDisk(disk)] }),
       ...choices.spec,
     },
   };
 }
 
-function workDisk(storageClass: string) {
+function buildWorkDisk(storageClass: string) {
   return {
     metadata: { name: 'work' },
     spec: {

@@ -1,7 +1,7 @@
 import { sandboxClaims } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { createInformer, getKey } from '@sandlot/kube';
-import { readyCondition } from './sandboxes.ts';
+import { findReadyCondition } from './sandboxes.ts';
 import { eventually } from './team.ts';
 import type { Team } from './team.ts';
 
@@ -47,7 +47,7 @@ export class ClaimOrder implements AsyncDisposable {
   #see(claim: SandboxClaim): void {
     if (!this.#namespaces.has(claim.metadata.namespace ?? '')) return;
     const key = getKey(claim);
-    const ready = readyCondition(claim);
+    const ready = findReadyCondition(claim);
     if (ready !== undefined && !this.answered.includes(key)) this.answered.push(key);
     if (ready?.status === 'True' && !this.served.includes(key)) this.served.push(key);
   }

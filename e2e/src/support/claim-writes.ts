@@ -1,5 +1,5 @@
 import { inject } from 'vitest';
-import { auditEntries, sortByTime, isWrite } from './audit-log.ts';
+import { listAuditEntries, sortByTime, isWrite } from './audit-log.ts';
 import type { AuditEntry } from './audit-log.ts';
 import type { Team } from './team.ts';
 
@@ -13,7 +13,7 @@ export interface AuditedWrite {
 export async function claimControllerWrites(...teams: readonly Team[]): Promise<AuditedWrite[]> {
   const namespaces = teams.map(({ namespace }) => namespace);
   const writes: AuditEntry[] = [];
-  for await (const entry of auditEntries(inject('auditLogPath'), namespaces)) {
+  for await (const entry of listAuditEntries(inject('auditLogPath'), namespaces)) {
     const isOurs = entry.user.username.endsWith('claim-controller');
     if (isOurs && isWrite(entry) && entry.objectRef?.resource !== 'events') writes.push(entry);
   }

@@ -1,6 +1,6 @@
 import { pods } from '@sandlot/kube';
 import { inject } from 'vitest';
-import { kubectlOk } from './kubectl.ts';
+import { runKubectlOrFail } from './kubectl.ts';
 import { eventually } from './team.ts';
 import type { Team } from './team.ts';
 
@@ -18,9 +18,9 @@ export type Component = keyof typeof WORKLOADS;
 export const COMPONENTS = ['nats', 'redis', 'sandbox-controller'] as const satisfies readonly Component[];
 
 const inRelease = (...args: readonly string[]): Promise<string> =>
-  kubectlOk(['--namespace', inject('releaseNamespace'), ...args]);
+  runKubectlOrFail(['--namespace', inject('releaseNamespace'), ...args]);
 
-async function podsOf(team: Team, component: string): Promise<string[]> {
+async function listPods(team: Team, component: string): Promise<string[]> {
   const labelSelector = `app.kubernetes.io/component=${component}`;
   const { items } = await team.client.list(pods, { namespace: inject('releaseNamespace'), labelSelector });
   return items.map(({ metadata }) => metadata.name ?? '');
@@ -30,7 +30,7 @@ async function podsOf(team: Team, component: string): Promise<string[]> {
 export async function stopComponent(team: Team, component: Component): Promise<void> {
   await inRelease('scale', WORKLOADS[component], '--replicas=0');
   await eventually(`${component} is gone`, async () =>
-    (await podsOf(team, component)).length === 0 ? true : undefined,
+    (await listPods(team, component)).length === 0 ? true : undefined,
   );
 }
 
@@ -42,7 +42,7 @@ export async function startComponent(component: Component): Promise<void> {
 
 /** Deletes the pods of a component without grace: they do not drain or release their lease. */
 export async function killComponent(team: Team, component: string): Promise<void> {
-  const names = await podsOf(team, component);
+  const names = await listPods(team, component);
   if (names.length === 0) throw new Error(`no pod of ${component} to kill`);
   const namespace = inject('releaseNamespace');
   await Promise.all(names.map((name) => team.client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0 })));

@@ -4,7 +4,7 @@ import { secrets } from '@sandlot/kube';
 import { deriveEnvdAccessToken, parseTokenKey, formatTokenSubject } from '@sandlot/tenancy';
 import { inject } from 'vitest';
 import { z } from 'zod';
-import { sandboxNameOf } from './sandboxes.ts';
+import { getSandboxName } from './sandboxes.ts';
 import type { Team } from './team.ts';
 
 const PORTS = { envd: 49_983, exec: 8_888 } as const;
@@ -21,11 +21,11 @@ export interface Daemon {
   prints(command: string): Promise<string>;
 }
 
-export async function daemonOf(team: Team, claim: SandboxClaim): Promise<Daemon> {
+export async function readDaemon(team: Team, claim: SandboxClaim): Promise<Daemon> {
   const { namespace } = team;
-  const { status } = await team.client.get(sandboxes, { namespace, name: sandboxNameOf(claim) });
+  const { status } = await team.client.get(sandboxes, { namespace, name: getSandboxName(claim) });
   const host = status?.podIPs?.[0] ?? 'nowhere';
-  const token = await tokenOf(team, claim);
+  const token = await readToken(team, claim);
   const envs = (given: string): Promise<Response> =>
     fetch(`http://${host}:${PORTS.envd}/envs`, { headers: { 'x-access-token': given } });
   return {
@@ -42,7 +42,7 @@ export async function daemonOf(team: Team, claim: SandboxClaim): Promise<Daemon>
   };
 }
 
-async function tokenOf({ client }: Team, claim: SandboxClaim): Promise<string> {
+async function readToken({ client }: Team, claim: SandboxClaim): Promise<string> {
   const key = { namespace: inject('releaseNamespace'), name: 'sandlot-runtime' };
   const { data = {} } = await client.get(secrets, key);
   const tokenKey = parseTokenKey(Buffer.from(data['envd.key'] ?? '', 'base64').toString());

@@ -1,19 +1,19 @@
 import { nodes } from '@sandlot/kube';
-import { kubectlOk } from './kubectl.ts';
+import { runKubectlOrFail } from './kubectl.ts';
 import type { Team } from './team.ts';
 
 /** Drains the node of the pods with these labels. The controllers stay on it. */
 export async function drain(team: Team, podSelector: string): Promise<void> {
   const how = ['--ignore-daemonsets', '--delete-emptydir-data', '--force', '--timeout=60s'];
-  await kubectlOk(['drain', await nodeName(team), ...how, `--pod-selector=${podSelector}`]);
+  await runKubectlOrFail(['drain', await readNodeName(team), ...how, `--pod-selector=${podSelector}`]);
 }
 
 /** Lets pods onto the node again. */
 export async function uncordon(team: Team): Promise<void> {
-  await kubectlOk(['uncordon', await nodeName(team)]);
+  await runKubectlOrFail(['uncordon', await readNodeName(team)]);
 }
 
-async function nodeName(team: Team): Promise<string> {
+async function readNodeName(team: Team): Promise<string> {
   const { items } = await team.client.listAll(nodes);
   const [node, ...others] = items;
   if (node === undefined || others.length > 0) throw new Error(`${items.length} nodes, not one`);

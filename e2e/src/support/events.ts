@@ -7,7 +7,7 @@ import { readSession } from '@sandlot/bus/testing';
 import { silentLogger } from '@sandlot/std';
 import { checkoutRoot } from '@sandlot/up';
 import { inject } from 'vitest';
-import { natsAccess } from './nats.ts';
+import { readNatsAccess } from './nats.ts';
 import type { NatsAccess } from './nats.ts';
 import { eventually } from './team.ts';
 import type { Team } from './team.ts';
@@ -41,7 +41,7 @@ export class EventRecorder implements AsyncDisposable {
   }
 
   static async open(team: Team): Promise<EventRecorder> {
-    const access = await natsAccess(team);
+    const access = await readNatsAccess(team);
     const bus = await connectBus({ ...access, service: 'e2e', log: silentLogger });
     await eventually('NATS is reached', async () => (bus.isConnected() ? true : undefined));
     return new EventRecorder(bus, access, team.namespace);
@@ -70,7 +70,7 @@ export class EventRecorder implements AsyncDisposable {
 }
 
 /** Runs `sandlot events` and returns its lines. Throws when it fails. */
-export async function sandlotEvents(...args: readonly string[]): Promise<string[]> {
+export async function listSandlotEvents(...args: readonly string[]): Promise<string[]> {
   const all = ['events', ...args, '--kubeconfig', inject('kubeconfigPath')];
   const child = spawn(join(checkoutRoot, 'node_modules/.bin/sandlot'), all, { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));

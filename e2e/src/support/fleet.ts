@@ -1,6 +1,6 @@
 import { sandboxes } from '@sandlot/api-types';
 import { pods } from '@sandlot/kube';
-import { EATS_MEMORY, IGNORES_TERM, SMALL_MEMORY, diskOf, endWith } from './boxes.ts';
+import { EATS_MEMORY, IGNORES_TERM, SMALL_MEMORY, formatDisk, endWith } from './boxes.ts';
 import type { BoxChoices } from './boxes.ts';
 import { drain } from './drain.ts';
 import { createBox, waitUntilOnlyDisksLeft, patchSpec, waitForReadySandbox, waitForPhase } from './lifecycle.ts';
@@ -109,7 +109,7 @@ export async function createFleet(purpose: string, policiesOf: (scene: number) =
     await Promise.all(members.map(act));
   };
   const drained = members.filter(({ name }) => name.startsWith('drained-'));
-  const retained = members.flatMap(({ name, whenDeleted }) => (whenDeleted === 'Retain' ? [diskOf(name)] : []));
+  const retained = members.flatMap(({ name, whenDeleted }) => (whenDeleted === 'Retain' ? [formatDisk(name)] : []));
   await each((member) => reach(team, member));
   return {
     team,

@@ -9,7 +9,7 @@ interface Process {
   readonly command: string;
 }
 
-async function podsOf(client: KubeClient, component: string): Promise<readonly Pod[]> {
+async function listPods(client: KubeClient, component: string): Promise<readonly Pod[]> {
   const labelSelector = `app.kubernetes.io/component=${component}`;
   const { items } = await client.list(pods, { namespace: inject('releaseNamespace'), labelSelector });
   return items;
@@ -27,20 +27,20 @@ const isServing = ({ metadata, status }: Pod): boolean =>
  * a test would otherwise measure.
  */
 export async function replaceRestartedPods(client: KubeClient, component: string): Promise<void> {
-  const worn = (await podsOf(client, component)).filter(hasRestarted);
+  const worn = (await listPods(client, component)).filter(hasRestarted);
   if (worn.length === 0) return;
   const namespace = inject('releaseNamespace');
   const keys = worn.map(({ metadata: { name = '' } }) => ({ namespace, name }));
   await Promise.all(keys.map((key) => client.delete(pods, key)));
   await eventually(`${component} runs in other pods`, async () => {
-    const now = await podsOf(client, component);
+    const now = await listPods(client, component);
     return now.length > 0 && now.every((pod) => isServing(pod) && !hasRestarted(pod)) ? true : undefined;
   });
 }
 
 /** Kills all processes of a component with SIGKILL: they do not drain or release their lease. */
 export async function killProcessesOf(client: KubeClient, component: string): Promise<void> {
-  const found = (await Promise.all((await podsOf(client, component)).map(processesOf))).flat();
+  const found = (await Promise.all((await listPods(client, component)).map(listProcesses))).flat();
   if (found.length === 0) throw new Error(`no process of ${component} to kill`);
   for (const { pid } of found) kill(pid);
 }
@@ -51,20 +51,20 @@ export async function killProcessesOf(client: KubeClient, component: string): Pr
  */
 export async function waitUntilRecovered(client: KubeClient, component: string): Promise<void> {
   await eventually(`${component} serves again`, async () => {
-    const now = await podsOf(client, component);
+    const now = await listPods(client, component);
     return now.length > 0 && now.every((pod) => hasRestarted(pod) && isServing(pod)) ? true : undefined;
   });
 }
 
 /** Kills the daemon in a sandbox, but not its supervisor. */
 export async function killDaemonIn(pod: Pod): Promise<void> {
-  const daemon = (await processesOf(pod)).find(({ command }) => command === 'sandlot-runtime serve');
+  const daemon = (await listProcesses(pod)).find(({ command }) => command === 'sandlot-runtime serve');
   if (daemon === undefined) throw new Error(`no daemon in ${pod.metadata.name ?? ''} to kill`);
   kill(daemon.pid);
 }
 
 /** The processes of a pod's containers, except the pause process. This machine is the node. */
-async function processesOf({ metadata: { uid = 'none' } }: Pod): Promise<Process[]> {
+async function listProcesses({ metadata: { uid = 'none' } }: Pod): Promise<Process[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(
     pids.map(async (pid) => {

@@ -25,7 +25,7 @@ export async function kubectl(args: readonly string[], input = ''): Promise<Comm
 }
 
 /** Runs kubectl and returns its trimmed standard output. Throws when it fails. */
-export async function kubectlOk(args: readonly string[], input = ''): Promise<string> {
+export async function runKubectlOrFail(args: readonly string[], input = ''): Promise<string> {
   const { code, stdout, stderr } = await kubectl(args, input);
   if (code !== 0) throw new Error(`kubectl ${args.join(' ')} failed with ${code}:\n${stderr}${stdout}`);
   return stdout.trim();

@@ -4,7 +4,7 @@ import { events, persistentVolumeClaims, pods, services } from '@sandlot/kube';
 import type { Event, JsonObject, KubeObject, Resource } from '@sandlot/kube';
 import { box } from './boxes.ts';
 import type { BoxChoices } from './boxes.ts';
-import { readyCondition, sandboxNamed } from './sandboxes.ts';
+import { findReadyCondition, readSandboxNamed } from './sandboxes.ts';
 import { eventually } from './team.ts';
 import type { Team } from './team.ts';
 
@@ -27,7 +27,7 @@ export async function waitForSandbox(
   let last: Sandbox | undefined;
   try {
     return await eventually(`Sandbox ${name}`, async () => {
-      last = await sandboxNamed(team, name);
+      last = await readSandboxNamed(team, name);
       return isWanted(last) === true ? last : undefined;
     });
   } catch (error) {
@@ -39,7 +39,7 @@ export async function waitForSandbox(
  * Returns every state of a Sandbox after `from`, up to the first wanted one. It uses a watch, which unlike polling misses no
  * short state.
  */
-export async function statesUntil(
+export async function collectStatesUntil(
   team: Team,
   from: Sandbox,
   isWanted: (sandbox: Sandbox) => boolean | undefined,
@@ -60,7 +60,7 @@ export async function statesUntil(
 const isCurrent = ({ metadata, status }: Sandbox): boolean => status?.observedGeneration === metadata.generation;
 
 export function waitForReadySandbox(team: Team, name: string): Promise<Sandbox> {
-  return waitForSandbox(team, name, (sandbox) => isCurrent(sandbox) && readyCondition(sandbox)?.status === 'True');
+  return waitForSandbox(team, name, (sandbox) => isCurrent(sandbox) && findReadyCondition(sandbox)?.status === 'True');
 }
 
 export function waitForPhase(team: Team, name: string, phase: string): Promise<Sandbox> {
@@ -71,7 +71,7 @@ export function waitForPhase(team: Team, name: string, phase: string): Promise<S
 export type ShownCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 /** The conditions of a Sandbox. Throws when one belongs to an old generation. */
-export function conditionsOf({ metadata, status }: Sandbox): ShownCondition[] {
+export function listConditions({ metadata, status }: Sandbox): ShownCondition[] {
   return (status?.conditions ?? []).map(({ type, status: state, reason, message, observedGeneration }) => {
     if (observedGeneration !== metadata.generation) throw new Error(`${type} is about an old generation`);
     return { type, status: state, reason, message };
@@ -124,7 +124,7 @@ export function waitForEvent(team: Team, name: string, reason: string): Promise<
 }
 
 /** The sorted names of all objects of a kind in the team's namespace. */
-export async function namesOf(team: Team, resource: Resource<KubeObject>): Promise<string[]> {
+export async function listNames(team: Team, resource: Resource<KubeObject>): Promise<string[]> {
   const { items } = await team.client.listAll(resource, { namespace: team.namespace });
   return items.map(({ metadata }) => metadata.name ?? '').sort();
 }
@@ -136,7 +136,7 @@ export async function waitUntilOnlyDisksLeft(team: Team, disks: readonly string[
   try {
     await eventually('everything is gone', async () => {
       const [boxes, podNames, serviceNames, diskNames] = await Promise.all(
-        [sandboxes, pods, services, persistentVolumeClaims].map((resource) => namesOf(team, resource)),
+        [sandboxes, pods, services, persistentVolumeClaims].map((resource) => listNames(team, resource)),
       );
       left = JSON.stringify({ sandboxes: boxes, pods: podNames, services: serviceNames, disks: diskNames });
       return left === wanted ? true : undefined;

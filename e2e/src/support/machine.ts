@@ -15,7 +15,7 @@ export interface MachineState {
 }
 
 /** The output lines of a command; none when it is not installed. */
-async function lines(command: string, ...args: readonly string[]): Promise<string[]> {
+async function readLines(command: string, ...args: readonly string[]): Promise<string[]> {
   const stdout = await run(command, args).then(
     (result) => result.stdout,
     () => '',
@@ -23,19 +23,19 @@ async function lines(command: string, ...args: readonly string[]): Promise<strin
   return stdout.split('\n').filter((line) => line !== '');
 }
 
-async function folder(path: string): Promise<string[]> {
+async function listFolder(path: string): Promise<string[]> {
   return readdir(path).catch(() => []);
 }
 
-async function cgroups(): Promise<string[]> {
-  const roots = ['', ...(await folder('/sys/fs/cgroup'))].map((name) => `/sys/fs/cgroup/${name}`);
-  const all = await Promise.all(roots.map(async (root) => (await folder(root)).map((name) => `${root}/${name}`)));
+async function listCgroups(): Promise<string[]> {
+  const roots = ['', ...(await listFolder('/sys/fs/cgroup'))].map((name) => `/sys/fs/cgroup/${name}`);
+  const all = await Promise.all(roots.map(async (root) => (await listFolder(root)).map((name) => `${root}/${name}`)));
   return all.flat().filter((path) => path.endsWith('/sandlot'));
 }
 
 /** The processes of clusters of all checkouts. Those of tests run under another supervisor. */
-async function processes(): Promise<string[]> {
-  const pids = (await folder('/proc')).filter((name) => /^\d+$/.test(name));
+async function listProcesses(): Promise<string[]> {
+  const pids = (await listFolder('/proc')).filter((name) => /^\d+$/.test(name));
   const commands = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
   return commands
     .map((line) => line.replaceAll('\0', ' '))
@@ -43,16 +43,16 @@ async function processes(): Promise<string[]> {
 }
 
 /** Reads the current state of the machine. */
-export async function machineState(): Promise<MachineState> {
+export async function readMachineState(): Promise<MachineState> {
   const mounts = (await readFile('/proc/mounts', 'utf8')).split('\n').map((line) => line.split(' ')[1] ?? '');
   return {
-    links: (await folder('/sys/class/net')).sort(),
+    links: (await listFolder('/sys/class/net')).sort(),
     mounts: mounts.filter((path) => /sandlot|kubelet|\/run\/netns|containerd/.test(path)).sort(),
-    firewall: (await lines('nft', 'list', 'ruleset')).map((line) =>
+    firewall: (await readLines('nft', 'list', 'ruleset')).map((line) =>
       line.replaceAll(/packets \d+ bytes \d+/g, '').trim(),
     ),
-    cgroups: (await cgroups()).sort(),
-    processes: (await processes()).sort(),
-    settings: await lines('sysctl', 'net.ipv4.ip_forward'),
+    cgroups: (await listCgroups()).sort(),
+    processes: (await listProcesses()).sort(),
+    settings: await readLines('sysctl', 'net.ipv4.ip_forward'),
   };
 }

@@ -2,7 +2,7 @@
 export const GROUP = 'extensions.agents.x-k8s.io';
 
 /** A template with one container that sleeps and ends at once; `container` holds its other fields as YAML. */
-export function templateManifest(name: string, container = 'image: busybox'): string {
+export function formatTemplateManifest(name: string, container = 'image: busybox'): string {
   return `
 apiVersion: ${GROUP}/v1beta1
 kind: SandboxTemplate
@@ -15,7 +15,7 @@ spec:
 `;
 }
 
-export function poolManifest(name: string, template: string, replicas: number): string {
+export function formatPoolManifest(name: string, template: string, replicas: number): string {
   return `
 apiVersion: ${GROUP}/v1beta1
 kind: SandboxWarmPool

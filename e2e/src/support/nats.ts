@@ -11,7 +11,7 @@ export interface NatsAccess {
   readonly password: string;
 }
 
-export async function natsAccess(team: Team): Promise<NatsAccess> {
+export async function readNatsAccess(team: Team): Promise<NatsAccess> {
   const namespace = inject('releaseNamespace');
   const [service, secret] = await Promise.all([
     team.client.get(services, { namespace, name: 'sandlot-nats' }),

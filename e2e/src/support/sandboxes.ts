@@ -3,7 +3,7 @@ import type { Condition, Sandbox, SandboxClaim, SandboxWarmPool } from '@sandlot
 import { eventually } from './team.ts';
 import type { Team } from './team.ts';
 
-export function readyCondition(object: Sandbox | SandboxClaim): Condition | undefined {
+export function findReadyCondition(object: Sandbox | SandboxClaim): Condition | undefined {
   return findCondition(object.status?.conditions, 'Ready');
 }
 
@@ -11,7 +11,7 @@ export function readyCondition(object: Sandbox | SandboxClaim): Condition | unde
 export function waitForReadyClaim(team: Team, name: string): Promise<SandboxClaim> {
   return eventually(`claim ${name} is Ready`, async () => {
     const claim = await team.client.get(sandboxClaims, { namespace: team.namespace, name });
-    return readyCondition(claim)?.status === 'True' ? claim : undefined;
+    return findReadyCondition(claim)?.status === 'True' ? claim : undefined;
   });
 }
 
@@ -19,7 +19,7 @@ export function waitForReadyClaim(team: Team, name: string): Promise<SandboxClai
 export function waitForClaimReason(team: Team, name: string, reason: string): Promise<SandboxClaim> {
   return eventually(`claim ${name} reports ${reason}`, async () => {
     const claim = await team.client.get(sandboxClaims, { namespace: team.namespace, name });
-    return readyCondition(claim)?.reason === reason ? claim : undefined;
+    return findReadyCondition(claim)?.reason === reason ? claim : undefined;
   });
 }
 
@@ -35,12 +35,12 @@ export function waitForFullPool(team: Team, name: string): Promise<SandboxWarmPo
   );
 }
 
-export function sandboxNamed(team: Team, name: string): Promise<Sandbox> {
+export function readSandboxNamed(team: Team, name: string): Promise<Sandbox> {
   return team.client.get(sandboxes, { namespace: team.namespace, name });
 }
 
 /** The name of the Sandbox of a Ready claim. Throws when the claim has none. */
-export function sandboxNameOf(claim: SandboxClaim): string {
+export function getSandboxName(claim: SandboxClaim): string {
   const name = claim.status?.sandbox?.name;
   if (name === undefined) throw new Error(`claim ${claim.metadata.name ?? ''} names no Sandbox`);
   return name;

@@ -1,7 +1,7 @@
 import { createKubeClient, isNotFound, loadCredentials, namespaces } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import { inject } from 'vitest';
-import { kubectl, kubectlOk } from './kubectl.ts';
+import { kubectl, runKubectlOrFail } from './kubectl.ts';
 import type { CommandResult } from './kubectl.ts';
 
 /** A namespace for one test or file, and the ways to work in it. */
@@ -30,11 +30,11 @@ export async function createTeam(purpose: string): Promise<Team> {
     namespace,
     client,
     apply: async (manifest) => {
-      await kubectlOk([...inNamespace, 'apply', '-f', '-'], manifest);
+      await runKubectlOrFail([...inNamespace, 'apply', '-f', '-'], manifest);
     },
     tryApply: (manifest) => kubectl([...inNamespace, 'apply', '-f', '-'], manifest),
-    kubectl: (...args) => kubectlOk([...inNamespace, ...args]),
-    sh: (pod, command) => kubectlOk([...inNamespace, 'exec', pod, '--', 'sh', '-c', command]),
+    kubectl: (...args) => runKubectlOrFail([...inNamespace, ...args]),
+    sh: (pod, command) => runKubectlOrFail([...inNamespace, 'exec', pod, '--', 'sh', '-c', command]),
     [Symbol.asyncDispose]: async () => {
       try {
         await client.delete(namespaces, { name: namespace });
@@ -48,7 +48,7 @@ export async function createTeam(purpose: string): Promise<Team> {
 }
 
 /** Runs a test in its own namespace. */
-export async function inTeam(purpose: string, test: (team: Team) => Promise<void>): Promise<void> {
+export async function runInTeam(purpose: string, test: (team: Team) => Promise<void>): Promise<void> {
   await using team = await createTeam(purpose);
   await test(team);
 }

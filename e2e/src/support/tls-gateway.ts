@@ -11,7 +11,7 @@ import type { KubeClient } from '@sandlot/kube';
 import { ensureBinaries, issueCertificates } from '@sandlot/local-cluster';
 import { inject } from 'vitest';
 import { z } from 'zod';
-import { kubectlOk } from './kubectl.ts';
+import { runKubectlOrFail } from './kubectl.ts';
 import { eventually } from './team.ts';
 
 /** The port that clients expect. The sysctl lets the pod's user, who is not root, listen on it. */
@@ -53,8 +53,11 @@ export async function startTlsGateway(client: KubeClient, domain: string): Promi
     certificates: [{ name: 'door', commonName: 'door', dnsNames: [`*.${domain}`] }],
   });
   const files = [`--cert=${join(dir, 'door.crt')}`, `--key=${join(dir, 'door.key')}`];
-  await kubectlOk(['--namespace', namespace, 'create', 'secret', 'tls', name, ...files]);
-  await kubectlOk(['--namespace', namespace, 'apply', '-f', '-'], JSON.stringify(await podOf(namespace, name)));
+  await runKubectlOrFail(['--namespace', namespace, 'create', 'secret', 'tls', name, ...files]);
+  await runKubectlOrFail(
+    ['--namespace', namespace, 'apply', '-f', '-'],
+    JSON.stringify(await readPod(namespace, name)),
+  );
   const address = await eventually('the gateway with TLS is Ready', async () => {
     const { status } = await client.get(pods, { namespace, name });
     const isReady = status?.conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True');
@@ -66,14 +69,21 @@ export async function startTlsGateway(client: KubeClient, domain: string): Promi
     ca: await readFile(caFile, 'utf8'),
     address,
     [Symbol.asyncDispose]: async () => {
-      await kubectlOk(['--namespace', namespace, 'delete', `pod/${name}`, `secret/${name}`, '--wait=false']);
+      await runKubectlOrFail(['--namespace', namespace, 'delete', `pod/${name}`, `secret/${name}`, '--wait=false']);
       await folder.remove();
     },
   };
 }
 
-async function podOf(namespace: string, name: string): Promise<object> {
-  const json = await kubectlOk(['--namespace', namespace, 'get', 'deployment', 'sandlot-gateway', '--output=json']);
+async function readPod(namespace: string, name: string): Promise<object> {
+  const json = await runKubectlOrFail([
+    '--namespace',
+    namespace,
+    'get',
+    'deployment',
+    'sandlot-gateway',
+    '--output=json',
+  ]);
   const { metadata, spec } = deployment.parse(JSON.parse(json)).spec.template;
   const [container] = spec.containers;
   const mountPath = '/etc/gateway-tls';

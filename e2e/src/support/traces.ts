@@ -41,9 +41,9 @@ export class Trace {
   /** `child < parent` for every span, by name. */
   shape(): string[] {
     const names = new Map(this.spans.map(({ spanId, name }) => [spanId, name]));
-    const parentOf = ({ parentSpanId }: ReceivedSpan): string =>
+    const getParent = ({ parentSpanId }: ReceivedSpan): string =>
       parentSpanId === CLIENT_SPAN ? 'client' : (names.get(parentSpanId) ?? 'nobody');
-    return [...new Set(this.spans.map((span) => `${span.name} < ${parentOf(span)}`))].sort();
+    return [...new Set(this.spans.map((span) => `${span.name} < ${getParent(span)}`))].sort();
   }
 
   /** Expects spans to lie within their parents, except these, which end later. */

@@ -1,13 +1,13 @@
 import type { Sandbox } from '@sandlot/api-types';
 import { connectBus } from '@sandlot/bus';
 import { silentLogger } from '@sandlot/std';
-import { natsAccess } from './nats.ts';
+import { readNatsAccess } from './nats.ts';
 import { eventually } from './team.ts';
 import type { Team } from './team.ts';
 
 /** Requests the wake of Sandboxes as a gateway does, with a message for each on the release's NATS. */
 export async function requestWakes(team: Team, asleep: readonly Sandbox[]): Promise<void> {
-  const bus = await connectBus({ ...(await natsAccess(team)), service: 'e2e', log: silentLogger });
+  const bus = await connectBus({ ...(await readNatsAccess(team)), service: 'e2e', log: silentLogger });
   try {
     await eventually('NATS is connected', async () => (bus.isConnected() ? true : undefined));
     for (const { metadata } of asleep) bus.publish(wakeOf(team.namespace, metadata));

@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { kubectlOk } from '../support/kubectl.ts';
-import { access, newSandbox } from '../support/sdk/client.ts';
+import { runKubectlOrFail } from '../support/kubectl.ts';
+import { readAccess, openSandbox } from '../support/sdk/client.ts';
 
 const run = promisify(execFile);
 
@@ -28,9 +28,9 @@ beforeAll(async () => {
   await run('ip', ['address', 'replace', `${OUTSIDE}/32`, 'dev', 'lo']);
   outside = createServer((_request, response) => response.end('outside')).listen(80, OUTSIDE);
   await once(outside, 'listening');
-  mine = await newSandbox();
+  mine = await openSandbox();
   const path = '{.status.sandbox.podIPs[0]}';
-  address = await kubectlOk(['get', 'sandboxclaim', '-n', 'tenant-a', mine.sandboxId, '-o', `jsonpath=${path}`]);
+  address = await runKubectlOrFail(['get', 'sandboxclaim', '-n', 'tenant-a', mine.sandboxId, '-o', `jsonpath=${path}`]);
   await mine.commands.run(`python3 -m http.server ${PORT}`, { background: true });
 });
 afterAll(async () => {
@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 
 /** Which of these `address:port` accept a connection from inside a sandbox. */
-async function reachableFrom(sandbox: Sandbox, places: readonly string[]): Promise<string[]> {
+async function listReachable(sandbox: Sandbox, places: readonly string[]): Promise<string[]> {
   const attempts = places.map((place) => {
     const [host = '', port = ''] = place.split(':');
     return `(timeout ${PATIENCE_S} bash -c '</dev/tcp/${host}/${port}' 2>/dev/null && echo ${place}) &`;
@@ -54,12 +54,12 @@ async function reachableFrom(sandbox: Sandbox, places: readonly string[]): Promi
 }
 
 const canReachOutside = async (sandbox: Sandbox): Promise<boolean> =>
-  (await reachableFrom(sandbox, [`${OUTSIDE}:80`])).length > 0;
+  (await listReachable(sandbox, [`${OUTSIDE}:80`])).length > 0;
 
 /** `address:port` of the Services of the installation, and of the API server. */
-async function services(): Promise<string[]> {
+async function listServices(): Promise<string[]> {
   const path = '{range .items[*]}{.metadata.name} {.spec.clusterIP}:{.spec.ports[0].port}{"\\n"}{end}';
-  const listed = await kubectlOk(['get', 'services', '-n', 'sandlot-system', '-o', `jsonpath=${path}`]);
+  const listed = await runKubectlOrFail(['get', 'services', '-n', 'sandlot-system', '-o', `jsonpath=${path}`]);
   const places = listed.split('\n').flatMap((line) => /^\S+ (\d+\.\d+\.\d+\.\d+:\d+)$/.exec(line)?.[1] ?? []);
   return [...places, '10.96.0.1:443', '10.96.0.10:53'];
 }
@@ -72,16 +72,16 @@ describe('the ports of a sandbox', () => {
     const page = async (): Promise<string> =>
       (await run('curl', ['--silent', '--max-time', '5', `http://${address}:${PORT}`])).stdout;
     await expect.poll(page, SOON).toContain('Directory listing');
-    expect(await reachableFrom(mine, [`127.0.0.1:${PORT}`])).toEqual([`127.0.0.1:${PORT}`]);
+    expect(await listReachable(mine, [`127.0.0.1:${PORT}`])).toEqual([`127.0.0.1:${PORT}`]);
   });
 
   it.each(['E2B_API_KEY', 'E2B_API_KEY_2'])('are closed to the sandboxes of every tenant: %s', async (key) => {
-    await using other = await newSandbox(await access(key));
-    expect(await reachableFrom(other, [...ports(), `${OUTSIDE}:80`])).toEqual([`${OUTSIDE}:80`]);
+    await using other = await openSandbox(await readAccess(key));
+    expect(await listReachable(other, [...ports(), `${OUTSIDE}:80`])).toEqual([`${OUTSIDE}:80`]);
   });
 
   it('run no command of another tenant through the agent-sandbox API', async () => {
-    await using other = await newSandbox(await access('E2B_API_KEY_2'));
+    await using other = await openSandbox(await readAccess('E2B_API_KEY_2'));
     const curl = `curl --silent --max-time ${PATIENCE_S} --data '{"command":"id"}' http://${address}:8888/execute`;
     expect((await other.commands.run(`${curl} || echo refused`)).stdout).toBe('refused\n');
   });
@@ -90,10 +90,10 @@ describe('the ports of a sandbox', () => {
 describe('a sandbox', () => {
   it('reaches the internet, but not the cluster, its node or the cloud metadata', async () => {
     const path = '{.items[0].status.addresses[0].address}';
-    const node = await kubectlOk(['get', 'nodes', '-o', `jsonpath=${path}`]);
-    const inside = [...(await services()), `${node}:16443`, `${node}:10250`, '169.254.169.254:80'];
+    const node = await runKubectlOrFail(['get', 'nodes', '-o', `jsonpath=${path}`]);
+    const inside = [...(await listServices()), `${node}:16443`, `${node}:10250`, '169.254.169.254:80'];
     expect(inside.length).toBeGreaterThan(6);
-    expect(await reachableFrom(mine, [...inside, `${OUTSIDE}:80`])).toEqual([`${OUTSIDE}:80`]);
+    expect(await listReachable(mine, [...inside, `${OUTSIDE}:80`])).toEqual([`${OUTSIDE}:80`]);
   });
 
   it('has no IPv6 address that would bypass the rules', async () => {
@@ -104,7 +104,7 @@ describe('a sandbox', () => {
 
 describe('egress rules of a single sandbox', () => {
   it('without internet access reach nothing, which getInfo shows', async () => {
-    await using closed = await newSandbox({ allowInternetAccess: false });
+    await using closed = await openSandbox({ allowInternetAccess: false });
     expect(await canReachOutside(closed)).toBe(false);
     expect(await closed.getInfo()).toMatchObject({ allowInternetAccess: false });
     expect((await closed.commands.run('echo inside')).stdout).toBe('inside\n');
@@ -113,15 +113,15 @@ describe('egress rules of a single sandbox', () => {
 
   it('with allowOut and denyOut apply within what the template allows', async () => {
     const allowOut = [OUTSIDE, '10.0.0.0/8', '169.254.169.254'];
-    await using narrow = await newSandbox({ network: { allowOut, denyOut: ['0.0.0.0/0'] } });
+    await using narrow = await openSandbox({ network: { allowOut, denyOut: ['0.0.0.0/0'] } });
     const tried = [`${OUTSIDE}:80`, '10.96.0.1:443', `${address}:${PORT}`];
-    expect(await reachableFrom(narrow, tried)).toEqual([`${OUTSIDE}:80`]);
-    await using denied = await newSandbox({ network: { denyOut: ['192.175.48.0/24'] } });
+    expect(await listReachable(narrow, tried)).toEqual([`${OUTSIDE}:80`]);
+    await using denied = await openSandbox({ network: { denyOut: ['192.175.48.0/24'] } });
     expect(await canReachOutside(denied)).toBe(false);
   });
 
   it('can be replaced at run time, and stay after a pause', async () => {
-    await using sandbox = await newSandbox();
+    await using sandbox = await openSandbox();
     await sandbox.updateNetwork({ allowInternetAccess: false });
     await expect.poll(() => canReachOutside(sandbox), SOON).toBe(false);
     await sandbox.updateNetwork({ denyOut: ['8.8.8.8'] });
@@ -129,15 +129,15 @@ describe('egress rules of a single sandbox', () => {
     await sandbox.updateNetwork({ denyOut: [`${OUTSIDE}/32`] });
     await expect.poll(() => canReachOutside(sandbox), SOON).toBe(false);
     await sandbox.pause();
-    const resumed = await Sandbox.connect(sandbox.sandboxId, await access());
+    const resumed = await Sandbox.connect(sandbox.sandboxId, await readAccess());
     expect(await canReachOutside(resumed)).toBe(false);
     await resumed.updateNetwork({});
     await expect.poll(() => canReachOutside(resumed), SOON).toBe(true);
-    expect(await reachableFrom(resumed, [`${address}:${PORT}`, '10.96.0.1:443'])).toEqual([]);
+    expect(await listReachable(resumed, [`${address}:${PORT}`, '10.96.0.1:443'])).toEqual([]);
   });
 
   it('apply to sandboxes that start cold', async () => {
-    const many = await Promise.all(Array.from({ length: 4 }, () => newSandbox({ allowInternetAccess: false })));
+    const many = await Promise.all(Array.from({ length: 4 }, () => openSandbox({ allowInternetAccess: false })));
     try {
       expect(await Promise.all(many.map(canReachOutside))).toEqual(many.map(() => false));
     } finally {
@@ -146,8 +146,9 @@ describe('egress rules of a single sandbox', () => {
   });
 
   it('are deleted with the sandbox', async () => {
-    const closed = await newSandbox({ allowInternetAccess: false });
-    const policies = async (): Promise<string> => kubectlOk(['get', 'networkpolicies', '-n', 'tenant-a', '-o', 'name']);
+    const closed = await openSandbox({ allowInternetAccess: false });
+    const policies = async (): Promise<string> =>
+      runKubectlOrFail(['get', 'networkpolicies', '-n', 'tenant-a', '-o', 'name']);
     expect(await policies()).toContain(`${closed.sandboxId}-network`);
     await closed.kill();
     await expect.poll(policies, SOON).not.toContain(`${closed.sandboxId}-network`);

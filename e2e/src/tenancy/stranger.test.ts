@@ -3,10 +3,10 @@ import { sandboxClaims } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials } from '@sandlot/kube';
 import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { kubectlOk } from '../support/kubectl.ts';
+import { runKubectlOrFail } from '../support/kubectl.ts';
 import { ask } from '../support/sdk/http.ts';
 import type { Ask } from '../support/sdk/http.ts';
-import { access, newSandbox } from '../support/sdk/client.ts';
+import { readAccess, openSandbox } from '../support/sdk/client.ts';
 
 const SECRET = 'kept by the first tenant';
 /** The stranger has an API key, a sandbox with tokens, and a cluster account that may edit the stranger's namespace. */
@@ -20,25 +20,25 @@ let bearer: string;
 beforeAll(async () => {
   const credentials = await loadCredentials({ kubeconfig: inject('kubeconfigPath') });
   const client = stack.adopt(createKubeClient({ credentials }), (made) => made.close());
-  mine = stack.use(await newSandbox({ network: { allowPublicTraffic: false } }));
+  mine = stack.use(await openSandbox({ network: { allowPublicTraffic: false } }));
   await mine.files.write('private.txt', SECRET);
   const { status } = await client.get(sandboxClaims, { namespace: 'tenant-a', name: mine.sandboxId });
   name = status?.sandbox?.name ?? '';
-  const stranger = await access('E2B_API_KEY_2');
-  const own = stack.use(await newSandbox({ ...stranger, network: { allowPublicTraffic: false } }));
+  const stranger = await readAccess('E2B_API_KEY_2');
+  const own = stack.use(await openSandbox({ ...stranger, network: { allowPublicTraffic: false } }));
   headers = {
     'Content-Type': 'application/json',
     'X-API-Key': stranger.apiKey,
     'X-Access-Token': String(Reflect.get(own, 'envdAccessToken')),
     'e2b-traffic-access-token': own.trafficAccessToken ?? '',
   };
-  await kubectlOk([...inTenantB, 'create', 'serviceaccount', account]);
+  await runKubectlOrFail([...inTenantB, 'create', 'serviceaccount', account]);
   stack.defer(async () => {
-    await kubectlOk([...inTenantB, 'delete', `serviceaccount/${account}`, `rolebinding/${account}`]);
+    await runKubectlOrFail([...inTenantB, 'delete', `serviceaccount/${account}`, `rolebinding/${account}`]);
   });
   const who = `--serviceaccount=tenant-b:${account}`;
-  await kubectlOk([...inTenantB, 'create', 'rolebinding', account, '--clusterrole=edit', who]);
-  bearer = `Bearer ${(await kubectlOk([...inTenantB, 'create', 'token', account])).trim()}`;
+  await runKubectlOrFail([...inTenantB, 'create', 'rolebinding', account, '--clusterrole=edit', who]);
+  bearer = `Bearer ${(await runKubectlOrFail([...inTenantB, 'create', 'token', account])).trim()}`;
 });
 afterAll(() => stack.disposeAsync());
 
@@ -82,7 +82,7 @@ describe('a stranger with a key, tokens and a sandbox', () => {
   });
 
   it('neither finds nor kills it with variants of its id', async () => {
-    const stranger = await access('E2B_API_KEY_2');
+    const stranger = await readAccess('E2B_API_KEY_2');
     for (const id of [name, mine.sandboxId, mine.sandboxId.toUpperCase(), `../tenant-a/${mine.sandboxId}`]) {
       expect(await Sandbox.kill(id, stranger).catch(() => false)).toBe(false);
       await expect(Sandbox.getInfo(id, stranger)).rejects.toThrow();

@@ -4,7 +4,7 @@ import type { KubeClient } from '@sandlot/kube';
 import { Sandbox, SandboxNotFoundError } from 'e2b';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../support/team.ts';
-import { access, newSandbox } from '../support/sdk/client.ts';
+import { readAccess, openSandbox } from '../support/sdk/client.ts';
 import type { Access } from '../support/sdk/client.ts';
 
 const WHOSE = `mine-${process.pid}`;
@@ -15,8 +15,8 @@ let stranger: Access;
 let client: KubeClient;
 beforeAll(async () => {
   client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: inject('kubeconfigPath') }) });
-  mine = await newSandbox({ metadata: { whose: WHOSE } });
-  stranger = await access('E2B_API_KEY_2');
+  mine = await openSandbox({ metadata: { whose: WHOSE } });
+  stranger = await readAccess('E2B_API_KEY_2');
   await mine.files.write('private.txt', 'private');
 });
 afterAll(async () => {
@@ -27,7 +27,7 @@ afterAll(async () => {
 describe('a sandbox of another tenant', () => {
   it('is in no list of another tenant', async () => {
     const own = await Sandbox.list({
-      ...(await access()),
+      ...(await readAccess()),
       query: { metadata: { whose: WHOSE } },
     }).nextItems();
     expect(own.map(({ sandboxId }) => sandboxId)).toEqual([mine.sandboxId]);
@@ -54,7 +54,7 @@ describe('a sandbox of another tenant', () => {
   });
 
   it('cannot be reached with the token of another sandbox', async () => {
-    await using own = await newSandbox(stranger);
+    await using own = await openSandbox(stranger);
     const token: unknown = Reflect.get(own, 'envdAccessToken');
     expect(token).toMatch(/^[0-9a-f]{64}$/);
     const disguised = new Sandbox({
@@ -91,7 +91,7 @@ describe('a sandbox of another tenant', () => {
     const { status } = await client.get(sandboxClaims, { namespace: 'tenant-a', name: mine.sandboxId });
     const address = status?.sandbox?.podIPs?.[0] ?? '';
     expect(address).toMatch(/^\d+\./);
-    await using own = await newSandbox(stranger);
+    await using own = await openSandbox(stranger);
     const curl = `curl --silent --output /dev/null --write-out '%{http_code}' --max-time 3 http://${address}:${port}/`;
     expect((await own.commands.run(`${curl} || true`)).stdout).toBe('000');
   });

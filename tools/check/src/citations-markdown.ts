@@ -5,7 +5,7 @@ export interface Link {
 }
 
 /** A heading as GitHub links to it: lower case, no punctuation, hyphens for spaces. */
-function slugOf(heading: string): string {
+function getSlug(heading: string): string {
   const text = heading.replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1');
   return text
     .trim()
@@ -15,14 +15,14 @@ function slugOf(heading: string): string {
 }
 
 /** The anchors of a Markdown file: its headings, repetitions numbered from 1, and the ids of HTML anchors. */
-export function anchorsOf(markdown: string): ReadonlySet<string> {
+export function getAnchors(markdown: string): ReadonlySet<string> {
   const anchors = new Set<string>();
   const seen = new Map<string, number>();
-  for (const { text } of proseOf(markdown)) {
+  for (const { text } of getProse(markdown)) {
     for (const [, id] of text.matchAll(/<a (?:id|name)="([^"]+)"/g)) anchors.add(id ?? '');
     const heading = /^#{1,6}\s+(.*?)\s*#*$/.exec(text)?.[1];
     if (heading === undefined) continue;
-    const slug = slugOf(heading);
+    const slug = getSlug(heading);
     const repeated = seen.get(slug) ?? 0;
     seen.set(slug, repeated + 1);
     anchors.add(repeated === 0 ? slug : `${slug}-${repeated}`);
@@ -31,8 +31,8 @@ export function anchorsOf(markdown: string): ReadonlySet<string> {
 }
 
 /** The targets of links, images and link definitions, those in code left out. */
-export function linksOf(markdown: string): readonly Link[] {
-  return proseOf(markdown).flatMap(({ text, line }) => {
+export function listLinks(markdown: string): readonly Link[] {
+  return getProse(markdown).flatMap(({ text, line }) => {
     const prose = text.replace(/`[^`]*`/g, '');
     const inline = [...prose.matchAll(/\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)/g)];
     const defined = [...prose.matchAll(/^\s*\[[^\]]+\]:\s+(\S+)/g)];
@@ -41,7 +41,7 @@ export function linksOf(markdown: string): readonly Link[] {
 }
 
 /** The lines outside of fenced code, numbered from 1. */
-function proseOf(markdown: string): readonly { readonly text: string; readonly line: number }[] {
+function getProse(markdown: string): readonly { readonly text: string; readonly line: number }[] {
   let fence: string | undefined;
   return markdown.split('\n').flatMap((text, index) => {
     const mark = /^\s*(`{3,}|~{3,})/.exec(text)?.[1];

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { anchorsOf, linksOf } from './citations-markdown.ts';
+import { getAnchors, listLinks } from './citations-markdown.ts';
 
 /** The checkout as far as the rules need it; all paths are relative to its root. */
 export interface Checkout {
@@ -20,21 +20,21 @@ export interface Finding {
 const CITATION = /(?:(?<![\w./${}-])|(?<=\/sandlot\/blob\/main\/))docs\/[\w./-]+\.md(?:#[\w-]+)?/g;
 
 /** Every citation of a page below `docs/`, in code and prose, that names a missing file or heading. */
-export function brokenCitations(checkout: Checkout): readonly Finding[] {
-  return eachText(checkout, (text, path) =>
+export function listBrokenCitations(checkout: Checkout): readonly Finding[] {
+  return visitTexts(checkout, (text, path) =>
     matches(text, CITATION).flatMap(({ found, line }) => {
-      const problem = problemWith(checkout, found);
+      const problem = findProblem(checkout, found);
       return problem === undefined ? [] : [{ path, line, problem: `${found}: ${problem}` }];
     }),
   );
 }
 
 /** Every relative link of a Markdown file that leads to no file, no folder or no heading. */
-export function brokenLinks(checkout: Checkout): readonly Finding[] {
-  return eachText(checkout, (text, path) => {
+export function listBrokenLinks(checkout: Checkout): readonly Finding[] {
+  return visitTexts(checkout, (text, path) => {
     if (!path.endsWith('.md')) return [];
-    return linksOf(text).flatMap(({ target, line }) => {
-      const problem = isExternal(target) ? undefined : problemWith(checkout, resolveLink(path, target));
+    return listLinks(text).flatMap(({ target, line }) => {
+      const problem = isExternal(target) ? undefined : findProblem(checkout, resolveLink(path, target));
       return problem === undefined ? [] : [{ path, line, problem: `${target}: ${problem}` }];
     });
   });
@@ -44,8 +44,8 @@ export function brokenLinks(checkout: Checkout): readonly Finding[] {
 const OUTSIDE_CONTRACT = /\b(?:API|E2B)(?:\s|\/\/|[*#])+(?:wire(?:\s|\/\/|[*#])+)?contract\b/g;
 
 /** Every mention of a contract outside of this repository, which a reader cannot open. */
-export function outsideContracts(checkout: Checkout): readonly Finding[] {
-  return eachText(checkout, (text, path) =>
+export function listOutsideContracts(checkout: Checkout): readonly Finding[] {
+  return visitTexts(checkout, (text, path) =>
     matches(text, OUTSIDE_CONTRACT).map(({ line }) => ({
       path,
       line,
@@ -54,7 +54,7 @@ export function outsideContracts(checkout: Checkout): readonly Finding[] {
   );
 }
 
-function eachText(
+function visitTexts(
   { texts }: Checkout,
   findingsOf: (text: string, path: string) => readonly Finding[],
 ): readonly Finding[] {
@@ -79,9 +79,9 @@ function resolveLink(from: string, target: string): string {
   return anchor === undefined ? file : `${file}#${anchor}`;
 }
 
-function problemWith({ texts, exists }: Checkout, reference: string): string | undefined {
+function findProblem({ texts, exists }: Checkout, reference: string): string | undefined {
   const [path = '', anchor] = reference.split('#');
   if (!exists(path)) return 'no such file';
   if (anchor === undefined || !path.endsWith('.md')) return undefined;
-  return anchorsOf(texts.get(path) ?? '').has(anchor) ? undefined : 'no such heading';
+  return getAnchors(texts.get(path) ?? '').has(anchor) ? undefined : 'no such heading';
 }

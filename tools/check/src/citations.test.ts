@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { anchorsOf, linksOf } from './citations-markdown.ts';
-import { brokenCitations, brokenLinks, outsideContracts } from './citations-rules.ts';
+import { getAnchors, listLinks } from './citations-markdown.ts';
+import { listBrokenCitations, listBrokenLinks, listOutsideContracts } from './citations-rules.ts';
 import type { Checkout, Finding } from './citations-rules.ts';
 
 /** Split, so that the check does not take the examples of its own test for citations. */
@@ -23,7 +23,7 @@ const problems = (findings: readonly Finding[]): string[] =>
   findings.map(({ path, line, problem }) => `${path}:${line}: ${problem}`);
 
 describe('citations', () => {
-  const cited = (text: string): string[] => problems(brokenCitations(checkoutWith({ 'libs/a/src/a.ts': text })));
+  const cited = (text: string): string[] => problems(listBrokenCitations(checkoutWith({ 'libs/a/src/a.ts': text })));
 
   it.each([
     ['a heading', `/** ${DOCS}/reference/sandbox.md#pass-order */`],
@@ -52,7 +52,7 @@ describe('citations', () => {
       'README.md': `See \`${DOCS}/nowhere.md\`.`,
       'charts/a.yaml': `url: https://example.com/sandlot/blob/main/${DOCS}/runbooks/none.md`,
     };
-    expect(problems(brokenCitations(checkoutWith(files)))).toEqual([
+    expect(problems(listBrokenCitations(checkoutWith(files)))).toEqual([
       `README.md:1: ${DOCS}/nowhere.md: no such file`,
       `charts/a.yaml:1: ${DOCS}/runbooks/none.md: no such file`,
     ]);
@@ -60,7 +60,7 @@ describe('citations', () => {
 });
 
 describe('links', () => {
-  const linked = (path: string, text: string): string[] => problems(brokenLinks(checkoutWith({ [path]: text })));
+  const linked = (path: string, text: string): string[] => problems(listBrokenLinks(checkoutWith({ [path]: text })));
 
   it.each([
     ['a file beside', `${DOCS}/reference/README.md`, '[a](sandbox.md#pass-order)'],
@@ -96,13 +96,13 @@ describe('contracts outside of the repository', () => {
     ['a comment of a chart', `# ${API} contract, ports`, 1],
     ['longer words', `// ${E2B} wire contract 3.2`, 1],
   ])('are reported in %s', (_, text, line) => {
-    expect(outsideContracts(checkoutWith({ 'a.ts': text }))).toEqual([
+    expect(listOutsideContracts(checkoutWith({ 'a.ts': text }))).toEqual([
       { path: 'a.ts', line, problem: expect.stringContaining('not in the repository') as string },
     ]);
   });
 
   it('are not reported where the words mean something else', () => {
-    expect(outsideContracts(checkoutWith({ 'a.ts': '// the contract of this function' }))).toEqual([]);
+    expect(listOutsideContracts(checkoutWith({ 'a.ts': '// the contract of this function' }))).toEqual([]);
   });
 });
 
@@ -110,15 +110,15 @@ describe('Markdown', () => {
   it('makes anchors as GitHub does', () => {
     const text = '# The `main` *file*\n## Names & hashes\n## Names & hashes\n### [A link](x.md)!\n<a id="own"></a>\n';
     const anchors = ['the-main-file', 'names--hashes', 'names--hashes-1', 'a-link', 'own'];
-    expect([...anchorsOf(text)]).toEqual(anchors);
+    expect([...getAnchors(text)]).toEqual(anchors);
   });
 
   it('takes no heading from fenced code', () => {
-    expect([...anchorsOf('~~~sh\n# one\n~~~\n# two\n')]).toEqual(['two']);
+    expect([...getAnchors('~~~sh\n# one\n~~~\n# two\n')]).toEqual(['two']);
   });
 
   it('finds several links of a line', () => {
-    expect(linksOf('\n[a](b.md), [c](d.md#e)').map(({ target, line }) => `${line} ${target}`)).toEqual([
+    expect(listLinks('\n[a](b.md), [c](d.md#e)').map(({ target, line }) => `${line} ${target}`)).toEqual([
       '2 b.md',
       '2 d.md#e',
     ]);

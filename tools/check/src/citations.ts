@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { brokenCitations, brokenLinks, outsideContracts } from './citations-rules.ts';
+import { listBrokenCitations, listBrokenLinks, listOutsideContracts } from './citations-rules.ts';
 import type { Checkout } from './citations-rules.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -19,7 +19,7 @@ async function readCheckout(): Promise<Checkout> {
 }
 
 const checkout = await readCheckout();
-const findings = [brokenCitations, brokenLinks, outsideContracts].flatMap((rule) => rule(checkout));
+const findings = [listBrokenCitations, listBrokenLinks, listOutsideContracts].flatMap((rule) => rule(checkout));
 for (const { path, line, problem } of findings) console.error(`${path}:${line}: ${problem}`);
 console.log(`${checkout.texts.size} files, ${findings.length} broken citations and links`);
 process.exitCode = findings.length === 0 ? 0 : 1;

@@ -20,7 +20,7 @@ function goVersion(): string | undefined {
   }
 }
 
-function findings(): Finding[] {
+function listFindings(): Finding[] {
   const go = goVersion();
   const memoryGib = totalmem() / 2 ** 30;
   const need = (ok: boolean, advice: string): { advice?: string } => (ok ? {} : { advice });
@@ -50,7 +50,7 @@ function findings(): Finding[] {
   ];
 }
 
-const all = findings();
+const all = listFindings();
 for (const { name, found, advice } of all) {
   console.log(
     `${advice === undefined ? 'ok  ' : 'FIX '} ${name.padEnd(8)} ${found.padEnd(12)} ${advice ?? ''}`.trimEnd(),

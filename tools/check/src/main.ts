@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { runStep } from './run.ts';
 import { runInLanes } from './lanes.ts';
-import { row, summarise } from './summary.ts';
+import { formatRow, summarise } from './summary.ts';
 import { steps } from './steps.ts';
 import type { Step } from './steps.ts';
 
@@ -59,7 +59,7 @@ const results = await runInLanes(selected, async (step) => {
   // Printed as a whole when the step ends, so that the lines of two steps do not mix.
   if (mayOverlap) printTitle(step);
   process.stdout.write(result.output);
-  console.log(row(result));
+  console.log(formatRow(result));
   return result;
 });
 console.log(summarise(results));

@@ -45,20 +45,20 @@ export interface Failure {
 }
 
 /** Each test that failed, and each file that failed outside its tests. */
-export function failures(report: Report | undefined): Failure[] {
+export function listFailures(report: Report | undefined): Failure[] {
   return (report?.testResults ?? []).flatMap(({ name, status, message, assertionResults }) => {
     const file = relative(process.cwd(), name);
     const tests = assertionResults.filter((test) => test.status === 'failed');
-    if (status === 'failed' && tests.length === 0) return [{ what: file, error: firstLine(message) }];
+    if (status === 'failed' && tests.length === 0) return [{ what: file, error: getFirstLine(message) }];
     return tests.map(({ fullName, failureMessages }) => ({
       what: `${file} > ${fullName}`,
-      error: firstLine(failureMessages?.[0]),
+      error: getFirstLine(failureMessages?.[0]),
     }));
   });
 }
 
 /** Absolute paths of the test files that failed, in a test or outside one. */
-export function failedFiles(report: Report): string[] {
+export function listFailedFiles(report: Report): string[] {
   return (report.testResults ?? [])
     .filter(({ status, assertionResults }) => status === 'failed' || assertionResults.some(isFailed))
     .map(({ name }) => name);
@@ -86,7 +86,7 @@ export interface FileTime {
 }
 
 /** How long each test file took, slowest first. */
-export function fileTimes(report: Report | undefined): FileTime[] {
+export function listFileTimes(report: Report | undefined): FileTime[] {
   return (report?.testResults ?? [])
     .map(({ name, startTime = 0, endTime = 0 }) => ({
       file: relative(process.cwd(), name),
@@ -97,4 +97,4 @@ export function fileTimes(report: Report | undefined): FileTime[] {
 
 const isFailed = ({ status }: TestJson): boolean => status === 'failed';
 
-const firstLine = (text = ''): string => text.split('\n', 1)[0] ?? '';
+const getFirstLine = (text = ''): string => text.split('\n', 1)[0] ?? '';

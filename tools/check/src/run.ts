@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommand } from './process.ts';
 import type { Exit } from './process.ts';
-import { failedFiles, failures, fileTimes, replaceFiles, takeReport } from './report.ts';
+import { listFailedFiles, listFailures, listFileTimes, replaceFiles, takeReport } from './report.ts';
 import type { Failure, FileTime, Report } from './report.ts';
 import type { Step } from './steps.ts';
 
@@ -35,19 +35,19 @@ const MOST_RERUN_FILES = 8;
 export async function runStep(step: Step, { rerunFailed = false }: RunOptions = {}): Promise<StepResult> {
   const startedMs = performance.now();
   const first = await runOnce(step, step.command);
-  const files = rerunFailed && step.mayRerun === true ? filesToRerun(first) : [];
+  const files = rerunFailed && step.mayRerun === true ? listFilesToRerun(first) : [];
   const second = files.length === 0 ? undefined : await runAgain(step, files);
   const last = second === undefined ? first : merge(first, second);
   const verdict = last.report === undefined ? judgeCommand(last.exit) : judgeTests(last.exit, last.report);
-  const failed = failures(last.report);
+  const failed = listFailures(last.report);
   const stillFails = new Set(failed.map(({ what }) => what));
   return {
     step,
     ...verdict,
     seconds: (performance.now() - startedMs) / 1000,
     failures: failed,
-    unsteady: second === undefined ? [] : failures(first.report).filter(({ what }) => !stillFails.has(what)),
-    files: fileTimes(first.report),
+    unsteady: second === undefined ? [] : listFailures(first.report).filter(({ what }) => !stillFails.has(what)),
+    files: listFileTimes(first.report),
     output: first.exit.output,
   };
 }
@@ -67,9 +67,9 @@ async function runOnce(step: Step, command: Step['command']): Promise<Run> {
 }
 
 /** The failed files, unless the run itself broke: a time-out or an error outside every file cannot be blamed on one of them. */
-function filesToRerun({ exit, report }: Run): readonly string[] {
+function listFilesToRerun({ exit, report }: Run): readonly string[] {
   if (report === undefined || exit.timedOut) return [];
-  const files = failedFiles(report);
+  const files = listFailedFiles(report);
   return files.length <= MOST_RERUN_FILES ? files : [];
 }
 

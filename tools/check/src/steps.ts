@@ -19,7 +19,7 @@ function check(name: string, what: string, command: readonly [string, ...string[
   return { name, what, command, timeoutMs: 20 * MINUTE_MS, mayOverlap: true };
 }
 
-function tests(project: string, what: string, timeoutMinutes: number): Step {
+function buildTestStep(project: string, what: string, timeoutMinutes: number): Step {
   return {
     name: project,
     what,
@@ -50,7 +50,7 @@ export const steps: readonly Step[] = [
     '--',
     '--check',
   ]),
-  tests('unit', 'decisions, libraries, in-process API server', 10),
+  buildTestStep('unit', 'decisions, libraries, in-process API server', 10),
   {
     name: 'programs',
     what: 'compile what the tests start, unless the cache has it',
@@ -64,7 +64,7 @@ export const steps: readonly Step[] = [
     timeoutMs: 15 * MINUTE_MS,
     project: 'runtime',
   },
-  { ...tests('integration', 'real kube-apiserver, etcd, NATS and Redis', 20), mayRerun: true },
-  tests('chart', 'helm lint, renders, schema, RBAC', 15),
-  { ...tests('e2e', 'the chart on a real node', 35), mayRerun: true },
+  { ...buildTestStep('integration', 'real kube-apiserver, etcd, NATS and Redis', 20), mayRerun: true },
+  buildTestStep('chart', 'helm lint, renders, schema, RBAC', 15),
+  { ...buildTestStep('e2e', 'the chart on a real node', 35), mayRerun: true },
 ];

@@ -4,7 +4,7 @@ import type { StepResult } from './run.ts';
 const SLOWEST_FILES = 20;
 
 /** One line of the table: verdict, step, counts and seconds. */
-export function row({ step, passed, failed, seconds, note }: StepResult): string {
+export function formatRow({ step, passed, failed, seconds, note }: StepResult): string {
   const mark = failed === 0 ? 'ok  ' : 'FAIL';
   const counts = `${passed} passed, ${failed} failed`.padEnd(24);
   return `${mark} ${step.name.padEnd(12)} ${counts} ${seconds.toFixed(1).padStart(7)} s  ${note === '' ? step.what : note}`;
@@ -14,16 +14,16 @@ export function row({ step, passed, failed, seconds, note }: StepResult): string
 export function summarise(results: readonly StepResult[]): string {
   const sum = (of: (result: StepResult) => number): number => results.reduce((total, result) => total + of(result), 0);
   const sections = [
-    results.map(row).join('\n'),
-    section('Slowest test files:', slowest(results)),
-    section('Failed:', list(results, 'failures')),
-    section('Passed only when their file ran once more, alone:', list(results, 'unsteady', 'unsteady ')),
+    results.map(formatRow).join('\n'),
+    formatSection('Slowest test files:', listSlowest(results)),
+    formatSection('Failed:', list(results, 'failures')),
+    formatSection('Passed only when their file ran once more, alone:', list(results, 'unsteady', 'unsteady ')),
     `${sum(({ passed }) => passed)} passed, ${sum(({ failed }) => failed)} failed`,
   ];
   return `\n${sections.filter((text) => text !== '').join('\n\n')}`;
 }
 
-function section(title: string, lines: readonly string[]): string {
+function formatSection(title: string, lines: readonly string[]): string {
   return lines.length === 0 ? '' : [title, ...lines].join('\n');
 }
 
@@ -32,7 +32,7 @@ function list(results: readonly StepResult[], which: 'failures' | 'unsteady', ma
   return results.flatMap((result) => result[which].map((failure) => line(failure, result.step.name)));
 }
 
-function slowest(results: readonly StepResult[]): string[] {
+function listSlowest(results: readonly StepResult[]): string[] {
   const files = results.flatMap(({ step, files: of }) => of.map((file): [string, FileTime] => [step.name, file]));
   return files
     .sort(([, a], [, b]) => b.seconds - a.seconds)

@@ -11,7 +11,7 @@ export interface Access {
 }
 
 /** The variables that `npm run up` wrote for clients. The result throws when one is missing. */
-async function clientEnv(): Promise<(name: string) => string> {
+async function readClientEnv(): Promise<(name: string) => string> {
   const variables = await readEnv();
   return (name) => {
     const value = variables[name];
@@ -21,8 +21,8 @@ async function clientEnv(): Promise<(name: string) => string> {
 }
 
 /** Access with the key of the first tenant, or with the key in another variable. */
-export async function access(key = 'E2B_API_KEY'): Promise<Access> {
-  const env = await clientEnv();
+export async function readAccess(key = 'E2B_API_KEY'): Promise<Access> {
+  const env = await readClientEnv();
   return {
     apiKey: env(key),
     apiUrl: env('E2B_API_URL'),
@@ -35,8 +35,8 @@ export async function access(key = 'E2B_API_KEY'): Promise<Access> {
 export const LIFETIME_MS = 600_000;
 
 /** Creates a sandbox of the template `base`. Disposing kills it. */
-export async function newSandbox(options: SandboxOpts = {}): Promise<Sandbox & AsyncDisposable> {
-  const sandbox = await Sandbox.create('base', { timeoutMs: LIFETIME_MS, ...(await access()), ...options });
+export async function openSandbox(options: SandboxOpts = {}): Promise<Sandbox & AsyncDisposable> {
+  const sandbox = await Sandbox.create('base', { timeoutMs: LIFETIME_MS, ...(await readAccess()), ...options });
   return Object.assign(sandbox, {
     [Symbol.asyncDispose]: async () => {
       await sandbox.kill();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { access } from './client.ts';
+import { readAccess } from './client.ts';
 
 export interface Ask {
   readonly method?: string;
@@ -13,7 +13,7 @@ export interface Ask {
 
 /** Sends a request to the gateway with this Host, or with the gateway's own. */
 export async function ask(host: string | undefined, { method = 'GET', path = '/', body, headers }: Ask = {}) {
-  const { hostname, port, host: own } = new URL((await access()).apiUrl);
+  const { hostname, port, host: own } = new URL((await readAccess()).apiUrl);
   const sent = request({ agent: false, hostname, port, method, path, headers: { ...headers, Host: host ?? own } });
   sent.end(body);
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { readEnv } from '@sandlot/up';
-import { pythonWithClients } from './python-tests.ts';
+import { preparePython } from './python-tests.ts';
 
 const folder = join(import.meta.dirname, '../../sdk/python');
 
@@ -16,7 +16,7 @@ export interface PythonProgram extends AsyncDisposable {
 /** Starts a program of `python/` with the variables of `.sandlot/env` and `more`. Disposing waits for its end. */
 export async function startPython(file: string, more: Readonly<Record<string, string>> = {}): Promise<PythonProgram> {
   const env = { ...process.env, ...(await readEnv()), ...more };
-  const child = spawn(await pythonWithClients(), ['-B', file], {
+  const child = spawn(await preparePython(), ['-B', file], {
     cwd: folder,
     env,
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -12,19 +12,19 @@ const folder = join(import.meta.dirname, '../../sdk/python');
 const outcome = z.object({ name: z.string(), error: z.string().nullable() });
 
 /** The path of a Python with the stock clients at the versions of a requirements file. */
-export async function pythonWithClients(requirements = 'requirements.txt'): Promise<string> {
+export async function preparePython(requirements = 'requirements.txt'): Promise<string> {
   return join(await ensurePython(join(folder, requirements)), 'python');
 }
 
 /** Declares each test of a module of `python/` as a test of ours, with the variables of `.sandlot/env` and `more`. */
-export function pythonTests(
+export function registerPythonTests(
   module: string,
   more: () => Promise<Readonly<Record<string, string>>> = async () => ({}),
   requirements?: string,
 ): void {
   const outcomes = new Map<string, string | null>();
   beforeAll(async () => {
-    const python = await pythonWithClients(requirements);
+    const python = await preparePython(requirements);
     const env = { ...process.env, ...(await readEnv()), ...(await more()) };
     const { stdout, stderr } = await run(python, ['-B', 'report.py', module], { cwd: folder, env, maxBuffer: 1 << 26 });
     for (const line of stdout.trim().split('\n')) {

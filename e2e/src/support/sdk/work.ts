@@ -47,8 +47,8 @@ export function beginWork(sandbox: Sandbox): Work {
   const upload = sandbox.files.write(WORK.upload, trickle(sent.resolve), { requestTimeoutMs: PATIENCE_MS });
   return {
     isUnderWay: Promise.all([printed.promise, sent.promise]),
-    command: outcomeOf(command.then(({ stdout }) => stdout)),
-    upload: outcomeOf(upload.then(({ path }) => path)),
+    command: readOutcome(command.then(({ stdout }) => stdout)),
+    upload: readOutcome(upload.then(({ path }) => path)),
   };
 }
 
@@ -67,7 +67,7 @@ function trickle(onFifth: (nothing: undefined) => void): ReadableStream {
 }
 
 /** Waits for the outcome of a call. Throws when the call hangs beyond the client's timeout. */
-export async function outcomeOf<T>(call: Promise<T>): Promise<Outcome<T>> {
+export async function readOutcome<T>(call: Promise<T>): Promise<Outcome<T>> {
   const { promise: hung, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     reject(new Error(`a call of the client hangs for more than ${PATIENCE_MS + SLACK_MS} ms`));
@@ -84,7 +84,7 @@ export async function outcomeOf<T>(call: Promise<T>): Promise<Outcome<T>> {
 }
 
 /** The error of a failed call. Throws when the call succeeded. */
-export function errorOf(end: Outcome<unknown>): unknown {
+export function getError(end: Outcome<unknown>): unknown {
   if ('value' in end) throw new Error(`the call succeeded: ${JSON.stringify(end.value)}`);
   return end.error;
 }

@@ -72,7 +72,7 @@ export function declareStreams(
     {
       ...common,
       name: DEAD_LETTER_STREAM,
-      description: 'Which events a consumer could not handle, as the server reports it',
+      description: 'Which events a consumer could not handle, as the server tells it',
       subjects: ADVISORIES,
       max_age: maxAge,
       duplicate_window: window,

@@ -8,7 +8,7 @@ import { createKubeClient, loadCredentials, namespaces } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import { conformanceCases } from './conformance.ts';
 import { widgetCrd } from './context.ts';
-import { rawRequester } from './raw.ts';
+import { createRawRequester } from './raw.ts';
 import type { RawRequester } from './raw.ts';
 
 describe('a real API server', () => {
@@ -25,7 +25,7 @@ describe('a real API server', () => {
     plane = await startControlPlane({ controllerManager: true, crds: [crd] });
     const credentials = await loadCredentials({ kubeconfig: plane.kubeconfigPath });
     client = createKubeClient({ credentials });
-    raw = rawRequester(credentials);
+    raw = createRawRequester(credentials);
   });
 
   afterAll(async () => {

@@ -5,7 +5,7 @@ import { namespaces } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import { conformanceCases } from './conformance.ts';
 import { widgetScale, widgets, widgetsV1Alpha1 } from './context.ts';
-import { rawRequester } from './raw.ts';
+import { createRawRequester } from './raw.ts';
 import type { RawRequester } from './raw.ts';
 import { startFakeApiServer } from '../server/server.ts';
 import type { FakeApiServer } from '../server/server.ts';
@@ -26,7 +26,7 @@ describe('the fake API server', () => {
     const resources = [{ resource: widgets, scale: widgetScale }, widgetsV1Alpha1];
     server = await startFakeApiServer({ resources, strictNamespaces: true, clock: hastyClock });
     client = server.client();
-    raw = rawRequester(server.credentials());
+    raw = createRawRequester(server.credentials());
   });
 
   afterAll(() => server.stop());

@@ -214,6 +214,6 @@ export function record<T extends KubeObject>(
   };
 }
 
-export function typesOf(seen: readonly SeenEvent<KubeObject>[]): string[] {
+export function listTypes(seen: readonly SeenEvent<KubeObject>[]): string[] {
   return seen.map(({ type, name }) => `${type} ${name}`.trim());
 }

@@ -8,7 +8,7 @@ import {
   pod,
   record,
   expectRejection,
-  typesOf,
+  listTypes,
   widget,
   widgetPath,
   widgets,
@@ -115,7 +115,7 @@ export const deletionCases: readonly ConformanceCase[] = [
       await client.mergePatch(widgets, key(namespace), { metadata: { finalizers: [] } });
       await using watch = record(client, widgets, { namespace, resourceVersion });
       const seen = await watch.until((events) => events.some(({ type }) => type === 'DELETED'));
-      assert.deepEqual(typesOf(seen), ['ADDED a', 'MODIFIED a', 'MODIFIED a', 'DELETED a']);
+      assert.deepEqual(listTypes(seen), ['ADDED a', 'MODIFIED a', 'MODIFIED a', 'DELETED a']);
     },
   },
   {

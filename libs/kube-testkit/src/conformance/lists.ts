@@ -13,7 +13,7 @@ async function fill(client: KubeClient, namespace: string): Promise<void> {
   }
 }
 
-async function namesOf(client: KubeClient, options: ListOptions): Promise<string[]> {
+async function listNames(client: KubeClient, options: ListOptions): Promise<string[]> {
   return (await client.list(widgets, options)).items.map(({ metadata }) => metadata.name ?? '');
 }
 
@@ -69,7 +69,7 @@ export const listCases: readonly ConformanceCase[] = [
     name: `selects ${names === '' ? 'nothing' : names} of abcde by the labels "${selector}"`,
     run: async ({ client, namespace }) => {
       await fill(client, namespace);
-      assert.equal((await namesOf(client, { namespace, labelSelector: selector })).join(''), names);
+      assert.equal((await listNames(client, { namespace, labelSelector: selector })).join(''), names);
     },
   })),
   {
@@ -83,8 +83,8 @@ export const listCases: readonly ConformanceCase[] = [
     name: 'selects by metadata.name',
     run: async ({ client, namespace }) => {
       await fill(client, namespace);
-      assert.deepEqual(await namesOf(client, { namespace, fieldSelector: 'metadata.name=b' }), ['b']);
-      assert.deepEqual(await namesOf(client, { namespace, fieldSelector: 'metadata.name!=b' }), ['a', 'c', 'd', 'e']);
+      assert.deepEqual(await listNames(client, { namespace, fieldSelector: 'metadata.name=b' }), ['b']);
+      assert.deepEqual(await listNames(client, { namespace, fieldSelector: 'metadata.name!=b' }), ['a', 'c', 'd', 'e']);
     },
   },
   {
@@ -195,7 +195,7 @@ export const listCases: readonly ConformanceCase[] = [
       await fill(client, namespace);
       const { status } = await raw({ method: 'DELETE', path: widgetPath(namespace, '?labelSelector=half%3Dfirst') });
       assert.equal(status, 200);
-      assert.deepEqual(await namesOf(client, { namespace }), ['c', 'd', 'e']);
+      assert.deepEqual(await listNames(client, { namespace }), ['c', 'd', 'e']);
     },
   },
 ];

@@ -20,7 +20,7 @@ export type RawRequester = (call: RawCall) => Promise<RawAnswer>;
 const TIMEOUT_MS = 15_000;
 
 /** Sends plain HTTP/1.1 requests with the given credentials, without retries or error handling. */
-export function rawRequester(credentials: Credentials): RawRequester {
+export function createRawRequester(credentials: Credentials): RawRequester {
   const { server, ca, cert, key } = credentials;
   const agent = new Agent({ keepAlive: false, ca, cert, key });
   return async ({ method, path, body, contentType = 'application/json' }) => {

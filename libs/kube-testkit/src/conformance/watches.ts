@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { pods } from '@sandlot/kube';
 import type { KubeObject } from '@sandlot/kube';
-import { pod, record, expectRejection, typesOf, widget, widgetPath, widgets } from './context.ts';
+import { pod, record, expectRejection, listTypes, widget, widgetPath, widgets } from './context.ts';
 import type { ConformanceCase, SeenEvent } from './context.ts';
 
 const END = 'k8s.io/initial-events-end';
 
 /** The events without bookmarks, which a server may send at any time. */
 function withoutBookmarks(seen: readonly SeenEvent<KubeObject>[]): string[] {
-  return typesOf(seen.filter(({ type }) => type !== 'BOOKMARK'));
+  return listTypes(seen.filter(({ type }) => type !== 'BOOKMARK'));
 }
 
 export const watchCases: readonly ConformanceCase[] = [
@@ -23,7 +23,7 @@ export const watchCases: readonly ConformanceCase[] = [
       await watch.until((seen) => seen.length >= 2);
       await client.delete(widgets, { namespace, name: 'a' });
       const seen = await watch.until((events) => events.length >= 3);
-      assert.deepEqual(typesOf(seen), ['ADDED a', 'MODIFIED a', 'DELETED a']);
+      assert.deepEqual(listTypes(seen), ['ADDED a', 'MODIFIED a', 'DELETED a']);
       assert.deepEqual(
         seen.map(({ object }) => object.kind),
         ['Widget', 'Widget', 'Widget'],
@@ -82,7 +82,7 @@ export const watchCases: readonly ConformanceCase[] = [
       const seen = await watch.until((events) => events.some(({ name }) => name === 'c'));
       // Other bookmarks may follow the first at any time.
       const others = seen.filter(({ type }, index) => index <= 2 || type !== 'BOOKMARK');
-      assert.deepEqual(typesOf(others), ['ADDED a', 'ADDED b', 'BOOKMARK', 'ADDED c']);
+      assert.deepEqual(listTypes(others), ['ADDED a', 'ADDED b', 'BOOKMARK', 'ADDED c']);
       const bookmark = seen[2]?.object;
       assert.deepEqual(bookmark?.metadata.annotations, { [END]: 'true' });
       assert.match(bookmark.metadata.resourceVersion ?? '', /^\d+$/);
@@ -107,7 +107,7 @@ export const watchCases: readonly ConformanceCase[] = [
       const out = await client.mergePatch(widgets, { namespace, name: 'a' }, { metadata: { labels: { in: 'no' } } });
       await client.mergePatch(widgets, { namespace, name: 'a' }, { metadata: { labels: { in: 'yes' } } });
       const seen = await watch.until((events) => events.length >= 3);
-      assert.deepEqual(typesOf(seen), ['ADDED a', 'DELETED a', 'ADDED a']);
+      assert.deepEqual(listTypes(seen), ['ADDED a', 'DELETED a', 'ADDED a']);
       assert.deepEqual(seen[1]?.object.metadata.labels, { in: 'yes' });
       assert.equal(seen[1].object.metadata.resourceVersion, out.metadata.resourceVersion);
     },
@@ -167,7 +167,7 @@ export const watchCases: readonly ConformanceCase[] = [
       await client.create(widgets, widget(namespace, 'a'));
       await using watch = record(client, widgets, { namespace });
       const seen = await watch.until((events) => events.some(({ type }) => type === 'BOOKMARK'));
-      assert.deepEqual(typesOf(seen), ['ADDED a', 'BOOKMARK']);
+      assert.deepEqual(listTypes(seen), ['ADDED a', 'BOOKMARK']);
       assert.equal(seen[1]?.object.metadata.annotations?.[END], 'true');
     },
   },
@@ -177,7 +177,7 @@ export const watchCases: readonly ConformanceCase[] = [
       const { resourceVersion } = await client.list(pods, {});
       await using watch = record(client, pods, { resourceVersion, labelSelector: `case=${namespace}` });
       await client.create(pods, pod(namespace, 'a', { labels: { case: namespace } }));
-      assert.deepEqual(typesOf(await watch.until((seen) => seen.length >= 1)), ['ADDED a']);
+      assert.deepEqual(listTypes(await watch.until((seen) => seen.length >= 1)), ['ADDED a']);
     },
   },
 ];

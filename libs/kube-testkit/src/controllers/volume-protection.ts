@@ -35,11 +35,11 @@ function isWaiting({ metadata }: ApiObject): boolean {
 function uses(pod: ApiObject, disk: ApiObject): boolean {
   if (pod.metadata.namespace !== disk.metadata.namespace || valueAt(pod, ['spec', 'nodeName']) === undefined)
     return false;
-  return diskNamesOf(pod).includes(disk.metadata.name ?? '');
+  return listDiskNames(pod).includes(disk.metadata.name ?? '');
 }
 
 /** Names of the PersistentVolumeClaims that a pod mounts. */
-export function diskNamesOf(pod: unknown): string[] {
+export function listDiskNames(pod: unknown): string[] {
   const volumes = valueAt(pod, ['spec', 'volumes']);
   if (!Array.isArray(volumes)) return [];
   return volumes.filter(isRecord).flatMap((volume) => {

@@ -2,9 +2,9 @@ import { FakeClock } from '@sandlot/std/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isUnknownOutcome, pods } from '@sandlot/kube';
 import type { KubeClient, ListOptions } from '@sandlot/kube';
-import { pod, record, expectRejection, typesOf, widget, widgetPath, widgets } from '../conformance/context.ts';
+import { pod, record, expectRejection, listTypes, widget, widgetPath, widgets } from '../conformance/context.ts';
 import type { Recorder, Widget } from '../conformance/context.ts';
-import { rawRequester } from '../conformance/raw.ts';
+import { createRawRequester } from '../conformance/raw.ts';
 import type { FaultAnswer } from './faults.ts';
 import { startFakeApiServer } from '../server/server.ts';
 import type { FakeApiServer } from '../server/server.ts';
@@ -54,7 +54,7 @@ describe('failing requests', () => {
 
   it('sends Retry-After as a header and in the details of the Status', async () => {
     server.faults.failNext({ answer: { status: 429, retryAfterSeconds: 7 } });
-    const raw = rawRequester(server.credentials());
+    const raw = createRawRequester(server.credentials());
     const { status, headers, body } = await raw({ method: 'GET', path: widgetPath(namespace) });
     expect([status, headers['retry-after']]).toEqual([429, '7']);
     expect(body).toMatchObject({ reason: 'TooManyRequests', details: { retryAfterSeconds: 7 } });
@@ -109,7 +109,7 @@ describe('stale reads', () => {
     server.seed(widgets, widget(namespace, 'a'), widget(namespace, 'b'));
     const first = await client.list(widgets, { namespace, limit: 1 });
     server.faults.expireResourceVersions();
-    const raw = rawRequester(server.credentials());
+    const raw = createRawRequester(server.credentials());
     const { status, body } = await raw({
       method: 'GET',
       path: widgetPath(namespace, `?continue=${first.continue ?? ''}`),
@@ -130,16 +130,16 @@ describe('faults of watches', () => {
     server.seed(widgets, widget(namespace, 'a'));
     await now();
     const early = await watch.until(() => true);
-    expect(typesOf(early)).toEqual([]);
+    expect(listTypes(early)).toEqual([]);
     stall.end();
-    expect(typesOf(await watch.until((seen) => seen.length > 0))).toEqual(['ADDED a']);
+    expect(listTypes(await watch.until((seen) => seen.length > 0))).toEqual(['ADDED a']);
   });
 
   it('skip events', async () => {
     await using watch = await openWatch(await now());
     server.faults.dropEvents(1);
     server.seed(widgets, widget(namespace, 'lost'), widget(namespace, 'seen'));
-    expect(typesOf(await watch.until((seen) => seen.length > 0))).toEqual(['ADDED seen']);
+    expect(listTypes(await watch.until((seen) => seen.length > 0))).toEqual(['ADDED seen']);
   });
 
   it('send events twice', async () => {
@@ -147,7 +147,7 @@ describe('faults of watches', () => {
     server.faults.duplicateEvents(1);
     server.seed(widgets, widget(namespace, 'a'), widget(namespace, 'b'));
     const seen = await watch.until((events) => events.length >= 3);
-    expect(typesOf(seen)).toEqual(['ADDED a', 'ADDED a', 'ADDED b']);
+    expect(listTypes(seen)).toEqual(['ADDED a', 'ADDED a', 'ADDED b']);
   });
 
   it('send old events again', async () => {
@@ -155,7 +155,7 @@ describe('faults of watches', () => {
     server.seed(widgets, widget(namespace, 'a'), widget(namespace, 'b'));
     server.faults.rewindWatches(2);
     const seen = await watch.until((events) => events.length >= 4);
-    expect(typesOf(seen)).toEqual(['ADDED a', 'ADDED b', 'ADDED a', 'ADDED b']);
+    expect(listTypes(seen)).toEqual(['ADDED a', 'ADDED b', 'ADDED a', 'ADDED b']);
   });
 
   it('end watches cleanly', async () => {
@@ -190,7 +190,7 @@ describe('faults of watches', () => {
     server.seed(widgets, widget(namespace, 'a'));
     await using live = record(server.client(), widgets, { namespace, resourceVersion });
     await live.until((seen) => seen.length === 1);
-    expect(typesOf(await frozen.until(() => true))).toEqual([]);
+    expect(listTypes(await frozen.until(() => true))).toEqual([]);
     expect(server.faults.openWatches()).toBe(2);
   });
 });
@@ -208,7 +208,7 @@ describe('bookmarks of a watch', () => {
     await clock.advance(3_000);
     await watch.until((seen) => seen.length === 2);
     await clock.advance(2_000);
-    expect(typesOf(await watch.ended())).toEqual(['BOOKMARK', 'BOOKMARK']);
+    expect(listTypes(await watch.ended())).toEqual(['BOOKMARK', 'BOOKMARK']);
   });
 });
 

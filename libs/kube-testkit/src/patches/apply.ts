@@ -5,12 +5,12 @@ import { isRecord, setAt, valueAt } from '../storage/api-object.ts';
 import type { FieldOwner, FieldSet, FieldsEntry } from './field-sets.ts';
 import {
   difference,
-  entriesOf,
-  fieldsOf,
+  listEntries,
+  buildFields,
   formatPath,
   isOwnedBy,
-  leavesOf,
-  stepsOf,
+  getLeaves,
+  listSteps,
   union,
   setOwnedFields,
   removeFields,
@@ -30,10 +30,10 @@ export interface ApplyRequest {
 }
 
 /** Server-side apply by leaf field. A list is one leaf. Throws a Conflict when another manager owns a changed field. */
-export function serverSideApply({ live, config, owner, force }: ApplyRequest): Applied {
-  const wanted = leavesOf(config);
-  const entries = entriesOf(live);
-  const current = live === undefined ? new Map<string, unknown>() : leavesOf(live);
+export function applyServerSide({ live, config, owner, force }: ApplyRequest): Applied {
+  const wanted = getLeaves(config);
+  const entries = listEntries(live);
+  const current = live === undefined ? new Map<string, unknown>() : getLeaves(live);
   const changed = new Set(
     [...wanted].filter(([path, value]) => !isDeepStrictEqual(value, current.get(path))).map(([path]) => path),
   );
@@ -67,8 +67,8 @@ function removeAbandoned(
 ): void {
   const mine = entries.find((entry) => isOwnedBy(entry, owner));
   if (mine === undefined) return;
-  const sharedWith = new Set(entries.filter((entry) => entry !== mine).flatMap((entry) => [...fieldsOf(entry)]));
-  for (const path of difference(fieldsOf(mine), union(wanted, sharedWith))) removeLeaf(object, stepsOf(path));
+  const sharedWith = new Set(entries.filter((entry) => entry !== mine).flatMap((entry) => [...buildFields(entry)]));
+  for (const path of difference(buildFields(mine), union(wanted, sharedWith))) removeLeaf(object, listSteps(path));
 }
 
 /** Removes a leaf, and its parents if they become empty. */
@@ -81,7 +81,7 @@ function removeLeaf(object: ApiObject, path: readonly string[]): void {
 
 function refuseConflicts(others: readonly FieldsEntry[], changed: FieldSet): void {
   const found = others.flatMap((entry) =>
-    [...fieldsOf(entry)]
+    [...buildFields(entry)]
       .filter((path) => changed.has(path))
       .map((path) => ({ who: describeOwner(entry), field: formatPath(path) })),
   );

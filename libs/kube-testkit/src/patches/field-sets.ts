@@ -51,7 +51,7 @@ const SERVER_METADATA = new Set([
 ]);
 
 /** The leaves of an object and their values, without fields that no manager can own. */
-export function leavesOf(object: ApiObject): ReadonlyMap<string, unknown> {
+export function getLeaves(object: ApiObject): ReadonlyMap<string, unknown> {
   const { metadata, ...rest } = withoutType(object);
   const owned = Object.fromEntries(Object.entries(metadata).filter(([field]) => !SERVER_METADATA.has(field)));
   const leaves = new Map<string, unknown>();
@@ -68,20 +68,20 @@ function collect(record: OpenRecord, prefix: string, leaves: Map<string, unknown
 }
 
 /** The steps of a path of a {@link FieldSet}. */
-export function stepsOf(path: string): string[] {
+export function listSteps(path: string): string[] {
   return path.split(SEPARATOR);
 }
 
 /** Formats a path as in messages of conflicts: `.spec.replicas`. */
 export function formatPath(path: string): string {
-  return `.${stepsOf(path).join('.')}`;
+  return `.${listSteps(path).join('.')}`;
 }
 
 function encode(set: FieldSet): OpenRecord {
   const fields: OpenRecord = {};
   for (const path of set) {
     let level = fields;
-    for (const step of stepsOf(path)) {
+    for (const step of listSteps(path)) {
       const next = level[`f:${step}`];
       const deeper = isRecord(next) ? next : {};
       level[`f:${step}`] = deeper;
@@ -98,11 +98,11 @@ function decode(fields: OpenRecord, prefix: readonly string[] = []): string[] {
   });
 }
 
-export function entriesOf(object: ApiObject | undefined): readonly FieldsEntry[] {
+export function listEntries(object: ApiObject | undefined): readonly FieldsEntry[] {
   return (object?.metadata.managedFields ?? []) as readonly FieldsEntry[];
 }
 
-export function fieldsOf(entry: FieldsEntry): FieldSet {
+export function buildFields(entry: FieldsEntry): FieldSet {
   return new Set(decode(entry.fieldsV1));
 }
 
@@ -137,22 +137,22 @@ export function removeFields(
   if (lost.size === 0) return [...entries];
   return entries.flatMap((entry) => {
     if (keep(entry)) return [entry];
-    const left = difference(fieldsOf(entry), lost);
+    const left = difference(buildFields(entry), lost);
     return left.size === 0 ? [] : [{ ...entry, fieldsV1: encode(left) }];
   });
 }
 
 /** Computes managedFields after a write: changed fields move to the writer, removed fields lose their owner. */
 export function trackUpdate(before: ApiObject | undefined, after: ApiObject, owner: FieldOwner): FieldsEntry[] {
-  const old = before === undefined ? new Map<string, unknown>() : leavesOf(before);
-  const next = leavesOf(after);
+  const old = before === undefined ? new Map<string, unknown>() : getLeaves(before);
+  const next = getLeaves(after);
   const changed = new Set(
     [...next].filter(([path, value]) => !isDeepStrictEqual(value, old.get(path))).map(([path]) => path),
   );
   const removed = new Set([...old.keys()].filter((path) => !next.has(path)));
-  if (changed.size === 0 && removed.size === 0) return [...entriesOf(before)];
-  const entries = removeFields(entriesOf(before), union(changed, removed), () => false);
+  if (changed.size === 0 && removed.size === 0) return [...listEntries(before)];
+  const entries = removeFields(listEntries(before), union(changed, removed), () => false);
   const mine = entries.find((entry) => isOwnedBy(entry, owner));
-  const owned = mine === undefined ? changed : union(fieldsOf(mine), changed);
+  const owned = mine === undefined ? changed : union(buildFields(mine), changed);
   return setOwnedFields(entries, owner, owned);
 }

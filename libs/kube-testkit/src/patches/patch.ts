@@ -71,12 +71,12 @@ function locate(root: OpenRecord, pointer: string): Place {
   const path = parsePointer(pointer);
   const last = path.pop() ?? '';
   let parent: unknown = root;
-  for (const step of path) parent = childOf(parent, step);
+  for (const step of path) parent = getChild(parent, step);
   if (!isRecord(parent) && !Array.isArray(parent)) throw missingPathError(pointer);
   return { parent, last };
 }
 
-function childOf(parent: unknown, step: string): unknown {
+function getChild(parent: unknown, step: string): unknown {
   if (Array.isArray(parent)) return parent[indexIn(parent, step)];
   return isRecord(parent) ? parent[step] : undefined;
 }
@@ -90,7 +90,7 @@ function indexIn(list: readonly unknown[], step: string): number {
 
 function readOptional(root: OpenRecord, pointer: string): unknown {
   const { parent, last } = locate(root, pointer);
-  return childOf(parent, last);
+  return getChild(parent, last);
 }
 
 function read(root: OpenRecord, pointer: string): unknown {

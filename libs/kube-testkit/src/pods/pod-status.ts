@@ -27,7 +27,7 @@ interface StatusInput {
 }
 
 /** The status that a kubelet reports for a scheduled pod with this behaviour. */
-export function podStatusOf(behaviour: PodBehaviour, { pod, ip, now }: StatusInput): PodStatus {
+export function buildPodStatus(behaviour: PodBehaviour, { pod, ip, now }: StatusInput): PodStatus {
   const running = { podIP: ip, podIPs: [{ ip }], hostIP: '192.0.2.1', startTime: now };
   const waiting = { hostIP: '192.0.2.1', startTime: now, phase: 'Pending' } as const;
   switch (behaviour) {
@@ -35,35 +35,42 @@ export function podStatusOf(behaviour: PodBehaviour, { pod, ip, now }: StatusInp
       return {
         ...running,
         phase: 'Running',
-        ...statusOf(pod, now, { ready: true, state: { running: { startedAt: now } } }),
+        ...buildStatus(pod, now, { ready: true, state: { running: { startedAt: now } } }),
       };
     case 'notReady':
-      return { ...running, phase: 'Running', ...statusOf(pod, now, { state: { running: { startedAt: now } } }) };
+      return { ...running, phase: 'Running', ...buildStatus(pod, now, { state: { running: { startedAt: now } } }) };
     case 'stayPending':
-      return { ...waiting, ...statusOf(pod, now, { state: { waiting: { reason: 'ContainerCreating' } } }) };
+      return { ...waiting, ...buildStatus(pod, now, { state: { waiting: { reason: 'ContainerCreating' } } }) };
     case 'imagePullBackOff':
-      return { ...waiting, ...statusOf(pod, now, { state: { waiting: PULL_FAILURE } }) };
+      return { ...waiting, ...buildStatus(pod, now, { state: { waiting: PULL_FAILURE } }) };
     case 'unschedulable':
-      return { phase: 'Pending', conditions: [unschedulableCondition(now, 'no node is available to the simulation')] };
+      return {
+        phase: 'Pending',
+        conditions: [buildUnschedulableCondition(now, 'no node is available to the simulation')],
+      };
     case 'succeed':
-      return { ...running, phase: 'Succeeded', ...statusOf(pod, now, { state: terminatedState(now, 0, 'Completed') }) };
+      return {
+        ...running,
+        phase: 'Succeeded',
+        ...buildStatus(pod, now, { state: findTerminatedState(now, 0, 'Completed') }),
+      };
     case 'fail':
-      return { ...running, phase: 'Failed', ...statusOf(pod, now, { state: terminatedState(now, 1, 'Error') }) };
+      return { ...running, phase: 'Failed', ...buildStatus(pod, now, { state: findTerminatedState(now, 1, 'Error') }) };
   }
 }
 
 const PULL_FAILURE = { reason: 'ImagePullBackOff', message: 'Back-off pulling image' };
 
-export function unschedulableCondition(now: string, message: string): Condition {
+export function buildUnschedulableCondition(now: string, message: string): Condition {
   return { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message, lastTransitionTime: now };
 }
 
-function terminatedState(now: string, exitCode: number, reason: string): ContainerStatus['state'] {
+function findTerminatedState(now: string, exitCode: number, reason: string): ContainerStatus['state'] {
   return { terminated: { exitCode, reason, startedAt: now, finishedAt: now } };
 }
 
 /** Consistent conditions and container statuses. */
-function statusOf(
+function buildStatus(
   pod: Pod,
   now: string,
   { ready = false, state }: { ready?: boolean; state: ContainerStatus['state'] },

@@ -25,7 +25,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-function readyStatusOf({ status }: Pod): string | undefined {
+function findReadyStatus({ status }: Pod): string | undefined {
   return status?.conditions?.find(({ type }) => type === 'Ready')?.status;
 }
 
@@ -37,7 +37,7 @@ describe('simulatePods', () => {
     await client.create(pods, pod(namespace, 'a'));
     await client.create(pods, pod(namespace, 'b'));
     const [ip, otherIp] = server.objects(pods).map(({ status }) => status?.podIP);
-    expect([current().status?.phase, readyStatusOf(current())]).toEqual(['Running', 'True']);
+    expect([current().status?.phase, findReadyStatus(current())]).toEqual(['Running', 'True']);
     expect(current().spec.nodeName).toBe('simulated-node');
     expect(current().status?.podIPs).toEqual([{ ip }]);
     expect(ip).not.toBe(otherIp);
@@ -54,7 +54,7 @@ describe('simulatePods', () => {
     simulation = simulatePods(server);
     simulation.behave({ name: 'a' }, behaviour);
     await client.create(pods, pod(namespace, 'a'));
-    expect([current().status?.phase, readyStatusOf(current())]).toEqual([phase, isReady]);
+    expect([current().status?.phase, findReadyStatus(current())]).toEqual([phase, isReady]);
   });
 
   it('applies new behaviour to existing pods, but not to ended ones', async () => {

@@ -3,11 +3,11 @@ import { systemClock } from '@sandlot/std';
 import type { Clock, Timer } from '@sandlot/std';
 import { formatKey, persistentVolumeClaims, pods } from '@sandlot/kube';
 import type { KubeObject, ObjectKey, Pod } from '@sandlot/kube';
-import { timestamp } from '../storage/api-object.ts';
-import { podStatusOf, unschedulableCondition } from './pod-status.ts';
+import { formatTimestamp } from '../storage/api-object.ts';
+import { buildPodStatus, buildUnschedulableCondition } from './pod-status.ts';
 import type { PodBehaviour, PodStatus } from './pod-status.ts';
 import type { FakeApiServer } from '../server/server.ts';
-import { diskNamesOf } from '../controllers/volume-protection.ts';
+import { listDiskNames } from '../controllers/volume-protection.ts';
 
 export interface SimulatePodsOptions {
   /** Delay of a pod's status after its creation, and of its end after its deletion. Default 0: none. */
@@ -56,15 +56,15 @@ class Simulation implements PodSimulation {
     this.#delayMs = delayMs;
     this.#rules = [{ match: {}, behaviour }];
     this.#unsubscribe = [server.onChange(pods, (key) => this.#schedule(key))];
-    for (const pod of server.objects(pods)) this.#schedule(keyOf(pod));
+    for (const pod of server.objects(pods)) this.#schedule(buildKey(pod));
     if (!bindVolumes) return;
     this.#unsubscribe.push(server.onChange(persistentVolumeClaims, (key) => this.#bind(key)));
-    for (const disk of server.objects(persistentVolumeClaims)) this.#bind(keyOf(disk));
+    for (const disk of server.objects(persistentVolumeClaims)) this.#bind(buildKey(disk));
   }
 
   behave(match: PodMatch, behaviour: PodBehaviour): void {
     this.#rules.unshift({ match, behaviour });
-    for (const pod of this.#server.objects(pods)) if (isNamed(match, pod)) this.#schedule(keyOf(pod));
+    for (const pod of this.#server.objects(pods)) if (isNamed(match, pod)) this.#schedule(buildKey(pod));
   }
 
   stop(): void {
@@ -107,17 +107,17 @@ class Simulation implements PodSimulation {
 
   #run(key: ObjectKey, pod: Pod): void {
     const behaviour = this.#behaviourOf(pod);
-    const missing = diskNamesOf(pod).filter((name) => !this.#isBound({ namespace: key.namespace, name }));
+    const missing = listDiskNames(pod).filter((name) => !this.#isBound({ namespace: key.namespace, name }));
     const blocked = behaviour === 'unschedulable' || missing.length > 0;
     if (blocked && pod.spec.nodeName !== undefined) return;
-    const now = timestamp(this.#clock.now());
+    const now = formatTimestamp(this.#clock.now());
     const [first] = missing;
     const status: PodStatus =
       first === undefined
-        ? podStatusOf(behaviour, { pod, ip: pod.status?.podIP ?? this.#nextAddress(), now })
+        ? buildPodStatus(behaviour, { pod, ip: pod.status?.podIP ?? this.#nextAddress(), now })
         : {
             phase: 'Pending',
-            conditions: [unschedulableCondition(now, `persistentvolumeclaim "${first}" not found or not bound`)],
+            conditions: [buildUnschedulableCondition(now, `persistentvolumeclaim "${first}" not found or not bound`)],
           };
     if (isSame(pod.status, status)) return;
     this.#server.change(pods, key, (current) => {
@@ -151,7 +151,7 @@ class Simulation implements PodSimulation {
   /** Continues pods that waited for a PersistentVolumeClaim. */
   #reviewUsersOf({ namespace, name }: ObjectKey): void {
     for (const pod of this.#server.objects(pods, namespace))
-      if (diskNamesOf(pod).includes(name)) this.#schedule(keyOf(pod));
+      if (listDiskNames(pod).includes(name)) this.#schedule(buildKey(pod));
   }
 
   #nextAddress(): string {
@@ -160,7 +160,7 @@ class Simulation implements PodSimulation {
   }
 }
 
-function keyOf({ metadata: { namespace, name = '' } }: KubeObject): ObjectKey {
+function buildKey({ metadata: { namespace, name = '' } }: KubeObject): ObjectKey {
   return { namespace, name };
 }
 
@@ -172,10 +172,10 @@ function isNamed(match: PodMatch, pod: Pod): boolean {
 
 /** Whether two statuses are equal apart from times. */
 function isSame(current: PodStatus | undefined, next: PodStatus): boolean {
-  const contentOf = (status: PodStatus | undefined): unknown => [
+  const getContent = (status: PodStatus | undefined): unknown => [
     status?.phase,
     status?.conditions?.map(({ type, status: holds, message }) => [type, holds, message]),
     status?.containerStatuses?.map(({ ready, state }) => [ready, state?.waiting?.reason, state?.terminated?.reason]),
   ];
-  return isDeepStrictEqual(contentOf(current), contentOf(next));
+  return isDeepStrictEqual(getContent(current), getContent(next));
 }

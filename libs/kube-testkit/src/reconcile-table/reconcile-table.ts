@@ -105,7 +105,7 @@ async function runRow(row: ReconcileRow, { resources, start }: RowOptions): Prom
   try {
     server.clearRequests();
     row.faults?.(server.faults);
-    const result = await outcomeOf(reconciler, row.key);
+    const result = await readOutcome(reconciler, row.key);
     compareWrites(row, server.writes());
     compareEvents(row.wantEvents ?? [], seen);
     compareResult(row.wantResult ?? { kind: 'done' }, result);
@@ -115,7 +115,7 @@ async function runRow(row: ReconcileRow, { resources, start }: RowOptions): Prom
   }
 }
 
-async function outcomeOf(reconciler: Reconciler, key: string): Promise<unknown> {
+async function readOutcome(reconciler: Reconciler, key: string): Promise<unknown> {
   try {
     return await reconciler.reconcile(key);
   } catch (error) {
@@ -138,20 +138,20 @@ function compareWrites(row: ReconcileRow, writes: readonly RequestRecord[]): voi
   const byVerb = (...verbs: string[]): RequestRecord[] => writes.filter(({ verb }) => verbs.includes(verb));
   compareList('creates', row.wantCreates ?? [], byVerb('create'));
   compareList('patches', row.wantPatches ?? [], byVerb('patch', 'update'));
-  const deletes = byVerb('delete', 'deletecollection').map((write) => `${resourceOf(write)} ${write.key}`);
+  const deletes = byVerb('delete', 'deletecollection').map((write) => `${getResource(write)} ${write.key}`);
   assert.deepEqual(deletes, row.wantDeletes ?? [], 'deletes');
 }
 
 function compareList(what: string, wanted: readonly WantedWrite[], seen: readonly RequestRecord[]): void {
   const names = (list: readonly WantedWrite[]): string[] => list.map(({ resource, key }) => `${resource} ${key}`);
-  const writes = seen.map((write) => ({ resource: resourceOf(write), key: write.key, body: write.body }));
+  const writes = seen.map((write) => ({ resource: getResource(write), key: write.key, body: write.body }));
   assert.deepEqual(names(writes), names(wanted), what);
   for (const [index, { body }] of wanted.entries()) {
     if (body !== undefined) assert.partialDeepStrictEqual(writes[index]?.body, body);
   }
 }
 
-function resourceOf({ resource, subresource }: RequestRecord): string {
+function getResource({ resource, subresource }: RequestRecord): string {
   return subresource === '' ? resource : `${resource}/${subresource}`;
 }
 

@@ -17,7 +17,7 @@ function ensureObject(target: OpenRecord, member: string): OpenRecord {
   return value;
 }
 
-function recordsIn(value: unknown): OpenRecord[] {
+function parseRecords(value: unknown): OpenRecord[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
@@ -31,7 +31,7 @@ export function defaultPod(pod: ApiObject): void {
     schedulerName: 'default-scheduler',
     enableServiceLinks: true,
   });
-  for (const container of [...recordsIn(spec['containers']), ...recordsIn(spec['initContainers'])]) {
+  for (const container of [...parseRecords(spec['containers']), ...parseRecords(spec['initContainers'])]) {
     defaultContainer(container);
   }
   setDefaults(ensureObject(pod, 'status'), { phase: 'Pending', qosClass: 'BestEffort' });
@@ -46,7 +46,7 @@ function defaultContainer(container: OpenRecord): void {
     terminationMessagePolicy: 'File',
     imagePullPolicy: latest ? 'Always' : 'IfNotPresent',
   });
-  for (const port of recordsIn(container['ports'])) setDefaults(port, { protocol: 'TCP' });
+  for (const port of parseRecords(container['ports'])) setDefaults(port, { protocol: 'TCP' });
 }
 
 export function defaultService(service: ApiObject): void {
@@ -60,7 +60,7 @@ export function defaultService(service: ApiObject): void {
     clusterIP: '10.96.0.100',
   });
   setDefaults(spec, { clusterIPs: [spec['clusterIP']] });
-  for (const port of recordsIn(spec['ports'])) setDefaults(port, { protocol: 'TCP', targetPort: port['port'] });
+  for (const port of parseRecords(spec['ports'])) setDefaults(port, { protocol: 'TCP', targetPort: port['port'] });
   setDefaults(ensureObject(service, 'status'), { loadBalancer: {} });
 }
 

@@ -21,14 +21,14 @@ export function forbiddenValue(field: string, detail: string): StatusCause {
   return { reason: 'FieldValueForbidden', message: `Forbidden: ${detail}`, field };
 }
 
-function containersOf(pod: ApiObject): OpenRecord[] {
+function listContainers(pod: ApiObject): OpenRecord[] {
   const containers = recordAt(pod, 'spec')['containers'];
   return Array.isArray(containers) ? containers.filter(isRecord) : [];
 }
 
 export function validatePod(pod: ApiObject, old: ApiObject | undefined): StatusCause[] {
   if (old !== undefined) return validatePodUpdate(pod, old);
-  const containers = containersOf(pod);
+  const containers = listContainers(pod);
   if (containers.length === 0) return [requiredValue('spec.containers')];
   return containers.flatMap((container, index) =>
     ['name', 'image'].flatMap((member) =>
@@ -47,11 +47,11 @@ const MUTABLE_POD_FIELDS = [
 
 /** The immutable part of a pod's spec: all except images, the deadline and tolerations. */
 function validatePodUpdate(pod: ApiObject, old: ApiObject): StatusCause[] {
-  if (isDeepStrictEqual(fixedPodSpec(pod), fixedPodSpec(old))) return [];
+  if (isDeepStrictEqual(buildFixedPodSpec(pod), buildFixedPodSpec(old))) return [];
   return [forbiddenValue('spec', `pod updates may not change fields other than ${MUTABLE_POD_FIELDS}`)];
 }
 
-function fixedPodSpec(pod: ApiObject): OpenRecord {
+function buildFixedPodSpec(pod: ApiObject): OpenRecord {
   const withoutImage = (container: unknown): unknown => (isRecord(container) ? { ...container, image: '' } : container);
   const images = (list: unknown): unknown => (Array.isArray(list) ? list.map(withoutImage) : list);
   const spec = recordAt(pod, 'spec');
@@ -74,14 +74,14 @@ export function validateDisk(disk: ApiObject, old: ApiObject | undefined): Statu
       ...(requested === undefined ? [requiredValue('spec.resources[storage]')] : []),
     ];
   }
-  if (isDeepStrictEqual(fixedDiskSpec(disk), fixedDiskSpec(old))) return [];
+  if (isDeepStrictEqual(buildFixedDiskSpec(disk), buildFixedDiskSpec(old))) return [];
   const rule =
     'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
   return [forbiddenValue('spec', rule)];
 }
 
 /** The immutable part of the spec. `volumeName` may be set once, to bind the disk. */
-function fixedDiskSpec(disk: ApiObject): OpenRecord {
+function buildFixedDiskSpec(disk: ApiObject): OpenRecord {
   return { ...recordAt(disk, 'spec'), resources: undefined, volumeName: undefined };
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '@sandlot/std';
 import { conflict } from '../server/api-error.ts';
 import type { ApiObject } from '../storage/api-object.ts';
-import { setAt, timestamp, valueAt } from '../storage/api-object.ts';
+import { setAt, formatTimestamp, valueAt } from '../storage/api-object.ts';
 import type { Definition } from '../storage/served-resource.ts';
 import { isHeldNamespace } from '../storage/registry.ts';
 import type { Registry, Target } from '../storage/registry.ts';
@@ -31,8 +31,8 @@ export function deleteObject(registry: Registry, target: Target, options: Delete
   const { definition } = target;
   const current = registry.read(target);
   checkPreconditions(definition, current, options);
-  const graceSeconds = graceOf(definition, current, options.gracePeriodSeconds);
-  const finalizers = finalizersFor(current, options.propagationPolicy);
+  const graceSeconds = getGrace(definition, current, options.gracePeriodSeconds);
+  const finalizers = listFinalizers(current, options.propagationPolicy);
   const held = graceSeconds > 0 || finalizers.length > 0 || isHeldNamespace(definition, current);
   if (!held) return { object: registry.remove(target) ?? current, gone: true };
   const next = markDeleted(current, { graceSeconds, finalizers, nowMs: options.clock.now() });
@@ -63,7 +63,7 @@ function checkPreconditions(
 }
 
 /** Only pods on a node get a grace period. */
-function graceOf({ graceful }: Definition, pod: ApiObject, requested: number | undefined): number {
+function getGrace({ graceful }: Definition, pod: ApiObject, requested: number | undefined): number {
   const phase = valueAt(pod, ['status', 'phase']);
   if (!graceful || valueAt(pod, ['spec', 'nodeName']) === undefined || phase === 'Succeeded' || phase === 'Failed')
     return 0;
@@ -72,7 +72,7 @@ function graceOf({ graceful }: Definition, pod: ApiObject, requested: number | u
   return grace < 0 ? 1 : grace;
 }
 
-function finalizersFor({ metadata }: ApiObject, policy: DeleteOptions['propagationPolicy']): string[] {
+function listFinalizers({ metadata }: ApiObject, policy: DeleteOptions['propagationPolicy']): string[] {
   const present = metadata.finalizers ?? [];
   if (policy === undefined) return present;
   const others = present.filter((finalizer) => finalizer !== FOREGROUND && finalizer !== ORPHAN);
@@ -95,7 +95,7 @@ function markDeleted(current: ApiObject, { graceSeconds, finalizers, nowMs }: Ma
   if (begun && graceSeconds >= graceLeft && sameFinalizers) return current;
   const next: ApiObject = structuredClone(current);
   if (graceSeconds < graceLeft) {
-    next.metadata.deletionTimestamp = timestamp(nowMs + graceSeconds * 1_000);
+    next.metadata.deletionTimestamp = formatTimestamp(nowMs + graceSeconds * 1_000);
     next.metadata.deletionGracePeriodSeconds = graceSeconds;
   }
   if (!begun && metadata.generation !== undefined) next.metadata.generation = metadata.generation + 1;

@@ -54,7 +54,7 @@ function validateFinalizers(meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
 }
 
 function validateMaps({ labels = {}, annotations = {} }: ObjectMeta): StatusCause[] {
-  return [...Object.entries(labels).flatMap(labelCauses), ...Object.keys(annotations).flatMap(annotationCauses)];
+  return [...Object.entries(labels).flatMap(labelCauses), ...Object.keys(annotations).flatMap(listAnnotationCauses)];
 }
 
 function labelCauses([key, value]: [string, unknown]): StatusCause[] {
@@ -77,7 +77,7 @@ function labelCauses([key, value]: [string, unknown]): StatusCause[] {
   return causes;
 }
 
-function annotationCauses(key: string): StatusCause[] {
+function listAnnotationCauses(key: string): StatusCause[] {
   return LABEL_KEY.test(key.toLowerCase()) ? [] : [invalidValue('metadata.annotations', key, KEY_RULE)];
 }
 

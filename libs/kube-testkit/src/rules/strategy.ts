@@ -75,6 +75,10 @@ function hasSameContent(definition: Definition, next: ApiObject, current: ApiObj
 }
 
 /** Whether nothing keeps the deleted object any more, neither finalizers nor a grace period. */
-export function completesDeletion({ deletionTimestamp, deletionGracePeriodSeconds, finalizers }: ObjectMeta): boolean {
+export function canCompleteDeletion({
+  deletionTimestamp,
+  deletionGracePeriodSeconds,
+  finalizers,
+}: ObjectMeta): boolean {
   return deletionTimestamp !== undefined && (deletionGracePeriodSeconds ?? 0) === 0 && (finalizers ?? []).length === 0;
 }

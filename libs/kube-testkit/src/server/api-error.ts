@@ -63,7 +63,7 @@ export class ApiError extends Error {
 }
 
 /** Body of a success without an object: the answer to a DELETE that removed the object at once. */
-export function successStatus(details?: StatusDetails): object {
+export function buildSuccessStatus(details?: StatusDetails): object {
   return {
     kind: 'Status',
     apiVersion: 'v1',
@@ -82,23 +82,23 @@ function qualifiedName({ group, plural }: GroupResource): string {
   return group === '' ? plural : `${plural}.${group}`;
 }
 
-function detailsOf({ group, plural }: GroupResource, name: string): StatusDetails {
+function buildDetails({ group, plural }: GroupResource, name: string): StatusDetails {
   return { name, group, kind: plural };
 }
 
 export function notFound(of: GroupResource, name: string): ApiError {
   const message = `${qualifiedName(of)} "${name}" not found`;
-  return new ApiError({ code: 404, reason: 'NotFound', message, details: detailsOf(of, name) });
+  return new ApiError({ code: 404, reason: 'NotFound', message, details: buildDetails(of, name) });
 }
 
 export function alreadyExists(of: GroupResource, name: string): ApiError {
   const message = `${qualifiedName(of)} "${name}" already exists`;
-  return new ApiError({ code: 409, reason: 'AlreadyExists', message, details: detailsOf(of, name) });
+  return new ApiError({ code: 409, reason: 'AlreadyExists', message, details: buildDetails(of, name) });
 }
 
 export function conflict(of: GroupResource, name: string, why = MODIFIED): ApiError {
   const message = `Operation cannot be fulfilled on ${qualifiedName(of)} "${name}": ${why}`;
-  return new ApiError({ code: 409, reason: 'Conflict', message, details: detailsOf(of, name) });
+  return new ApiError({ code: 409, reason: 'Conflict', message, details: buildDetails(of, name) });
 }
 
 const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again';
@@ -114,7 +114,7 @@ export function invalid(of: GroupResource, name: string, causes: readonly Status
 
 export function forbidden(of: GroupResource, name: string, why: string): ApiError {
   const message = `${qualifiedName(of)} "${name}" is forbidden: ${why}`;
-  return new ApiError({ code: 403, reason: 'Forbidden', message, details: detailsOf(of, name) });
+  return new ApiError({ code: 403, reason: 'Forbidden', message, details: buildDetails(of, name) });
 }
 
 export function badRequest(message: string): ApiError {

@@ -17,7 +17,7 @@ export class Connections {
 
   async listen(): Promise<number> {
     await waitUntilListening(this.#listener);
-    return portOf(this.#listener);
+    return getPort(this.#listener);
   }
 
   /** Stops all traffic without closing the connections. */
@@ -66,6 +66,6 @@ export function waitUntilListening(server: Server): Promise<void> {
   });
 }
 
-export function portOf(server: Server): number {
+export function getPort(server: Server): number {
   return (server.address() as AddressInfo).port;
 }

@@ -1,7 +1,7 @@
 import { constants, createSecureServer } from 'node:http2';
 import type { Http2SecureServer, Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { fixtureCertificate, fixtureKey } from './certificate.ts';
-import { Connections, waitUntilListening, portOf } from './connections.ts';
+import { Connections, waitUntilListening, getPort } from './connections.ts';
 import type { RawRequest } from './request.ts';
 import type { WatchSink } from '../watch/watch.ts';
 
@@ -40,7 +40,7 @@ export class Front {
   /** Returns the port to connect to. */
   async listen(): Promise<number> {
     await waitUntilListening(this.#server);
-    this.#connections = new Connections(portOf(this.#server));
+    this.#connections = new Connections(getPort(this.#server));
     return this.#connections.listen();
   }
 
@@ -62,15 +62,15 @@ export class Front {
 async function serve(request: Http2ServerRequest, response: Http2ServerResponse, answer: Answerer): Promise<void> {
   response.on('error', () => undefined);
   try {
-    const body = await bodyOf(request);
-    answer({ method: request.method, url: request.url, headers: request.headers, body }, responderOf(response));
+    const body = await readBody(request);
+    answer({ method: request.method, url: request.url, headers: request.headers, body }, buildResponder(response));
   } catch {
     // The client disconnected while it was sending.
     response.destroy();
   }
 }
 
-async function bodyOf(request: Http2ServerRequest): Promise<string> {
+async function readBody(request: Http2ServerRequest): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();
@@ -78,7 +78,7 @@ async function bodyOf(request: Http2ServerRequest): Promise<string> {
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-function responderOf(response: Http2ServerResponse): Responder {
+function buildResponder(response: Http2ServerResponse): Responder {
   return {
     json: (code, body, headers = {}) => {
       response.writeHead(code, { ...JSON_TYPE, ...headers });

@@ -6,17 +6,17 @@ import {
   invalid,
   methodNotAllowed,
   notFound,
-  successStatus,
+  buildSuccessStatus,
   unsupportedMediaType,
 } from './api-error.ts';
 import type { ApiObject } from '../storage/api-object.ts';
 import { isRecord, omit } from '../storage/api-object.ts';
-import { serverSideApply } from '../patches/apply.ts';
+import { applyServerSide } from '../patches/apply.ts';
 import { invalidValue, requiredValue } from '../rules/builtin-rules.ts';
 import type { DeleteOptions } from '../rules/deletion.ts';
 import { deleteObject } from '../rules/deletion.ts';
 import { present } from '../storage/definitions.ts';
-import { listObjects, selectorFrom } from './lists.ts';
+import { listObjects, parseSelector } from './lists.ts';
 import { JsonPatchError, jsonPatch, mergePatch } from '../patches/patch.ts';
 import type { Registry, Target, Wanted, WriteOptions } from '../storage/registry.ts';
 import type { ApiRequest, RequestVerb } from './request.ts';
@@ -94,7 +94,7 @@ const apply: Handler = ({ registry }, request, target) => {
   if (live === undefined && target.subresource !== undefined) throw notFound(target.definition, target.name);
   const owned = ownConfig(config, target);
   const wanted = (current: ApiObject | undefined): Wanted =>
-    serverSideApply({
+    applyServerSide({
       live: current,
       config: owned,
       owner: registry.owner(target, manager, 'Apply'),
@@ -120,12 +120,12 @@ const remove: Handler = ({ registry, clock }, request, target) => {
   const { object, gone } = deleteObject(registry, target, { ...deleteOptions(request), clock });
   if (definition.builtin || !gone) return { code: 200, body: registry.present(target, object) };
   const { name, uid } = object.metadata;
-  return { code: 200, body: successStatus({ name, group: definition.group, kind: definition.plural, uid }) };
+  return { code: 200, body: buildSuccessStatus({ name, group: definition.group, kind: definition.plural, uid }) };
 };
 
 const removeAll: Handler = (context, request, target) => {
   const { registry, clock } = context;
-  const matches = selectorFrom(target.definition, request.info, request.query);
+  const matches = parseSelector(target.definition, request.info, request.query);
   const answer = list(context, request, target);
   for (const { metadata } of [...registry.storage.table(target.definition.table).values()].filter(matches)) {
     const one = { ...target, namespace: metadata.namespace, name: metadata.name ?? '' };
@@ -136,7 +136,7 @@ const removeAll: Handler = (context, request, target) => {
 
 const evict: Handler = ({ registry, clock }, request, target) => {
   deleteObject(registry, target, { ...deleteOptions(request), clock });
-  return { code: 201, body: successStatus() };
+  return { code: 201, body: buildSuccessStatus() };
 };
 
 /** The request of the scheduler: the only way to assign a node to an existing pod. */
@@ -144,7 +144,7 @@ const bind: Handler = ({ registry }, request, target) => {
   const { target: node } = parseBody(request) as { target?: { name?: string } };
   const pod = structuredClone(registry.read(target));
   registry.overwrite(target, { ...pod, spec: { ...(isRecord(pod['spec']) ? pod['spec'] : {}), nodeName: node?.name } });
-  return { code: 201, body: successStatus() };
+  return { code: 201, body: buildSuccessStatus() };
 };
 
 const getScale: Handler = ({ registry }, _request, target) => ({ code: 200, body: readScale(registry, target) });

@@ -4,15 +4,15 @@ import { forbiddenValue } from '../rules/builtin-rules.ts';
 import { present } from '../storage/definitions.ts';
 import type { Definition } from '../storage/served-resource.ts';
 import type { RequestInfo } from './request.ts';
-import { selectorOf } from '../storage/selectors.ts';
+import { getSelector } from '../storage/selectors.ts';
 import type { Selector } from '../storage/selectors.ts';
 import type { Storage } from '../storage/storage.ts';
 
 /** The selection of a list or watch. */
-export function selectorFrom(definition: Definition, info: RequestInfo, query: URLSearchParams): Selector {
+export function parseSelector(definition: Definition, info: RequestInfo, query: URLSearchParams): Selector {
   const byName = info.name === undefined ? [] : [`metadata.name=${info.name}`];
   const fields = [query.get('fieldSelector') ?? '', ...byName].filter((part) => part !== '').join(',');
-  return selectorOf(
+  return getSelector(
     { namespace: info.namespace, labels: query.get('labelSelector') ?? '', fields },
     definition.selectableFields,
   );
@@ -32,10 +32,10 @@ export function listObjects(request: ListRequest): object {
   const { storage, definition, info, query } = request;
   const token = decodeToken(query.get('continue') ?? '');
   refuseListParameters(query, token);
-  const revision = token?.revision ?? request.staleRevision ?? requestedRevision(storage, query);
+  const revision = token?.revision ?? request.staleRevision ?? parseRequestedRevision(storage, query);
   const table = storage.snapshot(definition.table, revision);
   if (table === undefined) throw tooOldError(token, storage.revision);
-  const page = pageOf(request, table, token?.after ?? '');
+  const page = buildPage(request, table, token?.after ?? '');
   return {
     kind: `${definition.kind}List`,
     apiVersion: present(definition, info.version, { metadata: {} }).apiVersion,
@@ -61,8 +61,12 @@ interface Page {
   readonly left: number;
 }
 
-function pageOf({ definition, info, query }: ListRequest, table: ReadonlyMap<string, ApiObject>, after: string): Page {
-  const matches = selectorFrom(definition, info, query);
+function buildPage(
+  { definition, info, query }: ListRequest,
+  table: ReadonlyMap<string, ApiObject>,
+  after: string,
+): Page {
+  const matches = parseSelector(definition, info, query);
   const selected = [...table].filter(([key, object]) => key > after && matches(object)).sort(byKey);
   const limit = limitOf(query);
   const rows = limit > 0 ? selected.slice(0, limit) : selected;
@@ -113,7 +117,7 @@ function tooOldError(token: ContinueToken | undefined, revision: number): ApiErr
 }
 
 /** The revision of a list: the requested one when it must be exact, else the current one. */
-function requestedRevision(storage: Storage, query: URLSearchParams): number {
+function parseRequestedRevision(storage: Storage, query: URLSearchParams): number {
   const revision = parseRevision(query, (problem) => badRequest(`invalid resource version: ${problem}`)) ?? 0;
   if (revision > storage.revision) throw tooNewError(revision, storage.revision);
   const match = query.get('resourceVersionMatch');

@@ -39,11 +39,11 @@ export function parseRequest(raw: RawRequest): ApiRequest | undefined {
   const url = new URL(raw.url, 'https://fake');
   const path = parsePath(url.pathname);
   if (path === undefined) return undefined;
-  const verb = verbOf(raw.method, path.name !== undefined, url.searchParams);
+  const verb = findVerb(raw.method, path.name !== undefined, url.searchParams);
   if (verb === undefined) return undefined;
   const userAgent = header(raw, 'user-agent').split('/', 1)[0] ?? '';
   return {
-    info: { ...path, verb, user: userOf(raw) },
+    info: { ...path, verb, user: getUser(raw) },
     query: url.searchParams,
     contentType: (header(raw, 'content-type').split(';', 1)[0] ?? '').trim(),
     manager: url.searchParams.get('fieldManager') ?? (userAgent === '' ? 'unknown' : userAgent),
@@ -57,14 +57,14 @@ function header({ headers }: RawRequest, name: string): string {
 }
 
 /** The bearer token is the name of the user, because there is nothing to protect. */
-function userOf(raw: RawRequest): string {
+function getUser(raw: RawRequest): string {
   const impersonated = header(raw, 'impersonate-user');
   if (impersonated !== '') return impersonated;
   const token = header(raw, 'authorization').replace(/^Bearer /, '');
   return token === '' ? 'system:anonymous' : token;
 }
 
-function verbOf(method: string, named: boolean, query: URLSearchParams): RequestVerb | undefined {
+function findVerb(method: string, named: boolean, query: URLSearchParams): RequestVerb | undefined {
   const watching = ['1', 'true'].includes(query.get('watch') ?? '');
   switch (method) {
     case 'GET':

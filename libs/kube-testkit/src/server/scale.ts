@@ -4,7 +4,7 @@ import { setAt, valueAt } from '../storage/api-object.ts';
 import type { ScalePaths } from '../storage/served-resource.ts';
 import type { Registry, Target, WriteOptions } from '../storage/registry.ts';
 
-function pathsOf({ definition, name }: Target): ScalePaths {
+function getPaths({ definition, name }: Target): ScalePaths {
   if (definition.scale === undefined) throw notFound(definition, name);
   return definition.scale;
 }
@@ -15,7 +15,7 @@ function count(value: unknown): number {
 
 /** The `autoscaling/v1` Scale of an object. */
 export function readScale(registry: Registry, target: Target): ApiObject {
-  const paths = pathsOf(target);
+  const paths = getPaths(target);
   return scaleOf(registry.read(target), paths);
 }
 
@@ -40,7 +40,7 @@ export function writeScale(
   target: Target,
   wanted: { scale: unknown; options: WriteOptions },
 ): ApiObject {
-  const paths = pathsOf(target);
+  const paths = getPaths(target);
   const replicas = valueAt(wanted.scale, ['spec', 'replicas']);
   if (typeof replicas !== 'number') throw badRequest('spec.replicas of the Scale must be a number');
   const resourceVersion = valueAt(wanted.scale, ['metadata', 'resourceVersion']);

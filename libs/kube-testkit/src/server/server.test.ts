@@ -2,7 +2,7 @@ import { FakeClock } from '@sandlot/std/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pods } from '@sandlot/kube';
 import { pod, widget, widgets, widgetsV1Alpha1 } from '../conformance/context.ts';
-import { rawRequester } from '../conformance/raw.ts';
+import { createRawRequester } from '../conformance/raw.ts';
 import { startFakeApiServer } from './server.ts';
 import type { FakeApiServer } from './server.ts';
 
@@ -87,7 +87,7 @@ describe('startFakeApiServer', () => {
   });
 
   it('serves health and version, and answers 404 to everything else', async () => {
-    const raw = rawRequester(server.credentials());
+    const raw = createRawRequester(server.credentials());
     const get = async (path: string): Promise<unknown> => (await raw({ method: 'GET', path })).body;
     expect(await get('/readyz')).toBe('ok');
     expect(await get('/version')).toMatchObject({ major: '1' });

@@ -63,6 +63,6 @@ export function asObjectOf<T extends KubeObject>(_resource: Resource<T>, object:
 }
 
 /** Formats a time in whole seconds, like `metav1.Time`. */
-export function timestamp(epochMs: number): string {
+export function formatTimestamp(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }

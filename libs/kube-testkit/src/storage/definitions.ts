@@ -15,14 +15,14 @@ export class Definitions {
   }
 
   find(group: string, version: string, plural: string): Definition | undefined {
-    const definition = this.#byTable.get(tableOf({ group, plural }));
+    const definition = this.#byTable.get(formatTable({ group, plural }));
     return definition?.versions.includes(version) === true ? definition : undefined;
   }
 
   /** Finds a resource in any version. */
   ofResource(resource: Pick<GroupResource, 'group' | 'plural'>): Definition {
-    const definition = this.#byTable.get(tableOf(resource));
-    if (definition === undefined) throw new Error(`the fake API server does not serve ${tableOf(resource)}`);
+    const definition = this.#byTable.get(formatTable(resource));
+    if (definition === undefined) throw new Error(`the fake API server does not serve ${formatTable(resource)}`);
     return definition;
   }
 
@@ -41,19 +41,19 @@ export class Definitions {
   /** A version registered later is added to the resource and overrides the options that it sets. */
   #add(entry: FakeResource, builtin: BuiltinResource | undefined): void {
     const { group, version, plural } = entry.resource;
-    const table = tableOf({ group, plural });
-    const known = this.#byTable.get(table) ?? firstVersion(entry.resource, builtin);
+    const table = formatTable({ group, plural });
+    const known = this.#byTable.get(table) ?? createFirstVersion(entry.resource, builtin);
     const versions = [...known.versions, version];
-    this.#byTable.set(table, { ...known, ...overridesOf(entry), versions });
+    this.#byTable.set(table, { ...known, ...getOverrides(entry), versions });
   }
 }
 
-function firstVersion(
+function createFirstVersion(
   { group, plural, kind, namespaced }: Resource<KubeObject>,
   builtin: BuiltinResource | undefined,
 ): Definition {
   return {
-    table: tableOf({ group, plural }),
+    table: formatTable({ group, plural }),
     group,
     plural,
     kind,
@@ -71,17 +71,17 @@ function firstVersion(
   };
 }
 
-function overridesOf(entry: FakeResource | BuiltinResource): Partial<Definition> {
+function getOverrides(entry: FakeResource | BuiltinResource): Partial<Definition> {
   const set = Object.entries(omit(entry, ['resource'])).filter(([, value]) => value !== undefined);
   return Object.fromEntries(set);
 }
 
-function tableOf({ group, plural }: Pick<GroupResource, 'group' | 'plural'>): string {
+function formatTable({ group, plural }: Pick<GroupResource, 'group' | 'plural'>): string {
   return `${group}/${plural}`;
 }
 
 /** The storage key of an object of this kind. */
-export function storageKey(definition: Definition, namespace: string | undefined, name: string): string {
+export function formatStorageKey(definition: Definition, namespace: string | undefined, name: string): string {
   return definition.namespaced ? `${namespace ?? ''}/${name}` : name;
 }
 

@@ -15,6 +15,6 @@ export function generateName(prefix: string, random: Random): string {
 }
 
 /** A version 4 UUID. */
-export function uuid(random: Random): string {
+export function createUuid(random: Random): string {
   return 'xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx'.replaceAll('x', () => Math.floor(random() * 16).toString(16));
 }

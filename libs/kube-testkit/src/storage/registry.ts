@@ -11,16 +11,16 @@ import {
   notFound,
 } from '../server/api-error.ts';
 import type { ApiObject } from './api-object.ts';
-import { omit, timestamp, valueAt, withoutType } from './api-object.ts';
+import { omit, formatTimestamp, valueAt, withoutType } from './api-object.ts';
 import { invalidValue } from '../rules/builtin-rules.ts';
-import { present, storageKey } from './definitions.ts';
+import { present, formatStorageKey } from './definitions.ts';
 import type { Definitions } from './definitions.ts';
 import type { Definition } from './served-resource.ts';
 import type { FieldOwner, FieldsEntry } from '../patches/field-sets.ts';
 import { trackUpdate } from '../patches/field-sets.ts';
-import { generateName, uuid } from './identity.ts';
+import { generateName, createUuid } from './identity.ts';
 import { validateMetaUpdate, validateNewMeta } from '../rules/metadata-rules.ts';
-import { completesDeletion, prepareCreate, prepareUpdate } from '../rules/strategy.ts';
+import { canCompleteDeletion, prepareCreate, prepareUpdate } from '../rules/strategy.ts';
 import type { Subresource } from '../rules/strategy.ts';
 import type { Storage } from './storage.ts';
 
@@ -84,17 +84,17 @@ export class Registry {
 
   /** Returns the stored object. Throws NotFound. */
   read({ definition, namespace, name }: Target): ApiObject {
-    const found = this.storage.get(definition.table, storageKey(definition, namespace, name));
+    const found = this.storage.get(definition.table, formatStorageKey(definition, namespace, name));
     if (found === undefined) throw notFound(definition, name);
     return found;
   }
 
   find({ definition, namespace, name }: Target): ApiObject | undefined {
-    return this.storage.get(definition.table, storageKey(definition, namespace, name));
+    return this.storage.get(definition.table, formatStorageKey(definition, namespace, name));
   }
 
   now(): string {
-    return timestamp(this.#clock.now());
+    return formatTimestamp(this.#clock.now());
   }
 
   owner(target: Target, manager: string, operation: 'Apply' | 'Update'): FieldOwner {
@@ -112,7 +112,7 @@ export class Registry {
     }
     const object = prepareCreate(definition, withoutType(wanted.object), this.#newMeta(target, wanted.object.metadata));
     const name = object.metadata.name ?? '';
-    const key = storageKey(definition, namespace, name);
+    const key = formatStorageKey(definition, namespace, name);
     const causes = [...validateNewMeta(object.metadata), ...definition.validate(object, undefined)];
     if (causes.length > 0) throw invalid(definition, name, causes);
     if (this.storage.get(definition.table, key) !== undefined) throw alreadyExists(definition, name);
@@ -149,11 +149,14 @@ export class Registry {
 
   /** Removes the object; see `rules/deletion.ts`. */
   remove(target: Target): ApiObject | undefined {
-    return this.storage.remove(target.definition.table, storageKey(target.definition, target.namespace, target.name));
+    return this.storage.remove(
+      target.definition.table,
+      formatStorageKey(target.definition, target.namespace, target.name),
+    );
   }
 
   newUid(): string {
-    return uuid(this.#random);
+    return createUuid(this.#random);
   }
 
   /** The object as seen by clients of the target's version. */
@@ -163,8 +166,8 @@ export class Registry {
 
   #commit(target: Target, next: ApiObject): ApiObject {
     const { definition, namespace, name } = target;
-    if (completesDeletion(next.metadata) && !isHeldNamespace(definition, next)) return this.remove(target) ?? next;
-    return this.storage.put(definition.table, storageKey(definition, namespace, name), next);
+    if (canCompleteDeletion(next.metadata) && !isHeldNamespace(definition, next)) return this.remove(target) ?? next;
+    return this.storage.put(definition.table, formatStorageKey(definition, namespace, name), next);
   }
 
   #newMeta({ definition, namespace }: Target, meta: ObjectMeta): ObjectMeta {

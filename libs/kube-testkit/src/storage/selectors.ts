@@ -51,18 +51,18 @@ function orderTest(greater: boolean, bound: number): LabelTest {
 const COMMON_FIELDS = ['metadata.name', 'metadata.namespace'];
 
 /** Parses `=`, `==` and `!=` on the fields that the resource supports. An absent field equals the empty string. */
-function fieldSelector(text: string, fields: readonly string[]): Selector {
+function parseFieldSelector(text: string, fields: readonly string[]): Selector {
   const tests = splitRequirements(text).map((requirement) => {
     const [, field = '', operator, wanted = ''] = /^([^=!]+)(==|=|!=)(.*)$/.exec(requirement) ?? [];
     if (field === '') throw badRequest(`invalid selector: '${text}'; can't understand '${requirement}'`);
     if (![...COMMON_FIELDS, ...fields].includes(field)) throw badRequest(`field label not supported: ${field}`);
     const path = field.split('.');
-    return (object: ApiObject) => (fieldText(object, path) === wanted) === (operator !== '!=');
+    return (object: ApiObject) => (getFieldText(object, path) === wanted) === (operator !== '!=');
   });
   return (object) => tests.every((test) => test(object));
 }
 
-function fieldText(object: ApiObject, path: readonly string[]): string {
+function getFieldText(object: ApiObject, path: readonly string[]): string {
   const value = valueAt(object, path);
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }
@@ -75,9 +75,9 @@ export interface Selection {
 }
 
 /** Combines the conditions on namespace, labels and fields. */
-export function selectorOf({ namespace, labels, fields }: Selection, supported: readonly string[]): Selector {
+export function getSelector({ namespace, labels, fields }: Selection, supported: readonly string[]): Selector {
   const byLabel = labelSelector(labels);
-  const byField = fieldSelector(fields, supported);
+  const byField = parseFieldSelector(fields, supported);
   return (object) =>
     (namespace === undefined || object.metadata.namespace === namespace) && byLabel(object) && byField(object);
 }

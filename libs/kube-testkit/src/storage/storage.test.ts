@@ -20,7 +20,7 @@ function run(storage: Storage, { verb, key, value }: Step): void {
   else storage.remove(TABLE, key);
 }
 
-function contentOf(table: ReadonlyMap<string, ApiObject> | undefined): [string, ApiObject][] {
+function getContent(table: ReadonlyMap<string, ApiObject> | undefined): [string, ApiObject][] {
   return [...(table ?? [])].sort(([left], [right]) => (left < right ? -1 : 1));
 }
 
@@ -29,12 +29,13 @@ describe('Storage', () => {
     fc.assert(
       fc.property(steps, (history) => {
         const storage = new Storage();
-        const past = [{ revision: storage.revision, content: contentOf(storage.table(TABLE)) }];
+        const past = [{ revision: storage.revision, content: getContent(storage.table(TABLE)) }];
         for (const step of history) {
           run(storage, step);
-          past.push({ revision: storage.revision, content: contentOf(storage.table(TABLE)) });
+          past.push({ revision: storage.revision, content: getContent(storage.table(TABLE)) });
         }
-        for (const { revision, content } of past) expect(contentOf(storage.snapshot(TABLE, revision))).toEqual(content);
+        for (const { revision, content } of past)
+          expect(getContent(storage.snapshot(TABLE, revision))).toEqual(content);
       }),
     );
   });
@@ -50,7 +51,7 @@ describe('Storage', () => {
           if (type === 'DELETED') table.delete(key);
           else table.set(key, object);
         }
-        expect(contentOf(table)).toEqual(contentOf(storage.table(TABLE)));
+        expect(getContent(table)).toEqual(getContent(storage.table(TABLE)));
       }),
     );
   });

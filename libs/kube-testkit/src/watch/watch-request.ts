@@ -1,7 +1,7 @@
 import { internalError } from '../server/api-error.ts';
 import { forbiddenValue } from '../rules/builtin-rules.ts';
 import type { Definition } from '../storage/served-resource.ts';
-import { invalidListOptions, parseRevision, selectorFrom } from '../server/lists.ts';
+import { invalidListOptions, parseRevision, parseSelector } from '../server/lists.ts';
 import type { ApiRequest } from '../server/request.ts';
 import type { WatchRequest } from './watch.ts';
 
@@ -15,7 +15,7 @@ export function parseWatch({ info, query }: ApiRequest, definition: Definition, 
   return {
     info,
     definition,
-    matches: selectorFrom(definition, info, query),
+    matches: parseSelector(definition, info, query),
     since: present ? undefined : (revision ?? 0),
     // A watch that begins with the existing objects and allows bookmarks is a streaming list, even without the parameter.
     sendInitialEvents: present && watchList,

@@ -93,12 +93,12 @@ async function fetchSpans(address: string): Promise<readonly ReceivedSpan[]> {
   if (!response.ok) throw new Error(`${address} answered ${response.status}: ${text.slice(0, 500)}`);
   const { result } = JSON.parse(text) as TracesJson;
   return (result?.resourceSpans ?? []).flatMap(({ resource, scopeSpans = [] }) => {
-    const service = String(attributesOf(resource?.attributes)['service.name'] ?? '');
-    return scopeSpans.flatMap(({ spans = [] }) => spans.map((span) => spanOf(span, service)));
+    const service = String(getAttributes(resource?.attributes)['service.name'] ?? '');
+    return scopeSpans.flatMap(({ spans = [] }) => spans.map((span) => buildSpan(span, service)));
   });
 }
 
-function spanOf(span: SpanJson, service: string): ReceivedSpan {
+function buildSpan(span: SpanJson, service: string): ReceivedSpan {
   return {
     traceId: span.traceId,
     spanId: span.spanId,
@@ -109,7 +109,7 @@ function spanOf(span: SpanJson, service: string): ReceivedSpan {
     startNs: BigInt(span.startTimeUnixNano),
     endNs: BigInt(span.endTimeUnixNano),
     ...attributesAndWarnings(span),
-    ...connectionsOf(span),
+    ...buildConnections(span),
     status: statuses[span.status?.code ?? 0] ?? 'unset',
     statusMessage: span.status?.message ?? '',
   };
@@ -117,31 +117,31 @@ function spanOf(span: SpanJson, service: string): ReceivedSpan {
 
 /** Jaeger stores its warnings as an attribute. */
 function attributesAndWarnings(span: SpanJson): Pick<ReceivedSpan, 'attributes' | 'warnings'> {
-  const { [warningsKey]: warnings, ...attributes } = attributesOf(span.attributes);
+  const { [warningsKey]: warnings, ...attributes } = getAttributes(span.attributes);
   return { attributes, warnings: Array.isArray(warnings) ? warnings.map(String) : [] };
 }
 
-function connectionsOf({ events = [], links = [] }: SpanJson): Pick<ReceivedSpan, 'events' | 'links'> {
+function buildConnections({ events = [], links = [] }: SpanJson): Pick<ReceivedSpan, 'events' | 'links'> {
   return {
     events: events.map(({ name, timeUnixNano, attributes }) => ({
       name,
       timeNs: BigInt(timeUnixNano),
-      attributes: attributesOf(attributes),
+      attributes: getAttributes(attributes),
     })),
     links: links.map(({ traceId, spanId, attributes }) => ({
       traceId,
       spanId,
-      attributes: attributesOf(attributes),
+      attributes: getAttributes(attributes),
     })),
   };
 }
 
-function attributesOf(list: readonly AttributeJson[] = []): Record<string, AttributeValue> {
-  return Object.fromEntries(list.map(({ key, value }) => [key, valueOf(value)]));
+function getAttributes(list: readonly AttributeJson[] = []): Record<string, AttributeValue> {
+  return Object.fromEntries(list.map(({ key, value }) => [key, getValue(value)]));
 }
 
-function valueOf({ stringValue, boolValue, intValue, doubleValue, arrayValue }: ValueJson): AttributeValue {
-  if (arrayValue !== undefined) return (arrayValue.values ?? []).map(valueOf);
+function getValue({ stringValue, boolValue, intValue, doubleValue, arrayValue }: ValueJson): AttributeValue {
+  if (arrayValue !== undefined) return (arrayValue.values ?? []).map(getValue);
   if (intValue !== undefined) return Number(intValue);
   return stringValue ?? boolValue ?? doubleValue ?? '';
 }
