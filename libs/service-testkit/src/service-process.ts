@@ -32,7 +32,7 @@ export async function startServiceProcess(
   flags = NODE_FLAGS,
 ): Promise<ServiceProcess> {
   const child = spawn(process.execPath, [...flags, fileURLToPath(main)], {
-    env: { PATH: process.env['PATH'], PROBE_PORT: '0', METRICS_PORT: '0', ...env },
+    env: { ...inherited(), PROBE_PORT: '0', METRICS_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(child, 'exit');
@@ -55,6 +55,12 @@ export async function startServiceProcess(
       await end('SIGKILL');
     },
   };
+}
+
+/** Node finds the compiled sources of the service in the folder NODE_COMPILE_CACHE. */
+function inherited(): NodeJS.ProcessEnv {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }) };
 }
 
 type Ports = Pick<ServiceProcess, 'probePort' | 'metricsPort'>;

@@ -1,6 +1,7 @@
 import { ensureBinaries } from '../binaries/ensure.ts';
 import { ensurePackages } from '../packages.ts';
 import { createConsoleProgress } from '../progress.ts';
+import { useCompileCache } from './compile-cache.ts';
 
 /**
  * Compiles and installs what the tests with real servers need. On a new machine this takes minutes, so it happens before
@@ -12,4 +13,5 @@ export default async function prepare(): Promise<void> {
     progress,
   });
   await ensurePackages(['redis-server', 'prometheus'], { progress });
+  await useCompileCache();
 }
