@@ -25,9 +25,19 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** Tests that stop or measure what other tests use. */
+const ALONE = 'e2e/src/**/*.alone.test.ts';
+
+/** The first project that runs raises the cluster, for both. */
+const endToEnd = {
+  globalSetup: ['e2e/src/setup.ts'],
+  testTimeout: 240_000,
+  hookTimeout: 1_200_000,
+};
+
 /**
- * Four projects, from fast to real: `unit` starts no process, `integration` starts control planes, NATS and Redis,
- * `chart` runs helm, `e2e` needs the node of the local cluster (it raises one when none is up).
+ * Projects from fast to real: `unit` starts no process, `integration` starts control planes, NATS and Redis, `chart` runs
+ * helm, `e2e` and `e2e-alone` need the node of the local cluster (they raise one when none is up).
  */
 export default defineConfig({
   test: {
@@ -72,13 +82,23 @@ export default defineConfig({
       },
       {
         test: {
+          ...endToEnd,
           name: 'e2e',
           include: ['e2e/src/**/*.test.ts'],
-          globalSetup: ['e2e/src/setup.ts'],
-          testTimeout: 240_000,
-          hookTimeout: 1_200_000,
-          maxWorkers: 1,
+          exclude: [ALONE, '**/node_modules/**'],
+          // These files wait most of the time; each has its own namespaces.
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...endToEnd,
+          name: 'e2e-alone',
+          include: [ALONE],
           fileParallelism: false,
+          // After the files above: these stop what all of them use.
+          sequence: { groupOrder: 2 },
         },
       },
     ],

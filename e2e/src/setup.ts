@@ -17,16 +17,18 @@ declare module 'vitest' {
 
 /**
  * Uses the cluster of `npm run up` when it runs, and adds Prometheus and Jaeger. Otherwise it starts a cluster and stops it
- * afterwards; then the run fails when the cluster has left anything on the machine.
+ * afterwards; then the run fails when the cluster has left anything on the machine. Both end-to-end projects call it: the
+ * first call provides the cluster to all projects, the second one finds it.
  */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  if ('kubeconfigPath' in project.vitest.getRootProject().getProvidedContext()) return undefined;
   const before = await readMachineState();
   const { kubeconfigPath, started } = await ensureUp({ demo: false, observability: true });
   const cluster = await openCluster({ root: checkoutRoot });
   if (cluster === undefined) throw new Error('the cluster that was just started is not there');
-  project.provide('kubeconfigPath', kubeconfigPath);
-  project.provide('releaseNamespace', releaseNamespace);
-  project.provide('auditLogPath', cluster.auditLogPath);
+  project.vitest.provide('kubeconfigPath', kubeconfigPath);
+  project.vitest.provide('releaseNamespace', releaseNamespace);
+  project.vitest.provide('auditLogPath', cluster.auditLogPath);
   return async () => {
     if (!started) return;
     await tearDown();

@@ -44,12 +44,12 @@ async function waitUntilClaimGone(team: Team, name: string): Promise<void> {
   });
 }
 
-describe('a batch of ten', () => {
+describe.concurrent('a batch of ten', () => {
   it('is served; the claim goes after its ttl and leaves its Sandboxes, which end by their own lifecycle', () =>
     runInTeam('batch', async (team) => {
       await pool(team, 3);
       const lifecycle = '{shutdownTime: "2035-01-01T00:00:00Z", shutdownPolicy: Delete}';
-      const spec = `{warmPoolRef: {name: pool}, replicas: 10, claimTimeout: 1m, ttlSecondsAfterCompleted: 5, lifecycle: ${lifecycle}}`;
+      const spec = `{warmPoolRef: {name: pool}, replicas: 10, claimTimeout: 3m, ttlSecondsAfterCompleted: 30, lifecycle: ${lifecycle}}`;
       await team.apply(claimManifest('rollout', spec));
       const { status } = await waitForClaimReason(team, 'rollout', 'AllReplicasClaimed');
       expect(status).toMatchObject({ phase: 'Completed', claimedReplicas: 10, readyReplicas: 10 });
@@ -80,7 +80,7 @@ describe('a batch of ten', () => {
     }));
 });
 
-describe('a claim with createOnNoStock: false', () => {
+describe.concurrent('a claim with createOnNoStock: false', () => {
   it('reports that it waits, and adopts a Sandbox when there is stock', () =>
     runInTeam('waits', async (team) => {
       await team.apply(formatTemplateManifest('box') + '---' + formatPoolManifest('pool', 'box', 0));
@@ -91,7 +91,7 @@ describe('a claim with createOnNoStock: false', () => {
     }));
 });
 
-describe('a claim that its template does not allow', () => {
+describe.concurrent('a claim that its template does not allow', () => {
   it.each([
     ['variables', 'env: [{name: A, value: b}]', 'EnvVarsInjectionRejected'],
     [
@@ -113,7 +113,7 @@ describe('a claim that its template does not allow', () => {
   );
 });
 
-describe('a claim with an image of its own', () => {
+describe.concurrent('a claim with an image of its own', () => {
   it('puts the image into the running pod of a warm Sandbox', () =>
     runInTeam('image', async (team) => {
       await team.apply(formatTemplateManifest('box'));
@@ -129,7 +129,7 @@ describe('a claim with an image of its own', () => {
     }));
 });
 
-describe('a claim whose job has finished', () => {
+describe.concurrent('a claim whose job has finished', () => {
   async function finishJob(team: Team, policy: string): Promise<SandboxClaim> {
     await team.apply(jobTemplate);
     const lifecycle = `{ttlSecondsAfterFinished: 2, shutdownPolicy: ${policy}}`;

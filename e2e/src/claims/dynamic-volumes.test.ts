@@ -91,7 +91,9 @@ describe('dynamicVolumes of a claim', () => {
     await team.kubectl('delete', 'sandboxclaim', 'writer', 'reader');
     await team.kubectl('delete', 'persistentvolumeclaim', 'dataset');
     const metadata = { labels: { 'sandlot.dev/claimable-by': team.namespace } };
-    await team.client.mergePatch(persistentVolumes, { name }, { metadata, spec: { claimRef: null } });
+    // A class of its own: otherwise a disk of any other test may bind to the open volume.
+    const open = { claimRef: null, storageClassName: team.namespace };
+    await team.client.mergePatch(persistentVolumes, { name }, { metadata, spec: open });
     await waitForReadyClaim(team, 'heir');
     expect(await team.sh('heir', 'cat /old/part/data')).toBe('precious');
     await team.client.mergePatch(persistentVolumes, { name }, { spec: { persistentVolumeReclaimPolicy: 'Delete' } });

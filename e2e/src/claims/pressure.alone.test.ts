@@ -1,12 +1,12 @@
-import { findCondition, sandboxClaims, sandboxWarmPools } from '@sandlot/api-types';
-import type { SandboxClaim, SandboxWarmPool } from '@sandlot/api-types';
+import { sandboxClaims } from '@sandlot/api-types';
+import type { SandboxClaim } from '@sandlot/api-types';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimControllerWrites } from '../support/claim-writes.ts';
 import { startComponent, stopComponent } from '../support/components.ts';
-import { GROUP, formatPoolManifest, formatTemplateManifest } from '../support/manifests.ts';
+import { formatPoolManifest, formatTemplateManifest } from '../support/manifests.ts';
 import { ClaimOrder } from '../support/claim-order.ts';
 import { waitForFullPool, waitForReadyClaim, getSandboxName } from '../support/sandboxes.ts';
-import { createTeam, eventually } from '../support/team.ts';
+import { createTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
 const CROWD = 150;
@@ -26,17 +26,6 @@ const waiting = (of: Team, name: string): SandboxClaim => ({
   metadata: { name, namespace: of.namespace },
   spec: { warmPoolRef: { name: 'boxes' }, createOnNoStock: false },
 });
-
-function createPoolWith(what: string, holds: (pool: SandboxWarmPool) => boolean): Promise<SandboxWarmPool> {
-  return eventually(
-    `the pool ${what}`,
-    async () => {
-      const found = await team.client.get(sandboxWarmPools, { namespace: team.namespace, name: 'boxes' });
-      return holds(found) ? found : undefined;
-    },
-    180_000,
-  );
-}
 
 /** Creates the claims one after another, each once the claim before it has a status. */
 async function claimInTurn(names: readonly string[], order: ClaimOrder): Promise<void> {
@@ -86,53 +75,5 @@ describe('claims without NATS', () => {
     const bound = await Promise.all(names.map(async (name) => getSandboxName(await waitForReadyClaim(team, name))));
     expect(new Set(bound).size).toBe(names.length);
     await waitForFullPool(team, 'boxes');
-  });
-});
-
-describe('a pool', () => {
-  it('returns to its replicas when the window of its schedule closes', async () => {
-    const minute = (new Date().getUTCMinutes() + 1) % 60;
-    await team.apply(`${formatTemplateManifest('box')}---
-apiVersion: ${GROUP}/v1beta1
-kind: SandboxWarmPool
-metadata: {name: boxes}
-spec: {replicas: 1, sandboxTemplateRef: {name: box}, schedules: [{name: rush, cron: "${minute} * * * *", durationSeconds: 60, replicas: 3}]}
-`);
-    await createPoolWith(
-      'has its window',
-      ({ status }) => status?.activeSchedule === 'rush' && status.readyReplicas === 3,
-    );
-    const closed = await createPoolWith(
-      'has shrunk',
-      ({ status }) => status?.desiredReplicas === 1 && status.replicas === 1,
-    );
-    expect(closed.status?.activeSchedule).toBeUndefined();
-    expect(closed.spec.replicas).toBe(1);
-  });
-
-  it('grows to the minimum of a HorizontalPodAutoscaler, which uses its scale subresource', async () => {
-    await team.apply(stock(1));
-    await waitForFullPool(team, 'boxes');
-    await team.apply(`
-apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {name: boxes}
-spec:
-  scaleTargetRef: {apiVersion: ${GROUP}/v1beta1, kind: SandboxWarmPool, name: boxes}
-  minReplicas: 3
-  maxReplicas: 5
-  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]
-`);
-    const raised = await createPoolWith(
-      'is raised',
-      ({ spec, status }) => spec.replicas === 3 && status?.readyReplicas === 3,
-    );
-    expect(findCondition(raised.status?.conditions, 'Progressing')?.reason).toBe('ScaledToTarget');
-    const able = await eventually('the autoscaler reads the scale', async () => {
-      const path = 'jsonpath={.status.conditions[?(@.type=="AbleToScale")].reason}';
-      const reason = await team.kubectl('get', 'hpa/boxes', '--output', path);
-      return reason === 'SucceededGetScale' ? reason : undefined;
-    });
-    expect(able).toBe('SucceededGetScale');
   });
 });

@@ -171,13 +171,13 @@ describe('claims without stock', () => {
 });
 
 describe('shutdownTime of a claim', () => {
-  it.each([
+  it.concurrent.each([
     ['Delete', 0, 0],
     ['DeleteForeground', 0, 0],
     ['Retain', 1, 0],
   ])('ends the claim under %s', async (policy, claims, sandboxes) => {
     const name = `ends-${policy.toLowerCase()}`;
-    const shutdownTime = new Date(Date.now() + 6_000).toISOString().replace(/\.\d+Z$/, 'Z');
+    const shutdownTime = new Date(Date.now() + 10_000).toISOString().replace(/\.\d+Z$/, 'Z');
     const lifecycle = `{shutdownTime: "${shutdownTime}", shutdownPolicy: ${policy}}`;
     await team.apply(
       claimManifest(name, `{sandboxTemplateRef: {name: open}, warmpool: none, lifecycle: ${lifecycle}}`),

@@ -3,8 +3,6 @@ import { pods } from '@sandlot/kube';
 import type { Pod } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EATS_MEMORY, RUNS_UNTIL_ENDED, SMALL_MEMORY, formatDisk } from '../support/boxes.ts';
-import type { BoxChoices } from '../support/boxes.ts';
-import { drain, uncordon } from '../support/drain.ts';
 import { runKubectlOrFail } from '../support/kubectl.ts';
 import {
   RUNNING,
@@ -149,42 +147,6 @@ handler: runc
     await withClusterObject(manifest, async () => {
       expect(listConditions(await waitForReadySandbox(team, 'no-runtime'))).toEqual(RUNNING);
     });
-  });
-});
-
-describe('a Sandbox whose node is drained', () => {
-  afterAll(() => uncordon(team));
-
-  it('shows the message of the scheduler, and is Ready with its data when the node is back', async () => {
-    const labels = { 'e2e-drain': team.namespace };
-    const choices: BoxChoices = { disk: 'default', labels };
-    await createBox(team, 'evicted', choices);
-    const before = await waitForReadySandbox(team, 'evicted');
-    await team.sh('evicted', 'echo precious > /data/file && sync');
-    const { uid } = (await readPodNamed('evicted')).metadata;
-    await drain(team, `e2e-drain=${team.namespace}`);
-    const waiting = await waitForSandbox(
-      team,
-      'evicted',
-      ({ status }) => findCondition(status?.conditions, 'PodScheduled')?.status === 'False',
-    );
-    expect((await waitForEvent(team, 'evicted', 'PodEvicted')).note).toMatch(/A new one follows on the same volumes$/);
-    const { metadata, status } = await readPodNamed('evicted');
-    expect(metadata.uid).not.toBe(uid);
-    const why = findCondition(status?.conditions, 'PodScheduled')?.message ?? '';
-    expect(why).toMatch(/^0\/1 nodes are available: 1 node\(s\) were unschedulable/);
-    expect(listConditions(waiting)).toEqual([
-      shown.unschedulable(why),
-      shown.notReady('DependenciesNotReady', 'Pod exists with phase: Pending; Service Exists'),
-      shown.notSuspended,
-    ]);
-    expect(findCondition(waiting.status?.conditions, 'Suspended')).toEqual(
-      findCondition(before.status?.conditions, 'Suspended'),
-    );
-    expect(waiting.status).not.toHaveProperty('podIPs');
-    await uncordon(team);
-    expect(listConditions(await waitForReadySandbox(team, 'evicted'))).toEqual(RUNNING);
-    expect(await readIn(team, 'evicted', 'cat /data/file')).toBe('precious');
   });
 });
 

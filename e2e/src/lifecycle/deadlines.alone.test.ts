@@ -1,23 +1,23 @@
 import { sandboxClaims } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { afterAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { startComponent, killComponent } from '../support/components.ts';
 import { runKubectlOrFail } from '../support/kubectl.ts';
 import { createBox, listNames, waitForReadySandbox, waitForPhase } from '../support/lifecycle.ts';
 import { GROUP } from '../support/manifests.ts';
-import { eventually, runInTeam } from '../support/team.ts';
+import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
 afterAll(() => startComponent('redis'));
 
 /** A claim of a pool that does not exist: only its deadline matters. */
-const claim = (shutdownTime: string): string => `
+const claim = (name: string, dueMs: number): string => `
 apiVersion: ${GROUP}/v1beta1
 kind: SandboxClaim
-metadata: {name: job}
+metadata: {name: ${name}}
 spec:
   warmPoolRef: {name: none}
-  lifecycle: {shutdownTime: "${shutdownTime}", shutdownPolicy: Delete}
+  lifecycle: {shutdownTime: "${new Date(dueMs).toISOString()}", shutdownPolicy: Delete}
 `;
 
 const ADMIN = 'REDISCLI_AUTH="$ADMIN_PASSWORD" redis-cli --user admin';
@@ -41,8 +41,8 @@ const getMs = (time: string | undefined): number => Date.parse(time ?? '');
 const getChangedMs = ({ status }: Sandbox): number =>
   getMs(status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime);
 
-const claimUid = async ({ client, namespace }: Team): Promise<string> =>
-  (await client.get(sandboxClaims, { namespace, name: 'job' })).metadata.uid ?? 'no claim';
+const claimUid = async ({ client, namespace }: Team, name: string): Promise<string> =>
+  (await client.get(sandboxClaims, { namespace, name })).metadata.uid ?? 'no claim';
 
 /** Waits until Redis has a job for this object. */
 const waitUntilHeld = (controller: string, uid: string): Promise<true> =>
@@ -51,44 +51,45 @@ const waitUntilHeld = (controller: string, uid: string): Promise<true> =>
     return ids.includes(uid) ? true : undefined;
   });
 
-describe('deadlines', () => {
-  it('of a claim, a ttl and an idle limit are met although Redis is flushed and killed before', () =>
-    runInTeam('deadlines', async (team) => {
-      const [lasting, used] = ['lasting', 'used'];
-      await createBox(team, lasting, { spec: { ttlSeconds: 45, shutdownPolicy: 'Retain' } });
-      await createBox(team, used, { spec: { idle: { suspendAfterSeconds: 40 } } });
-      const startedMs = getMs((await waitForReadySandbox(team, lasting)).status?.startedAt);
-      const ready = await waitForReadySandbox(team, used);
-      const endMs = Math.ceil(Date.now() / 1_000) * 1_000 + 30_000;
-      await team.apply(claim(new Date(endMs).toISOString()));
-      await waitUntilHeld('claim-controller', await claimUid(team));
-      await waitUntilHeld('sandbox-controller', ready.metadata.uid ?? 'no Sandbox');
+describe('deadlines, after Redis was flushed and killed', () => {
+  const [lasting, used] = ['lasting', 'used'];
+  let team: Team;
+  let startedMs: number;
+  let usedMs: number;
+  let endMs: number;
+  beforeAll(async () => {
+    team = await createTeam('deadlines');
+    await createBox(team, lasting, { spec: { ttlSeconds: 40, shutdownPolicy: 'Retain' } });
+    await createBox(team, used, { spec: { idle: { suspendAfterSeconds: 30 } } });
+    startedMs = getMs((await waitForReadySandbox(team, lasting)).status?.startedAt);
+    const ready = await waitForReadySandbox(team, used);
+    usedMs = getMs(ready.status?.lastActivityTime);
+    endMs = Math.ceil(Date.now() / 1_000) * 1_000 + 25_000;
+    await team.apply(`${claim('job', endMs)}---${claim('far', endMs + 3_600_000)}`);
+    await Promise.all([
+      waitUntilHeld('claim-controller', await claimUid(team, 'job')),
+      waitUntilHeld('claim-controller', await claimUid(team, 'far')),
+      waitUntilHeld('sandbox-controller', ready.metadata.uid ?? 'no Sandbox'),
+    ]);
+    await redis('flushall');
+    await killComponent(team, 'redis');
+  });
+  afterAll(() => team[Symbol.asyncDispose]());
 
-      await redis('flushall');
-      await killComponent(team, 'redis');
+  it('are met: of a claim, a ttl and an idle limit', async () => {
+    await eventually('the claim is gone', async () =>
+      (await listNames(team, sandboxClaims)).join() === 'far' ? true : undefined,
+    );
+    expect(Date.now()).toBeGreaterThanOrEqual(endMs);
+    const suspended = await waitForPhase(team, used, 'Suspended');
+    expect(getMs(suspended.status?.suspendedAt)).toBeGreaterThanOrEqual(usedMs + 30_000);
+    expect(getChangedMs(await waitForPhase(team, lasting, 'Expired'))).toBeGreaterThanOrEqual(startedMs + 40_000);
+  });
 
-      await eventually('the claim is gone', async () =>
-        (await listNames(team, sandboxClaims)).length === 0 ? true : undefined,
-      );
-      expect(Date.now()).toBeGreaterThanOrEqual(endMs);
-      const suspended = await waitForPhase(team, used, 'Suspended');
-      expect(getMs(suspended.status?.suspendedAt)).toBeGreaterThanOrEqual(
-        getMs(ready.status?.lastActivityTime) + 40_000,
-      );
-      expect(getChangedMs(await waitForPhase(team, lasting, 'Expired'))).toBeGreaterThanOrEqual(startedMs + 45_000);
-    }));
-
-  it('are in Redis again after it was killed and lost everything', () =>
-    runInTeam('deadlines-again', async (team) => {
-      await team.apply(claim(new Date(Date.now() + 3_600_000).toISOString()));
-      const uid = await claimUid(team);
-      await startComponent('redis');
-      await waitUntilHeld('claim-controller', uid);
-      await redis('flushall');
-      await killComponent(team, 'redis');
-      await eventually('Redis is back', async () =>
-        (await redis('ping').catch(() => '')) === 'PONG' ? true : undefined,
-      );
-      await waitUntilHeld('claim-controller', uid);
-    }));
+  it('are in Redis again', async () => {
+    await eventually('Redis is back', async () =>
+      (await redis('ping').catch(() => '')) === 'PONG' ? true : undefined,
+    );
+    await waitUntilHeld('claim-controller', await claimUid(team, 'far'));
+  });
 });

@@ -1,9 +1,8 @@
-import { annotations, findCondition, sandboxes } from '@sandlot/api-types';
+import { annotations, sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { persistentVolumeClaims, pods, services } from '@sandlot/kube';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { RUNS_UNTIL_ENDED, formatDisk } from '../support/boxes.ts';
-import { COMPONENTS, startComponent, killComponent } from '../support/components.ts';
 import {
   RUNNING,
   SUSPENDED,
@@ -20,7 +19,7 @@ import {
   collectStatesUntil,
 } from '../support/lifecycle.ts';
 import { findReadyCondition } from '../support/sandboxes.ts';
-import { eventually, runInTeam } from '../support/team.ts';
+import { runInTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 import { requestWakes } from '../support/wake-requests.ts';
 
@@ -95,11 +94,12 @@ describe.concurrent('an idle Sandbox', () => {
     runInTeam('unused', async (team) => {
       const retained = { persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain' as const } };
       await createBox(team, 'kept', { disk: 'default', spec: { idle: { deleteAfterSeconds: 5 }, ...retained } });
-      const idle = { suspendAfterSeconds: 5, deleteAfterSeconds: 8 };
+      // Long enough for the Pod to end in between.
+      const idle = { suspendAfterSeconds: 5, deleteAfterSeconds: 25 };
       const created = await createBox(team, 'gone', { disk: 'default', spec: { idle } });
       await collectStatesUntil(team, created, ({ status }) => status?.phase === 'Suspended');
       await waitUntilOnlyDisksLeft(team, [formatDisk('kept')]);
-      expect((await waitForEvent(team, 'gone', 'IdleDeleted')).note).toContain('nobody had used it for 8 s');
+      expect((await waitForEvent(team, 'gone', 'IdleDeleted')).note).toContain('nobody had used it for 25 s');
     }));
 
   it('wakes with its data when a wake request comes over NATS', () =>
@@ -198,44 +198,3 @@ async function expectStaysResumed(team: Team): Promise<void> {
   expect(spec.operatingMode).toBe('Running');
   expect(status?.expiresAt).toBeDefined();
 }
-
-describe('when every component is killed in between', () => {
-  afterAll(() => Promise.all(COMPONENTS.map(startComponent)));
-
-  it('deadlines, idle limits and restarts still take effect', () =>
-    runInTeam('killed', async (team) => {
-      const restart = { restart: 'OnFailure' as const, backoffSeconds: 12, maxBackoffSeconds: 12 };
-      await Promise.all([
-        createBox(team, 'expires', { spec: { ttlSeconds: 20 } }),
-        createBox(team, 'deletes', { spec: { ttlSeconds: 20, shutdownPolicy: 'Delete' } }),
-        createBox(team, 'idles', { spec: { idle: { suspendAfterSeconds: 12 } } }),
-        createBox(team, 'unused', { spec: { idle: { deleteAfterSeconds: 12 } } }),
-        createBox(team, 'restarts', {
-          disk: 'default',
-          run: `[ -e /data/tried ] || { touch /data/tried; exit 1; }; ${RUNS_UNTIL_ENDED}`,
-          spec: { podFailurePolicy: restart },
-        }),
-      ]);
-      const [waiting, due] = await Promise.all([
-        waitForPhase(team, 'restarts', 'Restarting'),
-        waitForReadySandbox(team, 'expires'),
-        ...['deletes', 'idles', 'unused'].map((name) => waitForReadySandbox(team, name)),
-      ]);
-      await Promise.all(COMPONENTS.map((component) => killComponent(team, component)));
-      await Promise.all(COMPONENTS.map(startComponent));
-      const expired = await waitForPhase(team, 'expires', 'Expired');
-      const expiredAt = findCondition(expired.status?.conditions, 'Ready')?.lastTransitionTime;
-      expect(getSeconds(expiredAt)).toBeGreaterThanOrEqual(getSeconds(due.status?.expiresAt));
-      const suspended = await waitForPhase(team, 'idles', 'Suspended');
-      expect(suspended.status).toMatchObject({ suspendedBy: 'Idle' });
-      const back = await waitForReadySandbox(team, 'restarts');
-      expect(back.status?.restarts).toMatchObject({
-        count: 1,
-        lastReason: 'Error',
-        lastExitTime: waiting.status?.restarts?.lastExitTime,
-      });
-      await eventually('the expired and unused Sandboxes are deleted', async () =>
-        (await listNames(team, sandboxes)).join() === 'expires,idles,restarts' ? true : undefined,
-      );
-    }));
-});

@@ -1,16 +1,14 @@
-import { sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { sandboxes } from '@sandlot/api-types';
 import type { CloudEvent } from '@sandlot/bus';
 import { PoisonError } from '@sandlot/bus';
 import { promQuery } from '@sandlot/local-cluster';
 import { prometheusUrl } from '@sandlot/up';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RUNS_UNTIL_ENDED, endWith } from '../support/boxes.ts';
-import { startComponent, stopComponent } from '../support/components.ts';
 import { EventRecorder, listSandlotEvents } from '../support/events.ts';
-import { runKubectlOrFail } from '../support/kubectl.ts';
 import { createBox, patchSpec, waitForReadySandbox, waitForPhase } from '../support/lifecycle.ts';
 import { claimManifest, GROUP, formatTemplateManifest } from '../support/manifests.ts';
-import { waitForClaimReason, waitForFullPool, waitForReadyClaim, getSandboxName } from '../support/sandboxes.ts';
+import { waitForClaimReason, waitForFullPool, waitForReadyClaim } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 import { requestWakes } from '../support/wake-requests.ts';
@@ -42,7 +40,6 @@ beforeAll(async () => {
   recorder = await EventRecorder.open(team);
 });
 afterAll(async () => {
-  await startComponent('nats');
   await recorder[Symbol.asyncDispose]();
   await team[Symbol.asyncDispose]();
 });
@@ -80,7 +77,7 @@ describe('events, through a durable consumer', () => {
     await claim('cold', COLD);
     await claim('refused', 'sandboxTemplateRef: {name: box}, additionalPodMetadata: {labels: {team: a}}');
     await claim('batch', 'sandboxTemplateRef: {name: box}, replicas: 2');
-    const shutdownTime = new Date(Date.now() + 8_000).toISOString().replace(/\.\d+Z$/, 'Z');
+    const shutdownTime = new Date(Date.now() + 12_000).toISOString().replace(/\.\d+Z$/, 'Z');
     await claim('brief', `${COLD}, lifecycle: {shutdownTime: "${shutdownTime}", shutdownPolicy: Retain}`);
     await waitForClaimReason(team, 'brief', 'ClaimExpired');
     await expectEvents('claim', 'warm', 'submitted', 'bound');
@@ -131,33 +128,6 @@ describe('sandlot events', () => {
     expect(rows.map((row) => row.slice(at).split(' ')[0])).toEqual(
       shown.map(({ data }) => `${data.namespace}/${data.name}`),
     );
-  });
-});
-
-describe('when NATS loses everything', () => {
-  it('claims are served, and their events arrive afterwards: pod killed and disk wiped', async () => {
-    await stopComponent(team, 'nats');
-    await runKubectlOrFail(['--namespace', inject('releaseNamespace'), 'delete', 'pvc', 'data-sandlot-nats-0']);
-    await claim('unheard', COLD);
-    const sandbox = getSandboxName(await waitForReadyClaim(team, 'unheard'));
-    await startComponent('nats');
-    await expectEvents('claim', 'unheard', 'submitted', 'bound');
-    await expect.poll(() => recorder.typesOf('sandbox', sandbox), PATIENCE).toEqual(['created', 'ready']);
-  });
-
-  it('claims are served, and events of all objects arrive again: stream deleted', async () => {
-    await claim('before', COLD);
-    await recorder.deleteStream();
-    await claim('after', COLD);
-    await Promise.all(['before', 'after'].map((name) => waitForReadyClaim(team, name)));
-    await expectEvents('claim', 'before', 'submitted', 'bound');
-    await expectEvents('claim', 'after', 'submitted', 'bound');
-    const { items } = await team.client.listAll(sandboxClaims, { namespace: team.namespace });
-    const inStream = async (): Promise<string[]> => {
-      const lines = await listSandlotEvents('--subject', 'claim.submitted', '-n', team.namespace, '-o', 'json');
-      return lines.map((line) => (JSON.parse(line) as CloudEvent).data.name).toSorted();
-    };
-    await expect.poll(inStream, PATIENCE).toEqual(items.map(({ metadata }) => metadata.name).toSorted());
   });
 });
 

@@ -1,7 +1,7 @@
 import { findCondition, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
 import type { Condition, Sandbox, SandboxWarmPool } from '@sandlot/api-types';
 import { events, persistentVolumeClaims } from '@sandlot/kube';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { claimManifest, GROUP, formatTemplateManifest } from '../support/manifests.ts';
 import {
   waitForFullPool,
@@ -10,7 +10,7 @@ import {
   readSandboxNamed,
   getSandboxName,
 } from '../support/sandboxes.ts';
-import { createTeam, eventually } from '../support/team.ts';
+import { eventually, runInTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
 /** A template with another blueprint for each `version`. */
@@ -27,25 +27,19 @@ spec: {replicas: ${replicas}, sandboxTemplateRef: {name: ${template}}, ${rest}}
 const strategy = (type: string, rest = ''): string => `updateStrategy: {type: ${type}${rest}}`;
 const claim = (name: string): string => claimManifest(name, '{warmPoolRef: {name: boxes}}');
 
-let team: Team;
-beforeEach(async () => {
-  team = await createTeam('pools');
-});
-afterEach(() => team[Symbol.asyncDispose]());
-
-const pool = (): Promise<SandboxWarmPool> =>
+const pool = (team: Team): Promise<SandboxWarmPool> =>
   team.client.get(sandboxWarmPools, { namespace: team.namespace, name: 'boxes' });
 
 /** Waits for a status of the pool. */
-function createPoolWith(what: string, holds: (status: NonNullable<SandboxWarmPool['status']>) => boolean) {
+function createPoolWith(team: Team, what: string, holds: (status: NonNullable<SandboxWarmPool['status']>) => boolean) {
   return eventually(`the pool ${what}`, async () => {
-    const found = await pool();
+    const found = await pool(team);
     if (found.status !== undefined && holds(found.status)) return found;
     throw new Error(JSON.stringify(found.status));
   });
 }
 
-async function members(): Promise<Sandbox[]> {
+async function members(team: Team): Promise<Sandbox[]> {
   const { items } = await team.client.listAll(sandboxes, { namespace: team.namespace });
   return items.filter(({ metadata }) => metadata.ownerReferences?.[0]?.kind === 'SandboxWarmPool');
 }
@@ -55,75 +49,88 @@ const progressing = (found: SandboxWarmPool): Condition | undefined =>
   findCondition(found.status?.conditions, 'Progressing');
 
 /** Waits until none of these Sandboxes is a member. The status of the pool may lag behind the change. */
-async function waitUntilGone(old: readonly string[]): Promise<void> {
+async function waitUntilGone(team: Team, old: readonly string[]): Promise<void> {
   await eventually('the old members are gone', async () =>
-    (await members()).some((member) => old.includes(nameOf(member))) ? undefined : true,
+    (await members(team)).some((member) => old.includes(nameOf(member))) ? undefined : true,
   );
 }
 
-async function claimSandbox(name: string): Promise<string> {
+async function claimSandbox(team: Team, name: string): Promise<string> {
   await team.apply(claim(name));
   return getSandboxName(await waitForReadyClaim(team, name));
 }
 
-const readVersion = (name: string): Promise<string> => team.sh(name, 'echo $VERSION');
+const readVersion = (team: Team, name: string): Promise<string> => team.sh(name, 'echo $VERSION');
 
-describe('a change of the template', () => {
-  it('with RollingUpdate replaces every member while claims are served, and no claimed Sandbox', async () => {
-    await team.apply(boxVersion(1));
-    await team.apply(formatPool(4, strategy('RollingUpdate', ', rollingUpdate: {maxUnavailable: 1, maxSurge: 1}')));
-    await waitForFullPool(team, 'boxes');
-    const before = await claimSandbox('before');
-    await waitForFullPool(team, 'boxes');
-    const old = (await members()).map(nameOf);
-    await team.apply(boxVersion(2));
-    const during = await claimSandbox('during');
-    await waitUntilGone(old);
-    // A claim adopts no outdated member: the second claim has a new one, or started cold before there was any.
-    const adopted = [before, during].filter((name) => name.startsWith('boxes-')).length;
-    await createPoolWith(
-      'consists of new members',
-      ({ updatedReplicas, readyReplicas, replicas, inUse }) =>
-        updatedReplicas === 4 && readyReplicas === 4 && replicas === 4 && inUse === adopted,
-    );
-    expect(await readVersion(before)).toBe('1');
-    expect(findReadyCondition(await readSandboxNamed(team, during))?.status).toBe('True');
-    expect(await readVersion(await claimSandbox('after'))).toBe('2');
-    await eventually('the rollout has its Events', async () => {
-      const { items } = await team.client.list(events, { namespace: team.namespace });
-      const reasons = items.map(({ reason }) => reason);
-      return ['RolloutStarted', 'RolloutFinished'].every((reason) => reasons.includes(reason)) ? true : undefined;
-    });
-  });
+describe.concurrent('a change of the template', () => {
+  it('with RollingUpdate replaces every member while claims are served, and no claimed Sandbox', () =>
+    runInTeam('pools', async (team) => {
+      await team.apply(boxVersion(1));
+      await team.apply(formatPool(4, strategy('RollingUpdate', ', rollingUpdate: {maxUnavailable: 1, maxSurge: 1}')));
+      await waitForFullPool(team, 'boxes');
+      const before = await claimSandbox(team, 'before');
+      await waitForFullPool(team, 'boxes');
+      const old = (await members(team)).map(nameOf);
+      await team.apply(boxVersion(2));
+      const during = await claimSandbox(team, 'during');
+      await waitUntilGone(team, old);
+      // A claim adopts no outdated member: the second claim has a new one, or started cold before there was any.
+      const adopted = [before, during].filter((name) => name.startsWith('boxes-')).length;
+      await createPoolWith(
+        team,
+        'consists of new members',
+        ({ updatedReplicas, readyReplicas, replicas, inUse }) =>
+          updatedReplicas === 4 && readyReplicas === 4 && replicas === 4 && inUse === adopted,
+      );
+      expect(await readVersion(team, before)).toBe('1');
+      expect(findReadyCondition(await readSandboxNamed(team, during))?.status).toBe('True');
+      expect(await readVersion(team, await claimSandbox(team, 'after'))).toBe('2');
+      await eventually('the rollout has its Events', async () => {
+        const { items } = await team.client.list(events, { namespace: team.namespace });
+        const reasons = items.map(({ reason }) => reason);
+        return ['RolloutStarted', 'RolloutFinished'].every((reason) => reasons.includes(reason)) ? true : undefined;
+      });
+    }));
 
-  it('with OnReplenish reaches the pool with the members that replace adopted ones', async () => {
-    await team.apply(boxVersion(1));
-    await team.apply(formatPool(2, strategy('OnReplenish')));
-    await waitForFullPool(team, 'boxes');
-    const old = (await members()).map(nameOf);
-    await team.apply(boxVersion(2));
-    await createPoolWith('knows that its members are stale', ({ updatedReplicas = 0 }) => updatedReplicas === 0);
-    expect((await members()).map(nameOf).sort()).toEqual(old.sort());
-    expect(await readVersion(await claimSandbox('one'))).toBe('1');
-    await createPoolWith('has one new member', (status) => status.updatedReplicas === 1 && status.readyReplicas === 2);
-  });
+  it('with OnReplenish reaches the pool with the members that replace adopted ones', () =>
+    runInTeam('pools', async (team) => {
+      await team.apply(boxVersion(1));
+      await team.apply(formatPool(2, strategy('OnReplenish')));
+      await waitForFullPool(team, 'boxes');
+      const old = (await members(team)).map(nameOf);
+      await team.apply(boxVersion(2));
+      await createPoolWith(
+        team,
+        'knows that its members are stale',
+        ({ updatedReplicas = 0 }) => updatedReplicas === 0,
+      );
+      expect((await members(team)).map(nameOf).sort()).toEqual(old.sort());
+      expect(await readVersion(team, await claimSandbox(team, 'one'))).toBe('1');
+      await createPoolWith(
+        team,
+        'has one new member',
+        (status) => status.updatedReplicas === 1 && status.readyReplicas === 2,
+      );
+    }));
 
-  it('with Recreate replaces all members at once', async () => {
-    await team.apply(boxVersion(1));
-    await team.apply(formatPool(2, strategy('Recreate')));
-    await waitForFullPool(team, 'boxes');
-    const old = (await members()).map(nameOf);
-    await team.apply(boxVersion(2));
-    await waitUntilGone(old);
-    await createPoolWith(
-      'consists of new members',
-      (status) => status.updatedReplicas === 2 && status.readyReplicas === 2,
-    );
-    expect(await readVersion(await claimSandbox('one'))).toBe('2');
-  });
+  it('with Recreate replaces all members at once', () =>
+    runInTeam('pools', async (team) => {
+      await team.apply(boxVersion(1));
+      await team.apply(formatPool(2, strategy('Recreate')));
+      await waitForFullPool(team, 'boxes');
+      const old = (await members(team)).map(nameOf);
+      await team.apply(boxVersion(2));
+      await waitUntilGone(team, old);
+      await createPoolWith(
+        team,
+        'consists of new members',
+        (status) => status.updatedReplicas === 2 && status.readyReplicas === 2,
+      );
+      expect(await readVersion(team, await claimSandbox(team, 'one'))).toBe('2');
+    }));
 });
 
-describe('a pool with disks', () => {
+describe.concurrent('a pool with disks', () => {
   const analyst = `
 apiVersion: ${GROUP}/v1alpha1
 kind: SandboxTemplate
@@ -136,64 +143,70 @@ spec:
   const rest =
     'updateStrategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 1}}, refill: {maxPerSecond: 20, delay: 250ms}';
 
-  const disks = async () => (await team.client.listAll(persistentVolumeClaims, { namespace: team.namespace })).items;
+  const disks = async (team: Team) =>
+    (await team.client.listAll(persistentVolumeClaims, { namespace: team.namespace })).items;
 
-  it('has a bound disk for each member, hands it over with the member, and returns to its size', async () => {
-    await team.apply(analyst);
-    await team.apply(formatPool(3, rest, 'analyst'));
-    await waitForFullPool(team, 'boxes');
-    const before = await members();
-    const bound = await disks();
-    expect(bound.map(({ status }) => status?.phase)).toEqual(['Bound', 'Bound', 'Bound']);
-    expect(bound.map(({ metadata }) => metadata.name).sort()).toEqual(
-      before.map((one) => `scratch-${nameOf(one)}`).sort(),
-    );
-    const name = await claimSandbox('analyst-2');
-    expect(before.map(nameOf)).toContain(name);
-    expect((await readSandboxNamed(team, name)).metadata.labels?.['agents.x-k8s.io/launch-type']).toBe('warm');
-    expect(await team.sh(name, 'hostname; touch /scratch/mine && ls /scratch | grep mine')).toBe(`${name}\nmine`);
-    const refilled = await createPoolWith(
-      'is full again',
-      (status) => status.readyReplicas === 3 && status.inUse === 1,
-    );
-    expect(refilled.status?.replicas).toBe(3);
-    expect(await disks()).toHaveLength(4);
-  });
+  it('has a bound disk for each member, hands it over with the member, and returns to its size', () =>
+    runInTeam('pools', async (team) => {
+      await team.apply(analyst);
+      await team.apply(formatPool(3, rest, 'analyst'));
+      await waitForFullPool(team, 'boxes');
+      const before = await members(team);
+      const bound = await disks(team);
+      expect(bound.map(({ status }) => status?.phase)).toEqual(['Bound', 'Bound', 'Bound']);
+      expect(bound.map(({ metadata }) => metadata.name).sort()).toEqual(
+        before.map((one) => `scratch-${nameOf(one)}`).sort(),
+      );
+      const name = await claimSandbox(team, 'analyst-2');
+      expect(before.map(nameOf)).toContain(name);
+      expect((await readSandboxNamed(team, name)).metadata.labels?.['agents.x-k8s.io/launch-type']).toBe('warm');
+      expect(await team.sh(name, 'hostname; touch /scratch/mine && ls /scratch | grep mine')).toBe(`${name}\nmine`);
+      const refilled = await createPoolWith(
+        team,
+        'is full again',
+        (status) => status.readyReplicas === 3 && status.inUse === 1,
+      );
+      expect(refilled.status?.replicas).toBe(3);
+      expect(await disks(team)).toHaveLength(4);
+    }));
 });
 
-describe('a pool', () => {
-  it('follows kubectl scale up and down', async () => {
-    await team.apply(boxVersion(1));
-    await team.apply(formatPool(1, strategy('OnReplenish')));
-    await waitForFullPool(team, 'boxes');
-    await team.kubectl('scale', 'sandboxwarmpool', 'boxes', '--replicas=4');
-    await createPoolWith('has four members', (status) => status.readyReplicas === 4 && status.replicas === 4);
-    await team.kubectl('scale', 'sandboxwarmpool', 'boxes', '--replicas=2');
-    await createPoolWith('has two members', (status) => status.readyReplicas === 2 && status.replicas === 2);
-    expect(await team.kubectl('get', 'swp', 'boxes', '-o', 'jsonpath={.status.desiredReplicas}')).toBe('2');
-  });
+describe.concurrent('a pool', () => {
+  it('follows kubectl scale up and down', () =>
+    runInTeam('pools', async (team) => {
+      await team.apply(boxVersion(1));
+      await team.apply(formatPool(1, strategy('OnReplenish')));
+      await waitForFullPool(team, 'boxes');
+      await team.kubectl('scale', 'sandboxwarmpool', 'boxes', '--replicas=4');
+      await createPoolWith(team, 'has four members', (status) => status.readyReplicas === 4 && status.replicas === 4);
+      await team.kubectl('scale', 'sandboxwarmpool', 'boxes', '--replicas=2');
+      await createPoolWith(team, 'has two members', (status) => status.readyReplicas === 2 && status.replicas === 2);
+      expect(await team.kubectl('get', 'swp', 'boxes', '-o', 'jsonpath={.status.desiredReplicas}')).toBe('2');
+    }));
 
-  it('reports an image that does not exist, and recovers when the template is repaired', async () => {
-    await team.apply(formatTemplateManifest('box', 'image: "registry.invalid/ghost:1"'));
-    await team.apply(formatPool(2, `${strategy('RollingUpdate')}, stuckMember: {graceSeconds: 10}`));
-    const stuck = await eventually('the pool is not progressing', async () => {
-      const found = await pool();
-      return progressing(found)?.reason === 'WarmPoolNotProgressing' ? found : undefined;
-    });
-    expect(progressing(stuck)?.status).toBe('False');
-    expect(progressing(stuck)?.message).toMatch(/ContainersNotStarted|registry\.invalid/);
-    await team.apply(boxVersion(1));
-    await waitForFullPool(team, 'boxes');
-    const recovered = await createPoolWith(
-      'has new members',
-      (status) => status.updatedReplicas === 2 && status.replicas === 2,
-    );
-    expect(recovered.status?.readyReplicas).toBe(2);
-    await eventually('both Events are there', async () => {
-      const { items } = await team.client.list(events, { namespace: team.namespace });
-      const seen = items.map(({ type, reason }) => `${type} ${reason}`);
-      const both = ['Warning WarmPoolNotProgressing', 'Normal WarmPoolProgressing'];
-      return both.every((line) => seen.includes(line)) ? true : undefined;
-    });
-  });
+  it('reports an image that does not exist, and recovers when the template is repaired', () =>
+    runInTeam('pools', async (team) => {
+      await team.apply(formatTemplateManifest('box', 'image: "registry.invalid/ghost:1"'));
+      await team.apply(formatPool(2, `${strategy('RollingUpdate')}, stuckMember: {graceSeconds: 10}`));
+      const stuck = await eventually('the pool is not progressing', async () => {
+        const found = await pool(team);
+        return progressing(found)?.reason === 'WarmPoolNotProgressing' ? found : undefined;
+      });
+      expect(progressing(stuck)?.status).toBe('False');
+      expect(progressing(stuck)?.message).toMatch(/ContainersNotStarted|registry\.invalid/);
+      await team.apply(boxVersion(1));
+      await waitForFullPool(team, 'boxes');
+      const recovered = await createPoolWith(
+        team,
+        'has new members',
+        (status) => status.updatedReplicas === 2 && status.replicas === 2,
+      );
+      expect(recovered.status?.readyReplicas).toBe(2);
+      await eventually('both Events are there', async () => {
+        const { items } = await team.client.list(events, { namespace: team.namespace });
+        const seen = items.map(({ type, reason }) => `${type} ${reason}`);
+        const both = ['Warning WarmPoolNotProgressing', 'Normal WarmPoolProgressing'];
+        return both.every((line) => seen.includes(line)) ? true : undefined;
+      });
+    }));
 });

@@ -53,7 +53,7 @@ function readObjects(team: Team): Promise<string> {
   );
 }
 
-describe('a customised warm claim', () => {
+describe.concurrent('a customised warm claim', () => {
   it('has its image and variables without a cold start, and a value from a Secret appears in no object', () =>
     runInTeam('runtime', async (team) => {
       const more = `${ENVS}, inplaceUpdate: {image: "ubuntu:24.04"}, waitReadyTimeout: 45s`;
@@ -71,7 +71,7 @@ describe('a customised warm claim', () => {
     }));
 });
 
-describe('the daemon in a bare busybox', () => {
+describe.concurrent('the daemon in a bare busybox', () => {
   it.each([
     ['whose container has a command', 'image: busybox, command: [sleep, infinity]'],
     ['whose container has only arguments', 'image: busybox, args: [sleep, infinity]'],

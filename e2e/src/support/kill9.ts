@@ -31,7 +31,8 @@ export async function replaceRestartedPods(client: KubeClient, component: string
   if (worn.length === 0) return;
   const namespace = inject('releaseNamespace');
   const keys = worn.map(({ metadata: { name = '' } }) => ({ namespace, name }));
-  await Promise.all(keys.map((key) => client.delete(pods, key)));
+  // A gateway would drain for up to 45 s.
+  await Promise.all(keys.map((key) => client.delete(pods, key, { gracePeriodSeconds: 5 })));
   await eventually(`${component} runs in other pods`, async () => {
     const now = await listPods(client, component);
     return now.length > 0 && now.every((pod) => isServing(pod) && !hasRestarted(pod)) ? true : undefined;

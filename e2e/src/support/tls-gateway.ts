@@ -16,6 +16,8 @@ import { eventually } from './team.ts';
 
 /** The port that clients expect. The sysctl lets the pod's user, who is not root, listen on it. */
 const TLS_PORT = 443;
+/** The names of the ports to which the release's Services forward. */
+const SERVED: ReadonlySet<string> = new Set(['http', 'https', 'router']);
 const SYSCTL = { name: 'net.ipv4.ip_unprivileged_port_start', value: String(TLS_PORT) };
 
 /** A gateway of the release with TLS, and a certificate for the sandboxes' domain by its own authority. */
@@ -27,13 +29,18 @@ export interface TlsGateway extends AsyncDisposable {
 }
 
 const named = z.looseObject({ name: z.string() });
+const containerSchema = z.looseObject({
+  env: z.array(named),
+  ports: z.array(named),
+  volumeMounts: z.array(named).default([]),
+});
 /** The parts of the release's gateway that the new pod reuses: image, environment, probes, account. */
 const deployment = z.object({
   spec: z.object({
     template: z.object({
       metadata: z.looseObject({ labels: z.record(z.string(), z.string()) }),
       spec: z.looseObject({
-        containers: z.tuple([z.looseObject({ env: z.array(named), volumeMounts: z.array(named).default([]) })]),
+        containers: z.tuple([containerSchema]),
         volumes: z.array(named).default([]),
         securityContext: z.looseObject({}).default({}),
       }),
@@ -87,6 +94,8 @@ async function readPod(namespace: string, name: string): Promise<object> {
   const { metadata, spec } = deployment.parse(JSON.parse(json)).spec.template;
   const [container] = spec.containers;
   const mountPath = '/etc/gateway-tls';
+  // Without the ports that the release's Services name, they send no request of another test to this pod.
+  const ports = container.ports.filter(({ name: port }) => !SERVED.has(port));
   const env = [
     ...container.env,
     { name: 'TLS_CERT_FILE', value: `${mountPath}/tls.crt` },
@@ -103,7 +112,7 @@ async function readPod(namespace: string, name: string): Promise<object> {
       ...spec,
       volumes,
       securityContext: { ...spec.securityContext, sysctls: [SYSCTL] },
-      containers: [{ ...container, env, volumeMounts }],
+      containers: [{ ...container, env, ports, volumeMounts }],
     },
   };
 }

@@ -28,6 +28,17 @@ describe('console progress', () => {
     expect(text()).toMatch(/✓ Doing \d+\.\d s\n$/);
   });
 
+  it('shows steps that run at the same time on one line of a terminal', () => {
+    const { stream, text } = createRecordingStream(true);
+    const progress = createConsoleProgress(stream);
+    const [first, second] = [progress.startStep('First'), progress.startStep('Second')];
+    expect(text()).toMatch(/… First 0\.0 s {2}… Second 0\.0 s$/);
+    first.finish();
+    expect(text()).toMatch(/✓ First \d+\.\d s\n\r\x1b\[2K… Second \d+\.\d s$/);
+    second.finish('all');
+    expect(text()).toMatch(/✓ Second \d+\.\d s {2}all\n$/);
+  });
+
   it('names the step that failed and rethrows the error', async () => {
     const { stream, text } = createRecordingStream(false);
     const failing = withStep(createConsoleProgress(stream), 'Doing', async () => Promise.reject(new Error('no')));

@@ -37,29 +37,65 @@ const heartbeatMs = 10_000;
 const repaintMs = 1_000;
 
 /**
- * Prints plain text to a stream. A terminal gets one line per step, rewritten every second. Anything else gets a line at
- * the start, a line every 10 s while the step runs, and a line with its duration at the end.
+ * Prints plain text to a stream. A terminal gets one line for the running steps, rewritten every second, and a line for each
+ * that ends. Anything else gets a line at the start, a line every 10 s while the step runs, and a line with its duration at
+ * the end.
  */
 export function createConsoleProgress(stream: NodeJS.WriteStream = process.stderr): Progress {
-  return { startStep: (name) => (stream.isTTY ? createTerminalStep(stream, name) : createLineStep(stream, name)) };
+  if (!stream.isTTY) return { startStep: (name) => createLineStep(stream, name) };
+  const screen = createTerminalScreen(stream);
+  return { startStep: (name) => createTerminalStep(screen, name) };
 }
 
-function createTerminalStep(stream: NodeJS.WriteStream, name: string): ProgressStep {
+/** The last line of a terminal, which all running steps share. */
+interface Screen {
+  add(running: () => string): void;
+  paint(): void;
+  /** Removes the step and prints its last line above those that still run. */
+  end(running: () => string, line: string): void;
+}
+
+function createTerminalScreen(stream: NodeJS.WriteStream): Screen {
+  const steps = new Set<() => string>();
+  let timer: NodeJS.Timeout | undefined;
+  const paint = (): void => {
+    const line = [...steps].map((running) => running()).join('  ');
+    stream.write(`\r\x1b[2K${line.slice(0, Math.max(20, stream.columns - 1))}`);
+  };
+  return {
+    paint,
+    add: (running) => {
+      steps.add(running);
+      timer ??= setInterval(paint, repaintMs);
+      paint();
+    },
+    end: (running, line) => {
+      steps.delete(running);
+      stream.write(`\r\x1b[2K${line}\n`);
+      if (steps.size > 0) {
+        paint();
+      } else {
+        clearInterval(timer);
+        timer = undefined;
+      }
+    },
+  };
+}
+
+function createTerminalStep(screen: Screen, name: string): ProgressStep {
   const elapsed = startStopwatch();
   let detail = '';
   const line = (mark: string) => `${mark} ${name} ${elapsed()}${detail === '' ? '' : `  ${detail}`}`;
-  const paint = () => stream.write(`\r\x1b[2K${line('…').slice(0, Math.max(20, stream.columns - 1))}`);
-  const timer = setInterval(paint, repaintMs);
-  paint();
+  const running = () => line('…');
   const end = (mark: string, text: string | undefined) => {
-    clearInterval(timer);
     detail = text ?? '';
-    stream.write(`\r\x1b[2K${line(mark)}\n`);
+    screen.end(running, line(mark));
   };
+  screen.add(running);
   return {
     update: (text) => {
       detail = text;
-      paint();
+      screen.paint();
     },
     finish: (text) => end('✓', text),
     fail: (text) => end('✗', text),

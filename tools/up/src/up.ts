@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { createCluster, ensureBinaries, ensurePackages } from '@sandlot/local-cluster';
-import type { Progress } from '@sandlot/local-cluster';
+import type { ClusterHandle, Progress } from '@sandlot/local-cluster';
 import type { UpOptions } from './arguments.ts';
 import type { DemoResult } from './demo/demo.ts';
 import { runDemo } from './demo/demo.ts';
@@ -13,7 +13,7 @@ import type { Buildah } from './images/buildah.ts';
 import { openBuildah } from './images/buildah.ts';
 import { formatImage, parseRegistry, publishImages, publishStandIns } from './images/publish.ts';
 import type { Registry } from './images/publish.ts';
-import { listImageRecipes } from './images/recipes.ts';
+import { listImageRecipes, isOfChart } from './images/recipes.ts';
 import { installChart } from './install/install.ts';
 import { buildChartValues } from './install/values.ts';
 import { hasObservability, installObservability, observers, removeObservability } from './observability/install.ts';
@@ -52,24 +52,46 @@ async function installOnNode(options: UpOptions, context: UpContext): Promise<Up
   const { progress } = context;
   await requireRealNode();
   await requireNoComponent('kwok', 'a simulated cluster');
-  const cluster = await createCluster({ root: checkoutRoot, progress });
+  const starting = createCluster({ root: checkoutRoot, progress });
+  const observing = options.observability ?? starting.then((cluster) => hasObservability(createLocalTarget(cluster)));
+  // The cluster starts and the images are built at the same time.
+  const building = Promise.resolve(observing).then((observability) => buildAll(progress, { observability }));
+  const [cluster, observed, built] = await Promise.all([starting, observing, building]);
   const target = createLocalTarget(cluster);
-  const observed = options.observability ?? (await hasObservability(target));
-  const buildah = await prepareBuilds(progress);
-  const images = await buildAll(buildah, progress, { observability: observed });
+  await installAll(cluster, { built, observed, progress });
+  const demo = options.demo ? await runDemo({ ...context, target, image: 'busybox' }) : undefined;
+  return { target, images: built.images, demo, kube: await cluster.bin('kube'), observed };
+}
+
+interface Installation {
+  readonly built: BuiltImages;
+  /** Whether to install Prometheus and Jaeger. */
+  readonly observed: boolean;
+  readonly progress: Progress;
+}
+
+/** Publishes the images, and installs the chart, its observers and the tenants, each as soon as its images are there. */
+async function installAll(cluster: ClusterHandle, { built, observed, progress }: Installation): Promise<void> {
+  const { buildah, images } = built;
+  const target = createLocalTarget(cluster);
   // Images are named after ghcr.io below: the node asks the local registry first, whatever the name.
   const registry = { host: cluster.registry?.host ?? '', path: 'sandlot' };
-  await publishImages(images, { buildah, registry, progress });
-  await publishStandIns(images, { registry, crane: await cluster.bin('crane'), progress });
   const named = { host: 'ghcr.io', path: 'sandlot' };
+  const publish = (wanted: readonly BuiltImage[]) => publishImages(wanted, { buildah, registry, progress });
+  const publishOthers = async (): Promise<void> => {
+    await publish(images.filter(({ name }) => !isOfChart(name)));
+    await publishStandIns(images, { registry, crane: await cluster.bin('crane'), progress });
+  };
   const apiServer = cluster.server;
   const values = buildChartValues(images, { registry: named, apiServer, observers: observed ? observers : undefined });
-  await installChart(target, values, progress);
-  if (observed) await installObservability(target, { images, registry: named, progress });
-  else await removeObservability(target, progress);
-  await prepareTenants(target, { images, registry: named, progress });
-  const demo = options.demo ? await runDemo({ ...context, target, image: 'busybox' }) : undefined;
-  return { target, images, demo, kube: await cluster.bin('kube'), observed };
+  await publish(images.filter(({ name }) => isOfChart(name)));
+  await Promise.all([installChart(target, values, progress), publishOthers()]);
+  await Promise.all([
+    observed
+      ? installObservability(target, { images, registry: named, progress })
+      : removeObservability(target, progress),
+    prepareTenants(target, { images, registry: named, progress }),
+  ]);
 }
 
 async function installOnExternal(file: string, options: UpOptions, context: UpContext): Promise<UpResult> {
@@ -115,8 +137,7 @@ async function buildAndPush(
       advice: 'Run it as root, or leave --registry out to use published images.',
     });
   }
-  const buildah = await prepareBuilds(progress);
-  const images = await buildAll(buildah, progress, { observability: false });
+  const { buildah, images } = await buildAll(progress, { observability: false });
   await publishImages(images, { buildah, registry, progress });
   const tag = images.find(({ name }) => name === 'busybox')?.tag ?? 'latest';
   return {
@@ -131,21 +152,22 @@ async function prepareBuilds(progress: Progress): Promise<Buildah> {
   return openBuildah();
 }
 
-async function buildAll(
-  buildah: Buildah,
-  progress: Progress,
-  { observability }: { observability: boolean },
-): Promise<readonly BuiltImage[]> {
+/** The images of this checkout, and the store that has them. */
+interface BuiltImages {
+  readonly buildah: Buildah;
+  readonly images: readonly BuiltImage[];
+}
+
+async function buildAll(progress: Progress, { observability }: { observability: boolean }): Promise<BuiltImages> {
+  const buildah = await prepareBuilds(progress);
   await bundleServices();
   const programs = ['nats-server', 'sandlot-runtime'] as const;
   const bin = await ensureBinaries(observability ? [...programs, 'jaeger'] : programs, { progress });
   const busybox = (await findProgram('busybox')) ?? '/bin/busybox';
   const jaeger = observability ? bin('jaeger') : undefined;
   const runtime = bin('sandlot-runtime');
-  return buildImages(listImageRecipes({ natsServer: bin('nats-server'), busybox, runtime, jaeger }), {
-    buildah,
-    progress,
-  });
+  const recipes = listImageRecipes({ natsServer: bin('nats-server'), busybox, runtime, jaeger });
+  return { buildah, images: await buildImages(recipes, { buildah, progress }) };
 }
 
 async function installOnSimulated(options: UpOptions, context: UpContext): Promise<UpResult> {

@@ -20,6 +20,13 @@ export type ImageName =
   | 'prometheus'
   | 'jaeger';
 
+const chartImages: ReadonlySet<ImageName> = new Set([...serviceNames, 'nats', 'redis']);
+
+/** Whether the chart's workloads run this image. The others are for sandboxes and observers. */
+export function isOfChart(name: ImageName): boolean {
+  return chartImages.has(name);
+}
+
 /** A root file system that mmdebstrap builds. */
 export type BaseName = 'runtime' | 'debian';
 
