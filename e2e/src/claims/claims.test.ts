@@ -44,7 +44,7 @@ async function waitUntilClaimGone(team: Team, name: string): Promise<void> {
   });
 }
 
-describe.concurrent('a batch of ten', () => {
+describe('a batch of ten', () => {
   it('is served; the claim goes after its ttl and leaves its Sandboxes, which end by their own lifecycle', () =>
     runInTeam('batch', async (team) => {
       await pool(team, 3);

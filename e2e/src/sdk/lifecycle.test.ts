@@ -99,7 +99,8 @@ describe('a running sandbox', () => {
   });
 
   it('ends by itself at its timeout', async () => {
-    const { sandboxId } = await openSandbox({ timeoutMs: 3_000 });
+    // The time runs from the create on, which takes seconds on a busy machine.
+    const { sandboxId } = await openSandbox({ timeoutMs: 15_000 });
     await eventually('the sandbox is gone', async () =>
       Sandbox.getInfo(sandboxId, options).then(
         () => undefined,
