@@ -5,6 +5,8 @@ import { readAccess, LIFETIME_MS, openSandbox } from '../support/sdk/client.ts';
 import type { Access } from '../support/sdk/client.ts';
 
 const RUN = `run-${process.pid}`;
+/** A lifetime that a cold start does not use up. */
+const SHORT_MS = 10_000;
 
 let options: Access;
 beforeAll(async () => {
@@ -99,8 +101,7 @@ describe('a running sandbox', () => {
   });
 
   it('ends by itself at its timeout', async () => {
-    // The time runs from the create on, which takes seconds on a busy machine.
-    const { sandboxId } = await openSandbox({ timeoutMs: 15_000 });
+    const { sandboxId } = await openSandbox({ timeoutMs: SHORT_MS });
     await eventually('the sandbox is gone', async () =>
       Sandbox.getInfo(sandboxId, options).then(
         () => undefined,
@@ -189,7 +190,7 @@ describe('a paused sandbox', () => {
   });
 
   it('is paused at its timeout with onTimeout pause, and resumes on connect', async () => {
-    await using sandbox = await openSandbox({ timeoutMs: 3_000, lifecycle: { onTimeout: 'pause' } });
+    await using sandbox = await openSandbox({ timeoutMs: SHORT_MS, lifecycle: { onTimeout: 'pause' } });
     await eventually('the sandbox is paused', async () =>
       (await states(sandbox.sandboxId)) === 'paused' ? true : undefined,
     );
@@ -202,7 +203,7 @@ describe('a paused sandbox', () => {
 
   it('wakes for a request with autoResume, and then lives at least five minutes', async () => {
     const lifecycle = { onTimeout: 'pause', autoResume: true } as const;
-    await using sandbox = await openSandbox({ timeoutMs: 3_000, lifecycle });
+    await using sandbox = await openSandbox({ timeoutMs: SHORT_MS, lifecycle });
     await eventually('the sandbox is paused', async () =>
       (await states(sandbox.sandboxId)) === 'paused' ? true : undefined,
     );

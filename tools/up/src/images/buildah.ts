@@ -24,8 +24,8 @@ export interface Buildah {
     baseImage?: string | undefined;
     onLine?: CommandOptions['onLine'];
   }): Promise<void>;
-  /** Pushes to `docker://…`. Set `isLocal` for a registry on this machine: it has no TLS, and compression would only cost time. */
-  push(o: { name: string; to: string; isLocal: boolean; onLine?: CommandOptions['onLine'] }): Promise<void>;
+  /** Pushes to `docker://…`. Set `plainHttp` for a registry without TLS. */
+  push(o: { name: string; to: string; plainHttp: boolean; onLine?: CommandOptions['onLine'] }): Promise<void>;
   /** Returns the uncompressed size of an image in bytes. */
   readSizeBytes(name: string): Promise<number>;
   list(): Promise<readonly StoredImage[]>;
@@ -52,9 +52,9 @@ export async function openBuildah(): Promise<Buildah> {
       const args = ['bud', '--isolation', 'chroot', '--layers', ...base, '-f', dockerfile, '-t', name, context];
       await callOrFail(`Building the image ${name}`, args, { onLine });
     },
-    push: async ({ name, to, isLocal, onLine }) => {
-      const flags = isLocal ? ['--tls-verify=false', '--disable-compression'] : [];
-      await callOrFail(`Pushing ${to}`, ['push', ...flags, name, `docker://${to}`], { onLine });
+    push: async ({ name, to, plainHttp, onLine }) => {
+      const tls = plainHttp ? ['--tls-verify=false'] : [];
+      await callOrFail(`Pushing ${to}`, ['push', ...tls, name, `docker://${to}`], { onLine });
     },
     readSizeBytes: async (name) => parseSize(await callOrFail('Reading image sizes', ['images', '--json', name])),
     list: async () => parseList(await callOrFail('Listing images', ['images', '--json'])),

@@ -57,7 +57,11 @@ export async function publishImages(images: readonly BuiltImage[], options: Publ
     for (const image of images) {
       if (isLoopback(registry.host) && (await hasImage(registry, image))) continue;
       step.update(image.name);
-      await buildah.push({ name: image.stored, to: formatImage(registry, image), isLocal: isLoopback(registry.host) });
+      await buildah.push({
+        name: image.stored,
+        to: formatImage(registry, image),
+        plainHttp: isLoopback(registry.host),
+      });
       pushed += 1;
     }
   } catch (error) {

@@ -20,9 +20,9 @@ export type ImageName =
   | 'prometheus'
   | 'jaeger';
 
-const chartImages: ReadonlySet<ImageName> = new Set([...serviceNames, 'nats', 'redis']);
+const chartImages: ReadonlySet<ImageName> = new Set([...serviceNames, 'nats', 'redis', 'runtime']);
 
-/** Whether the chart's workloads run this image. The others are for sandboxes and observers. */
+/** Whether the chart names this image. The others are for sandboxes and observers. */
 export function isOfChart(name: ImageName): boolean {
   return chartImages.has(name);
 }
