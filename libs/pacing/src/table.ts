@@ -49,7 +49,8 @@ const yields = {
     off: { start: ANY, most: ANY, neverSlowMs: Infinity },
     usedIn: ['libs/pacing/src/gate.ts'],
     why: 'Bounds the background requests in flight. A busy API server serves each request in turn, so fewer background requests leave more turns for claims. The bound falls when answers take slowFactor times the usual, and rises again.',
-    measured: UNMEASURED,
+    measured:
+      'A burst of 300 is Ready after 6.9 s instead of 4.0 s (2.9 to 5.1 s in two rounds), and at 20 claims a second the p50 is 522 ms instead of 109 ms.',
   }),
   refillYield: describeMechanism({
     kind: 'yield',
