@@ -49,7 +49,7 @@ describe('a batch of ten', () => {
     runInTeam('batch', async (team) => {
       await pool(team, 3);
       const lifecycle = '{shutdownTime: "2035-01-01T00:00:00Z", shutdownPolicy: Delete}';
-      const spec = `{warmPoolRef: {name: pool}, replicas: 10, claimTimeout: 3m, ttlSecondsAfterCompleted: 30, lifecycle: ${lifecycle}}`;
+      const spec = `{warmPoolRef: {name: pool}, replicas: 10, claimTimeout: 1m, ttlSecondsAfterCompleted: 30, lifecycle: ${lifecycle}}`;
       await team.apply(claimManifest('rollout', spec));
       const { status } = await waitForClaimReason(team, 'rollout', 'AllReplicasClaimed');
       expect(status).toMatchObject({ phase: 'Completed', claimedReplicas: 10, readyReplicas: 10 });

@@ -7,8 +7,8 @@ const services = join(import.meta.dirname, '../../../../services');
 
 /**
  * Lets Node keep compiled sources of the test files and of the services that they start, which halves the CPU time of a service's
- * start. A process that SIGKILL ends adds nothing to the cache, so each service runs once here. It ends at once: no log has that
- * level.
+ * start. A process that SIGKILL ends adds nothing to the cache, so each service runs once here. It ends at once,
+ * because it refuses the log level.
  */
 export async function useCompileCache(): Promise<void> {
   const NODE_COMPILE_CACHE = join(getCacheRoot(), 'node');
