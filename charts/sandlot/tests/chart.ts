@@ -157,6 +157,7 @@ export const valueSets: Readonly<Record<string, object>> = {
       auth: { existingSecret: 'redis-user' },
     },
     runtime: { existingSecret: 'runtime-keys' },
+    policies: { mode: 'off' },
     tracing: { endpoint: 'http://collector.observability:4318', sampleRatio: 0.1 },
     image: { registry: 'registry.example.com', repository: 'team/sandlot', pullSecrets: [{ name: 'registry' }] },
   },
@@ -182,6 +183,7 @@ export const valueSets: Readonly<Record<string, object>> = {
       extraEnv: [{ name: 'NODE_OPTIONS', value: '--max-old-space-size=384' }],
     },
     redis: { tls: { existingSecret: 'redis-tls' } },
+    policies: { mode: 'off' },
     networkPolicy: { scrapers: [{ namespaceSelector: { matchLabels: { team: 'observability' } } }] },
   },
   namespaced: {

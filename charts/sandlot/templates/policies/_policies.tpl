@@ -1,0 +1,76 @@
+{{/*
+Shared parts of the ValidatingAdmissionPolicies. docs/security/admission-policies.md explains every rule.
+*/}}
+
+{{/* Label on a Namespace: rules that do not apply to its sandboxes, separated by dots, or `all`. */}}
+{{- define "sandlot.policies.exemptLabel" -}}sandlot.dev/policy-exempt{{- end -}}
+
+{{/* Usernames of the services of this release: name -> username. */}}
+{{- define "sandlot.policies.accounts" -}}
+{{- range list "sandbox-controller" "warmpool-controller" "claim-controller" "api" }}
+{{ . }}: {{ printf "system:serviceaccount:%s:%s-%s" $.Release.Namespace (include "sandlot.fullname" $) . }}
+{{- end }}
+{{- end -}}
+
+{{/* CEL: whether a controller writes. Controllers copy what a user wrote, and that was checked when the user wrote it. */}}
+{{- define "sandlot.policies.isController" -}}
+{{- $accounts := include "sandlot.policies.accounts" . | fromYaml -}}
+request.userInfo.username in [{{ range $index, $name := list "sandbox-controller" "warmpool-controller" "claim-controller" }}{{ if $index }}, {{ end }}'{{ get $accounts $name }}'{{ end }}]
+{{- end -}}
+
+{{/* CEL: a list of strings. */}}
+{{- define "sandlot.policies.list" -}}
+[{{ range $index, $item := . }}{{ if $index }}, {{ end }}'{{ $item }}'{{ end }}]
+{{- end -}}
+
+{{/* CEL: a raw string, a regular expression that matches keys which begin with one of these prefixes. */}}
+{{- define "sandlot.policies.prefixes" -}}
+{{- $quoted := list -}}
+{{- range . }}{{ $quoted = append $quoted (regexQuoteMeta .) }}{{ end -}}
+r'^({{ join "|" $quoted }})'
+{{- end -}}
+
+{{/* Binds a policy to the namespaces that the release serves; call with (dict "root" $ "name" NAME "exempts" BOOL). */}}
+{{- define "sandlot.policies.binding" -}}
+{{- $actions := dict "enforce" (list "Deny" "Audit") "warn" (list "Warn" "Audit") "audit" (list "Audit") -}}
+{{- $selected := list -}}
+{{- with .root.Values.watchNamespace -}}
+{{- $selected = append $selected (dict "key" "kubernetes.io/metadata.name" "operator" "In" "values" (list .)) -}}
+{{- end -}}
+{{- if .exempts -}}
+{{- $selected = append $selected (dict "key" (include "sandlot.policies.exemptLabel" .root) "operator" "NotIn" "values" (list "all")) -}}
+{{- end -}}
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata:
+  name: {{ .name }}
+  labels: {{- include "sandlot.labels" (dict "root" .root) | nindent 4 }}
+spec:
+  policyName: {{ .name }}
+  validationActions: [{{ join ", " (get $actions .root.Values.policies.mode) }}]
+  {{- with $selected }}
+  matchResources:
+    namespaceSelector:
+      matchExpressions: {{- toYaml . | nindent 8 }}
+  {{- end }}
+{{- end -}}
+
+{{/* Rules as validations; call with a list of (dict "rule" NAME "says" TEXT "holds" CEL). */}}
+{{- define "sandlot.policies.validations" -}}
+{{- range . }}
+- message: {{ printf "%s (rule %s of docs/security/admission-policies.md)" .says .rule | quote }}
+  reason: Forbidden
+  expression: {{ printf "'%s' in variables.exempt || (%s)" .rule .holds | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* Variables of every policy whose rules a namespace can be exempt from. */}}
+{{- define "sandlot.policies.exempt" -}}
+- name: exempt
+  expression: namespaceObject.metadata.?labels[?'{{ include "sandlot.policies.exemptLabel" . }}'].orValue('').split('.')
+{{- end -}}
+
+{{/* CEL: whether a Pod counts as one of a sandbox: the sandbox-controller writes it, or it has the label of sandboxes. */}}
+{{- define "sandlot.policies.isSandboxPod" -}}
+request.userInfo.username == '{{ get (include "sandlot.policies.accounts" . | fromYaml) "sandbox-controller" }}' || 'agents.x-k8s.io/sandbox-name-hash' in object.metadata.?labels.orValue({})
+{{- end -}}

@@ -1,0 +1,64 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { chartFolder, render } from '../chart.ts';
+import type { Rendered } from '../chart.ts';
+
+interface Binding {
+  readonly policyName: string;
+  readonly validationActions: readonly string[];
+  readonly matchResources?: {
+    readonly namespaceSelector: { readonly matchExpressions: readonly { key: string; operator: string; values: string[] }[] };
+  };
+}
+
+async function renderKinds(values: object): Promise<readonly (readonly Rendered[])[]> {
+  const objects = await render(values);
+  return ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'].map((name) =>
+    objects.filter(({ kind }) => kind === name),
+  );
+}
+
+const bindingsOf = async (values: object): Promise<Binding[]> =>
+  ((await renderKinds(values))[1] ?? []).map(({ spec }) => spec as unknown as Binding);
+
+describe('the admission policies', () => {
+  it.each([
+    [{}, ['Deny', 'Audit']],
+    [{ mode: 'enforce' }, ['Deny', 'Audit']],
+    [{ mode: 'warn' }, ['Warn', 'Audit']],
+    [{ mode: 'audit' }, ['Audit']],
+  ])('with %j act by %j', async (policies, actions) => {
+    const bindings = await bindingsOf({ policies });
+    expect(bindings.length).toBeGreaterThan(0);
+    for (const { validationActions } of bindings) expect(validationActions).toEqual(actions);
+  });
+
+  it('are not rendered with mode off', async () => {
+    expect(await renderKinds({ policies: { mode: 'off' } })).toEqual([[], []]);
+  });
+
+  it('have a binding each, and refuse what they cannot judge', async () => {
+    const [policies = [], bindings = []] = await renderKinds({});
+    expect(bindings.map(({ metadata }) => metadata.name)).toEqual(policies.map(({ metadata }) => metadata.name));
+    for (const { spec } of policies) expect(spec).toMatchObject({ failurePolicy: 'Fail' });
+  });
+
+  it('concern one namespace if the release serves only that one', async () => {
+    for (const { matchResources } of await bindingsOf({ watchNamespace: 'team-a' })) {
+      expect(matchResources?.namespaceSelector.matchExpressions).toContainEqual({
+        key: 'kubernetes.io/metadata.name',
+        operator: 'In',
+        values: ['team-a'],
+      });
+    }
+  });
+
+  it('are explained rule by rule', async () => {
+    const page = await readFile(join(chartFolder, '../../docs/security/admission-policies.md'), 'utf8');
+    const [policies = []] = await renderKinds({ policies: { pods: { runtimeClasses: ['gvisor'] } } });
+    const rules = new Set([...JSON.stringify(policies).matchAll(/\(rule ([a-z-]+) of /g)].map(([, rule]) => rule));
+    expect(rules.size).toBeGreaterThan(8);
+    for (const rule of rules) expect(page).toContain(`### ${rule}\n`);
+  });
+});
