@@ -37,9 +37,13 @@
 - { name: HOLD_TIMEOUT, value: {{ $gateway.hold.timeout | quote }} }
 - { name: HOLD_MAX, value: {{ $gateway.hold.requests | int64 | quote }} }
 - { name: HOLD_MAX_BYTES, value: {{ $gateway.hold.bytes | int64 | quote }} }
+- { name: HOLD_MAX_PER_SANDBOX, value: {{ $gateway.hold.perSandbox | int64 | quote }} }
+- { name: HOLD_MAX_PER_NAMESPACE, value: {{ $gateway.hold.perNamespace | int64 | quote }} }
+- { name: HOLD_MAX_PER_SOURCE, value: {{ $gateway.hold.perSource | int64 | quote }} }
 - { name: MAX_CONNECTIONS, value: {{ $gateway.limits.connections | int64 | quote }} }
 - { name: MAX_CONNECTIONS_PER_SANDBOX, value: {{ $gateway.limits.perSandbox | int64 | quote }} }
 - { name: MAX_CONNECTIONS_PER_KEY, value: {{ $gateway.limits.perKey | int64 | quote }} }
+- { name: MAX_CONNECTIONS_PER_NAMESPACE, value: {{ $gateway.limits.perNamespace | int64 | quote }} }
 - { name: ACTIVITY_INTERVAL, value: {{ $gateway.activityInterval | quote }} }
 - { name: DRAIN_TIMEOUT, value: {{ $gateway.drainTimeout | quote }} }
 {{- with $values.tracing.endpoint }}

@@ -201,7 +201,7 @@ describe('the decision about a request', () => {
     const given = { [annotations.trafficTokenHash]: 'hash', [annotations.apiKeyId]: 'key' };
     const claim = claimOf({ metadata: { annotations: given } });
     const sandbox = buildSandbox({ spec: { runtime: { inject: true } } });
-    const terms = { trafficTokenHash: 'hash', keyId: 'key', hasDaemon: true };
+    const terms = { namespace: 'team-a', uid: 'claim-uid', trafficTokenHash: 'hash', keyId: 'key', hasDaemon: true };
     expect(decideFor(claim, sandbox)).toMatchObject({ terms });
   });
 });

@@ -19,9 +19,12 @@ export interface Target extends SandboxRef {
 
 /** The conditions under which requests may reach a sandbox, whether it runs or not. */
 export interface Terms {
+  /** Of the claim, or of the Sandbox without a claim. */
+  readonly namespace: string;
+  readonly uid: string;
   /** SHA-256 in hex of the token that every port but the daemon's requires; undefined: the ports are public. */
   readonly trafficTokenHash: string | undefined;
-  /** The API key that the sandbox was made with. */
+  /** The API key that the claim names. Authors of claims may forge it, so it means something only within the namespace. */
   readonly keyId: string | undefined;
   /** Whether Sandlot injected the daemon. */
   readonly hasDaemon: boolean;
@@ -49,8 +52,14 @@ export function targetOf(sandbox: Sandbox, addresses: Target['addresses']): Targ
 export function buildTerms(claim: SandboxClaim | undefined, sandbox: Sandbox | undefined): Terms {
   const given = claim?.metadata.annotations;
   return {
+    ...identify(claim ?? sandbox),
     trafficTokenHash: given?.[annotations.trafficTokenHash],
     keyId: given?.[annotations.apiKeyId],
     hasDaemon: sandbox?.spec.runtime?.inject === true,
   };
+}
+
+function identify(object: SandboxClaim | Sandbox | undefined): Pick<Terms, 'namespace' | 'uid'> {
+  const { namespace = '', uid = '' } = object?.metadata ?? {};
+  return { namespace, uid };
 }

@@ -4,19 +4,18 @@ import type { GoneReason } from '../directory/decide-ending.ts';
 import type { SandboxSnapshot } from '../directory/snapshot.ts';
 import type { Target, Terms } from '../directory/target.ts';
 import type { Refusal } from '../refusals/refusal.ts';
-import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import { DialError } from './dial.ts';
 import { refuse } from './exchange.ts';
 import type { SandboxExchange } from './exchange.ts';
 import { breakOff } from './messages.ts';
+import type { Holder, OpenExchanges } from './open-exchanges.ts';
 import { trackUpgraded } from './track-upgraded.ts';
 import { Transfer } from './transfer.ts';
 import type { SocketPair, TransferOptions } from './transfer.ts';
 import type { ActiveExchange, Upstream } from './upstreams.ts';
 
 export interface ForwarderDeps {
-  readonly perSandbox: ConcurrencyLimit;
-  readonly perKey: ConcurrencyLimit;
+  readonly openExchanges: OpenExchanges;
   readonly onBegin: (target: Target) => void;
   readonly onEnd: (target: Target) => void;
   readonly onUpgrade: (change: 1 | -1) => void;
@@ -34,7 +33,7 @@ const ROUTER_PAUSES_MS = [200, 400, 800];
 export class Forwarder implements ActiveExchange {
   readonly #exchange: SandboxExchange;
   readonly #upstream: Upstream;
-  readonly #terms: Terms;
+  readonly #holder: Holder;
   readonly #deps: ForwarderDeps;
   #transfer: Transfer | undefined;
   #dials = 0;
@@ -47,11 +46,12 @@ export class Forwarder implements ActiveExchange {
   ) {
     this.#exchange = exchange;
     this.#upstream = to.upstream;
-    this.#terms = to.terms;
+    const { namespace, keyId } = to.terms;
+    this.#holder = { uid: to.upstream.target.uid, namespace, keyId };
     this.#deps = deps;
   }
 
-  /** Forwards the exchange, or refuses it when the sandbox or the API key has too many. */
+  /** Forwards the exchange, or refuses it when the sandbox, its namespace or its API key has too many. */
   start(): void {
     const { target, active } = this.#upstream;
     const refusal = this.#takePlaces();
@@ -104,11 +104,8 @@ export class Forwarder implements ActiveExchange {
   #handOver(sockets: SocketPair): void {
     this.#closing.off('close', this.#onClose);
     this.#upstream.active.delete(this);
-    const { perSandbox, perKey, onEnd, onUpgrade } = this.#deps;
-    trackUpgraded(
-      { upstream: this.#upstream, keyId: this.#terms.keyId, perSandbox, perKey, onEnd, onUpgrade },
-      sockets,
-    );
+    const { openExchanges, onEnd, onUpgrade } = this.#deps;
+    trackUpgraded({ upstream: this.#upstream, holder: this.#holder, openExchanges, onEnd, onUpgrade }, sockets);
   }
 
   #onFailure(error: NodeJS.ErrnoException, isLate: boolean): void {
@@ -134,23 +131,16 @@ export class Forwarder implements ActiveExchange {
     refuse(this.#exchange, refusal);
   }
 
-  /** Takes a place of the sandbox and one of its API key; the refusal when either has none left. */
+  /** Takes places of the sandbox, its namespace and its API key; the refusal when one of them has none left. */
   #takePlaces(): Refusal | undefined {
-    const { perSandbox, perKey } = this.#deps;
-    const { id } = this.#exchange;
-    const { uid } = this.#upstream.target;
-    const { keyId } = this.#terms;
-    if (!perSandbox.enter(uid)) return { kind: 'too-many', id, limit: perSandbox.limit, whose: 'a sandbox' };
-    if (keyId === undefined || perKey.enter(keyId)) return undefined;
-    perSandbox.leave(uid);
-    return { kind: 'too-many', id, limit: perKey.limit, whose: 'all sandboxes of an API key together' };
+    const full = this.#deps.openExchanges.enter(this.#holder);
+    return full === undefined ? undefined : { kind: 'too-many', id: this.#exchange.id, ...full };
   }
 
   #finish(): void {
     const { target, active } = this.#upstream;
     if (!active.delete(this)) return;
-    this.#deps.perSandbox.leave(target.uid);
-    if (this.#terms.keyId !== undefined) this.#deps.perKey.leave(this.#terms.keyId);
+    this.#deps.openExchanges.leave(this.#holder);
     if (!this.#exchange.isHealthCheck) this.#deps.onEnd(target);
   }
 }

@@ -1,31 +1,34 @@
+import type { Networks } from '../access/address.ts';
 import { checkAccess } from '../access/check-access.ts';
 import { decide } from '../decide.ts';
 import type { Decision } from '../decide.ts';
 import type { Directory } from '../directory/directory.ts';
 import type { Query } from '../directory/query.ts';
 import type { SandboxSnapshot } from '../directory/snapshot.ts';
+import { findSource } from '../limits/source.ts';
 import type { Refusal } from '../refusals/refusal.ts';
 import { DAEMON_PORT } from '../routing/paths.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import { findCarrier, runInWaitSpan } from '../telemetry/trace.ts';
 import type { ClientTraces } from '../telemetry/trace.ts';
-import type { HeldRequests } from '../waiting/held-requests.ts';
+import type { HeldRequests, NoPlace } from '../waiting/held-requests.ts';
 import { waitUntilReady } from '../waiting/wait-until-ready.ts';
 import type { WaitDeps, WaitEnd } from '../waiting/wait-until-ready.ts';
-import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import { refuse } from './exchange.ts';
 import type { SandboxExchange } from './exchange.ts';
 import { Forwarder } from './forwarder.ts';
 import type { ForwarderDeps } from './forwarder.ts';
 import { getBodyBytes } from './messages.ts';
+import type { OpenExchanges } from './open-exchanges.ts';
 import type { Upstreams } from './upstreams.ts';
 
 export interface SandboxProxyDeps extends WaitDeps {
   readonly directory: Directory;
   readonly upstreams: Upstreams;
   readonly heldRequests: HeldRequests;
-  readonly perSandbox: ConcurrencyLimit;
-  readonly perKey: ConcurrencyLimit;
+  readonly openExchanges: OpenExchanges;
+  /** Networks of proxies whose X-Forwarded-For names the client. */
+  readonly trustedProxies: Networks;
   readonly metrics: GatewayMetrics;
   readonly isDialable: (address: string) => boolean;
   readonly execPort: number;
@@ -120,17 +123,21 @@ export class SandboxProxy {
 
   /** Keeps an exchange until its sandbox is ready, and has the sandbox woken while it sleeps. */
   async #hold(exchange: SandboxExchange, query: Query, first: Extract<Decision, { kind: 'wait' }>): Promise<void> {
-    const { heldRequests, clock, metrics, traces, holdMs, execPort } = this.#deps;
+    const { heldRequests, trustedProxies, clock, metrics, traces, holdMs, execPort } = this.#deps;
     const refusal = checkAccess(exchange, first.terms, execPort);
     if (refusal !== undefined) {
       this.#refuse(exchange, refusal);
       return;
     }
-    using place = heldRequests.enter(getBodyBytes(exchange.request));
-    if (place === undefined) {
-      this.#refuse(exchange, TOO_MANY_HELD);
+    const { request, peer } = exchange;
+    const { uid: sandbox, namespace } = first.terms;
+    const source = findSource(peer, request.headers['x-forwarded-for'], trustedProxies);
+    const given = heldRequests.enter({ bodyBytes: getBodyBytes(request), sandbox, namespace, source });
+    if (!(Symbol.dispose in given)) {
+      this.#refuse(exchange, buildHeldRefusal(given));
       return;
     }
+    using _place = given;
     const startedMs = clock.monotonic();
     const end = await runInWaitSpan({ carrier: findCarrier(exchange.request), traces, wake: first.wake }, async () => {
       const how = await waitUntilReady(this.#deps, {
@@ -150,4 +157,16 @@ export class SandboxProxy {
     this.#deps.onRefusal(exchange, refusal);
     refuse(exchange, refusal);
   }
+}
+
+const WHOSE = {
+  'held-by-sandbox': 'one sandbox',
+  'held-by-namespace': 'the sandboxes of one namespace',
+  'held-by-source': 'one client address',
+} as const;
+
+function buildHeldRefusal({ limit, requests }: NoPlace): Refusal {
+  if (limit === 'all') return TOO_MANY_HELD;
+  const message = `Too many requests wait for a sandbox to be ready: ${WHOSE[limit]} may have ${requests} at a time; try again`;
+  return { kind: 'limited', limit, message };
 }

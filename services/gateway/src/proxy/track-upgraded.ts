@@ -1,21 +1,20 @@
 import type { Target } from '../directory/target.ts';
-import type { ConcurrencyLimit } from './concurrency-limit.ts';
+import type { Holder, OpenExchanges } from './open-exchanges.ts';
 import type { SocketPair } from './transfer.ts';
 import type { ActiveExchange, Upstream } from './upstreams.ts';
 
 /** Where an upgraded connection is counted. Thousands of connections refer to this, so it holds nothing large. */
 export interface UpgradeContext {
   readonly upstream: Upstream;
-  readonly keyId: string | undefined;
-  readonly perSandbox: ConcurrencyLimit;
-  readonly perKey: ConcurrencyLimit;
+  readonly holder: Holder;
+  readonly openExchanges: OpenExchanges;
   readonly onEnd: (target: Target) => void;
   readonly onUpgrade: (change: 1 | -1) => void;
 }
 
 /** Keeps the places that an exchange took until its upgraded connection closes. The sandbox's end closes the connection. */
 export function trackUpgraded(context: UpgradeContext, [client, sandbox]: SocketPair): void {
-  const { upstream, keyId, perSandbox, perKey, onEnd, onUpgrade } = context;
+  const { upstream, holder, openExchanges, onEnd, onUpgrade } = context;
   const exchange: ActiveExchange = {
     end() {
       client.destroy();
@@ -26,8 +25,7 @@ export function trackUpgraded(context: UpgradeContext, [client, sandbox]: Socket
   onUpgrade(1);
   client.once('close', () => {
     upstream.active.delete(exchange);
-    perSandbox.leave(upstream.target.uid);
-    if (keyId !== undefined) perKey.leave(keyId);
+    openExchanges.leave(holder);
     onEnd(upstream.target);
     onUpgrade(-1);
   });

@@ -90,6 +90,7 @@ const CONTENTS: { readonly [K in Refusal['kind']]: (refusal: Extract<Refusal, { 
     more: { sandboxId: id },
   }),
   'too-many': tooMany,
+  limited: ({ limit, message }) => ({ status: 429, message, more: { limit }, retryAfter: 1 }),
   blocked: ({ path }) => ({ status: 404, message: 'This route is not reachable from outside', more: { path } }),
   timeout: ({ seconds }) => ({ status: 504, message: `The sandbox did not answer within ${seconds} s` }),
   unauthorised: ({ status, message }) => ({ status, message }),

@@ -1,4 +1,5 @@
 import type { GoneReason } from '../directory/decide-ending.ts';
+import type { LimitName } from '../limits/limit-names.ts';
 
 /** Why a request does not reach a sandbox. docs/reference/e2b-api.md#data-plane-errors has the answers. */
 export type Refusal =
@@ -10,6 +11,8 @@ export type Refusal =
   | { readonly kind: 'traffic-token'; readonly id: string }
   | { readonly kind: 'unauthorised'; readonly status: 401 | 403; readonly message: string }
   | { readonly kind: 'too-many'; readonly id: string | undefined; readonly limit: number; readonly whose: string }
+  /** A share is used up: the same request succeeds later, and others are served meanwhile. */
+  | { readonly kind: 'limited'; readonly limit: LimitName; readonly message: string }
   | { readonly kind: 'blocked'; readonly path: string }
   | { readonly kind: 'unsure'; readonly message: string }
   | { readonly kind: 'timeout'; readonly id: string; readonly seconds: number };
@@ -23,6 +26,7 @@ export const REFUSAL_KINDS = [
   'traffic-token',
   'unauthorised',
   'too-many',
+  'limited',
   'blocked',
   'unsure',
   'timeout',

@@ -1,6 +1,8 @@
 import { parseCarriedSpan, createLatencyHistogram } from '@sandlot/telemetry';
 import type { MetricsRegistry } from '@sandlot/telemetry';
 import { Counter, Gauge } from 'prom-client';
+import { LIMIT_NAMES } from '../limits/limit-names.ts';
+import type { LimitName } from '../limits/limit-names.ts';
 import { ROUTE_LABELS } from '../proxy/exchange.ts';
 import type { RouteLabel } from '../proxy/exchange.ts';
 import { REFUSAL_KINDS } from '../refusals/refusal.ts';
@@ -23,6 +25,8 @@ export interface GatewayMetrics {
   /** Records the head of an answer, the gateway's own or an upstream's. */
   recordAnswer(answer: AnswerMeasure): void;
   countRefusal(kind: Refusal['kind']): void;
+  /** Counts what a share refused: a request, or a connection before its request. */
+  countLimit(limit: LimitName): void;
   /** Records a wait. Call it inside the span of the wait, which becomes the exemplar. */
   recordWait(outcome: WaitOutcome, seconds: number): void;
   countLookup(result: 'found' | 'missing' | 'unsure'): void;
@@ -61,6 +65,12 @@ export function createGatewayMetrics(registry: MetricsRegistry, gauges: GatewayG
     labelNames: ['reason'],
     registers: [registry],
   });
+  const limits = new Counter({
+    name: 'sandlot_gateway_limits_total',
+    help: 'Requests and connections refused because one client, sandbox or namespace had its share, by the limit.',
+    labelNames: ['limit'],
+    registers: [registry],
+  });
   const lookups = new Counter({
     name: 'sandlot_gateway_lookups_total',
     help: 'Questions to the API server about sandboxes that the watches did not know.',
@@ -68,6 +78,7 @@ export function createGatewayMetrics(registry: MetricsRegistry, gauges: GatewayG
     registers: [registry],
   });
   for (const reason of REFUSAL_KINDS) refusals.inc({ reason }, 0);
+  for (const limit of LIMIT_NAMES) limits.inc({ limit }, 0);
   for (const result of LOOKUPS) lookups.inc({ result }, 0);
   for (const route of ROUTE_LABELS) for (const code of CODES) requests.zero({ route, code });
   for (const outcome of WAIT_ENDS) waits.zero({ outcome });
@@ -80,6 +91,7 @@ export function createGatewayMetrics(registry: MetricsRegistry, gauges: GatewayG
       else requests.observeTraced(measured, seconds, { span: parseCarriedSpan(carrier), isSlow: false });
     },
     countRefusal: (reason) => refusals.inc({ reason }),
+    countLimit: (limit) => limits.inc({ limit }),
     recordWait: (outcome, seconds) => waits.observe({ outcome }, seconds),
     countLookup: (result) => lookups.inc({ result }),
   };

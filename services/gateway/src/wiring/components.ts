@@ -11,6 +11,7 @@ import { ApiProxy } from '../proxy/api-proxy.ts';
 import { closeWithSandboxes } from '../proxy/close-with-sandboxes.ts';
 import { ConcurrencyLimit } from '../proxy/concurrency-limit.ts';
 import type { Exchange } from '../proxy/exchange.ts';
+import { OpenExchanges } from '../proxy/open-exchanges.ts';
 import { SandboxProxy } from '../proxy/sandbox-proxy.ts';
 import { Upstreams } from '../proxy/upstreams.ts';
 import { answerOf } from '../refusals/answer.ts';
@@ -83,11 +84,20 @@ function createState({ bus, clock }: ProcessParts, settings: GatewaySettings) {
   return {
     traffic,
     upstreams: new Upstreams({ connectMs: settings.CONNECT_TIMEOUT, traffic }),
-    heldRequests: new HeldRequests(settings.HOLD_MAX, settings.HOLD_MAX_BYTES),
+    heldRequests: new HeldRequests({
+      requests: settings.HOLD_MAX,
+      bytes: settings.HOLD_MAX_BYTES,
+      perSandbox: settings.HOLD_MAX_PER_SANDBOX,
+      perNamespace: settings.HOLD_MAX_PER_NAMESPACE,
+      perSource: settings.HOLD_MAX_PER_SOURCE,
+    }),
     activity: new ActivityTracker(bus, clock, settings.ACTIVITY_INTERVAL),
     wakeRequester: new WakeRequester(bus, clock),
-    perSandbox: new ConcurrencyLimit(settings.MAX_CONNECTIONS_PER_SANDBOX),
-    perKey: new ConcurrencyLimit(settings.MAX_CONNECTIONS_PER_KEY),
+    openExchanges: new OpenExchanges({
+      perSandbox: settings.MAX_CONNECTIONS_PER_SANDBOX,
+      perNamespace: settings.MAX_CONNECTIONS_PER_NAMESPACE,
+      perKey: settings.MAX_CONNECTIONS_PER_KEY,
+    }),
     apiRequestsPerKey: new ConcurrencyLimit(settings.MAX_CONNECTIONS_PER_KEY),
     listeners: [] as Listener[],
     webSockets: { open: 0 },
@@ -123,6 +133,7 @@ function createHooks(measuring: Measuring): Hooks {
     onAnswer,
     onRefusal: (exchange, refusal) => {
       measuring.metrics.countRefusal(refusal.kind);
+      if (refusal.kind === 'limited') measuring.metrics.countLimit(refusal.limit);
       onAnswer(exchange, answerOf(refusal, { dialect: exchange.dialect, html: false }).status);
     },
   };
@@ -150,6 +161,7 @@ function createSandboxProxy({ state, settings, ...shared }: SandboxProxyInput): 
   return new SandboxProxy({
     ...state,
     ...shared,
+    trustedProxies: parseNetworks(settings.TRUSTED_PROXIES),
     isDialable: createAddressRule(settings.ALLOW_ADDRESSES),
     execPort: settings.EXEC_PORT,
     holdMs: settings.HOLD_TIMEOUT,

@@ -45,12 +45,18 @@ export const gatewaySettings = processSettings.extend({
   HOLD_MAX: integer({ min: 0, max: 100_000 }).default(1_000),
   /** How many bytes of waiting requests may be in memory. */
   HOLD_MAX_BYTES: integer({ min: 0 }).default(67_108_864),
+  /** How many of them may wait for one sandbox, for the sandboxes of one namespace, and from one source (see `limits/source.ts`). */
+  HOLD_MAX_PER_SANDBOX: integer({ min: 1 }).default(200),
+  HOLD_MAX_PER_NAMESPACE: integer({ min: 1 }).default(600),
+  HOLD_MAX_PER_SOURCE: integer({ min: 1 }).default(600),
   /** Limit for opening a connection to a sandbox. */
   CONNECT_TIMEOUT: durationMs().default(5_000),
   /** Open requests and WebSockets of one sandbox. */
   MAX_CONNECTIONS_PER_SANDBOX: integer({ min: 1 }).default(2_000),
   /** Open requests and WebSockets of all sandboxes of one API key; also its open control-plane requests. */
   MAX_CONNECTIONS_PER_KEY: integer({ min: 1 }).default(10_000),
+  /** Open requests and WebSockets of all sandboxes of one namespace. */
+  MAX_CONNECTIONS_PER_NAMESPACE: integer({ min: 1 }).default(15_000),
   /** Open client connections of this process. */
   MAX_CONNECTIONS: integer({ min: 1 }).default(20_000),
   /** Longest interval between two activity reports of a sandbox in use. */
