@@ -9,7 +9,7 @@ import { publishSlots } from './batch/publish-slots.ts';
 import { giveSandbox } from './adopt/give-sandbox.ts';
 import { giveUpLate, recordTimeout } from './delivery/give-up.ts';
 import { annotate } from './publish/annotate.ts';
-import { publishSandbox } from './publish/publish-sandbox.ts';
+import { AWAITS_DAEMON, publishSandbox } from './publish/publish-sandbox.ts';
 import { syncMetadata, syncSlots } from './metadata/sync-metadata.ts';
 import type { Pass } from './plan/pass.ts';
 import type { ApplyDeps } from './plan/apply-deps.ts';
@@ -18,8 +18,11 @@ import { deleteSandbox, writeStatus } from './publish/publish.ts';
 import { isDetached } from './batch/mode.ts';
 import { buildExpiredStatus, reportStatus } from './publish/status.ts';
 
-/** What a step asks for: a requeue, or to abandon the rest of the plan because it no longer holds. */
-type Outcome = ReconcileResult | { readonly kind: 'abandon' };
+/**
+ * What a step asks for: a requeue; to abandon the rest of the plan because it no longer holds; or to leave the rest to a
+ * pass after `ms`, at the latest.
+ */
+type Outcome = ReconcileResult | { readonly kind: 'abandon' } | { readonly kind: 'later'; readonly ms: number };
 
 /** Daemons of one claim that the controller initialises at once. */
 const INIT_WIDTH = 50;
@@ -32,6 +35,7 @@ export async function apply(deps: ApplyDeps, pass: Pass, plan: Plan): Promise<Re
   for (const step of plan) {
     const outcome = await applyStep(step.kind, step, { deps, pass });
     if (outcome.kind === 'abandon') return requeueAfter(0, 'the claim shows another Sandbox');
+    if (outcome.kind === 'later') return pickSooner(result, requeueAfter(outcome.ms, AWAITS_DAEMON));
     result = pickSooner(result, outcome);
   }
   return result;
@@ -51,7 +55,11 @@ const handlers: Handlers = {
   adopt: giveSandbox,
   create: giveSandbox,
   queueForStock: giveSandbox,
-  publish: async (deps, pass, { sandbox }) => ((await publishSandbox(deps, pass, sandbox)) ? done : ABANDON),
+  publish: async (deps, pass, { sandbox }) => {
+    const shown = await publishSandbox(deps, pass, sandbox);
+    if (shown === 'shown') return done;
+    return shown === 'lost' ? ABANDON : { kind: 'later', ms: shown.laterInMs };
+  },
   annotate: async (deps, pass, { sandbox }) => {
     annotate(deps, pass, sandbox);
     return done;

@@ -44,9 +44,9 @@ export function addClaimController(
   parts: ControllerParts,
   options: ClaimControllerOptions,
 ): { close(): Promise<void> } {
-  const { policy, namespace, writeBehindMs, recordsEvents = true } = options;
-  const { client, manager, clock, random, log, kubeMetrics: metrics } = parts;
-  const cache = createCache({ client, clock, random, log, metrics, namespace });
+  const { policy, writeBehindMs, recordsEvents = true } = options;
+  const { client, manager, clock, log } = parts;
+  const cache = createCache({ ...parts, metrics: parts.kubeMetrics, namespace: options.namespace });
   const requests = createChannelSource();
   const enqueue = (claimKey: string): void => requests.push(claimKey, { priority: PRIORITY.claim });
   const memory = new ClaimMemory(clock);
@@ -57,13 +57,13 @@ export function addClaimController(
   const stock = new Stock((poolUid) => waiters.offer(poolUid));
   const waiters = new Waiters({ enqueue, countAvailable: (poolUid) => stock.available(poolUid) });
   const writeBehind = new WriteBehind({ client, claims, clock, log, windowMs: writeBehindMs, onFailure: enqueue });
-  const recorder = recordsEvents ? createRecorder(parts) : silentRecorder;
+  const recorder = createRecorder(parts, recordsEvents);
   const deadlines = keepDeadlines(parts, cache.claims, listDeadlines);
   const nowMs = (): number => clock.now();
   const traces = new ClaimTraces({ claims, sandboxes, memory, clock });
   const outbox = getOutbox(parts, cache);
   const claimMetrics = createMeasuredMetrics(parts, cache.claims);
-  const runtime = new RuntimeInits({ client, clock, metrics: claimMetrics, access: options.runtime });
+  const runtime = new RuntimeInits({ client, clock, log, enqueue, metrics: claimMetrics, access: options.runtime });
   const deps = {
     client,
     cache,
@@ -96,19 +96,14 @@ export function addClaimController(
   return {
     close: async () => {
       await Promise.all([writeBehind.flush(), recorder.flush(), deadlines.close(), outbox[Symbol.asyncDispose]()]);
-      for (const own of [claims, sandboxes]) own[Symbol.dispose]();
+      for (const own of [claims, sandboxes, runtime]) own[Symbol.dispose]();
     },
   };
 }
 
-function createRecorder({
-  client,
-  instance,
-  clock,
-  random,
-  log,
-  kubeMetrics: metrics,
-}: ControllerParts): EventRecorder {
+function createRecorder(parts: ControllerParts, recordsEvents: boolean): EventRecorder {
+  if (!recordsEvents) return silentRecorder;
+  const { client, instance, clock, random, log, kubeMetrics: metrics } = parts;
   return createEventRecorder({ client, clock, random, log, metrics, instance, ...REPORTER });
 }
 

@@ -2,7 +2,8 @@ import { createHash, generateKeyPairSync, randomBytes, verify } from 'node:crypt
 import type { KeyObject } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { systemClock } from '@sandlot/std';
 import type { Clock } from '@sandlot/std';
 import { RuntimeClient } from '../src/runtime/runtime-client.ts';
 import type { RuntimeAccess } from '../src/runtime/runtime-inits.ts';
@@ -36,6 +37,12 @@ export class Daemons {
   crowd: () => readonly string[] = () => [];
   /** Status of the answer to a valid call. */
   answer: Answer = () => 204;
+  /** Daemons answer when it has resolved. */
+  held: Promise<void> = Promise.resolve();
+  /** Addresses whose daemons begin an answer and send one byte of it after the other, without end. */
+  readonly dripping = new Set<string>();
+  /** Calls of dripping daemons: those that are open, the most that were open at once, and those that the caller has closed. */
+  readonly drips = { open: 0, most: 0, closed: 0 };
   readonly #servers: Server[] = [];
   readonly #keys: { readonly publicKey: KeyObject; readonly privateKey: KeyObject };
   readonly #newestMs = new Map<string, number>();
@@ -66,6 +73,10 @@ export class Daemons {
   }
 
   async #handle(address: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.dripping.has(address)) {
+      this.#drip(request.socket);
+      return;
+    }
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString();
@@ -75,8 +86,29 @@ export class Daemons {
     const sandboxUid = candidates.find((uid) => this.#isSigned(request, body, uid)) ?? '';
     const accepted = { address, sandboxUid, accessToken, envVars, ...sandlot };
     const status = sandboxUid !== '' && this.#isNewer(request, accepted) ? this.answer(accepted) : 401;
+    await this.held;
     if (status === 204) this.accepted.push(accepted);
     response.writeHead(status, { 'x-envd-version': '0.6.4' }).end();
+  }
+
+  #drip(socket: Socket): void {
+    this.drips.open += 1;
+    this.drips.most = Math.max(this.drips.most, this.drips.open);
+    const abort = new AbortController();
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      this.drips.open -= 1;
+      this.drips.closed += 1;
+      abort.abort();
+    });
+    socket.write('HTTP/1.1 200 OK\r\nX-Drip: ');
+    const send = async (): Promise<void> => {
+      while (!abort.signal.aborted) {
+        socket.write('x');
+        await systemClock.sleep(5, abort.signal);
+      }
+    };
+    void send();
   }
 
   #isSigned({ headers, method, url }: IncomingMessage, body: string, sandboxUid: string): boolean {

@@ -179,7 +179,7 @@ interface ReadyHow {
   readonly since?: string;
 }
 
-function readyStatus({ address = '', since = '2026-01-01T12:00:00Z' }: ReadyHow): SandboxStatus {
+export function readyStatus({ address = '', since = '2026-01-01T12:00:00Z' }: ReadyHow): SandboxStatus {
   const lastTransitionTime = since;
   const ready = { type: 'Ready', status: 'True', reason: 'DependenciesReady', message: 'Pod is Ready' } as const;
   return { conditions: [{ ...ready, lastTransitionTime }], podIPs: [address], nodeName: 'node-1' };

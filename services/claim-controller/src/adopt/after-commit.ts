@@ -1,11 +1,11 @@
 import type { Sandbox } from '@sandlot/api-types';
-import { done, getKey } from '@sandlot/kube';
+import { done, getKey, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
 import type { Pass } from '../plan/pass.ts';
 import type { AfterCommit } from '../plan/plan.ts';
 import { annotate } from '../publish/annotate.ts';
-import { publishSandbox } from '../publish/publish-sandbox.ts';
+import { AWAITS_DAEMON, publishSandbox } from '../publish/publish-sandbox.ts';
 
 interface Committed {
   readonly sandbox: Sandbox;
@@ -27,7 +27,11 @@ export async function continueAfterCommit(
   for (const next of then) {
     if (next === 'initRuntime') result = await deps.runtime.initCommitted(pass, sandbox);
     else if (next === 'annotate') annotate(deps, pass, sandbox);
-    else if (!(await publishSandbox(deps, pass, sandbox))) return result;
+    else {
+      const shown = await publishSandbox(deps, pass, sandbox);
+      if (shown === 'lost') return result;
+      if (shown !== 'shown') return requeueAfter(shown.laterInMs, AWAITS_DAEMON);
+    }
   }
   return result;
 }

@@ -59,6 +59,7 @@ async function giveUp(deps: ApplyDeps, pass: Pass, given: GivenUp): Promise<void
     ? reserve(deps, pass, given)
     : deleteSandbox(deps, sandbox, { resourceVersion, signal }));
   if (!isGivenUp) throw new RetryableError(`Sandbox ${getKey(sandbox)} is not given up: it has changed`);
+  deps.runtime.forget(sandbox);
   deps.deliveries.discard(claim, sandbox, { atMs: deps.nowMs(), message });
   deps.sandboxes.forget(getKey(sandbox));
   const what = `${message}; it is ${reserved ? 'kept, with label sandlot.dev/reserved-failed' : 'deleted'}`;

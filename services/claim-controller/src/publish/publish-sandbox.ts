@@ -8,8 +8,16 @@ import { findRecordedReadyAt } from './first-ready.ts';
 import { publish } from './publish.ts';
 import { boundStatus, getPublishedName } from './status.ts';
 
-/** Shows the Sandbox in the claim's status; false when the claim is gone or shows another one. */
-export async function publishSandbox(deps: ApplyDeps, { claim, signal }: Pass, committed: Sandbox): Promise<boolean> {
+/** Why a claim needs a later pass for its first status. */
+export const AWAITS_DAEMON = 'the runtime of a Sandbox has not answered yet';
+
+/** `lost`: the claim is gone or shows another one. `laterInMs`: its first status waits for the answer of the daemon. */
+type Shown = 'shown' | 'lost' | { readonly laterInMs: number };
+
+/** Shows the Sandbox in the claim's status. */
+export async function publishSandbox(deps: ApplyDeps, { claim, signal }: Pass, committed: Sandbox): Promise<Shown> {
+  const laterInMs = deps.runtime.findQuietMs(claim, committed);
+  if (laterInMs !== undefined) return { laterInMs };
   const sandbox = deps.runtime.viewOf(claim, committed);
   // Before the write: if its answer gets lost, the next pass finds the claim Ready and must not take it for earlier work.
   if (isReady(sandbox) && isDelivered(claim, sandbox)) deps.memory.markReady(claim, findRecordedReadyAt(claim));
@@ -18,5 +26,5 @@ export async function publishSandbox(deps: ApplyDeps, { claim, signal }: Pass, c
   const published = await publish(deps, { claim, sandbox, buildStatus: getStatus, signal });
   if (published === 'written' && getPublishedName(claim) !== sandbox.metadata.name)
     announceBinding(deps, claim, sandbox);
-  return published !== 'lost';
+  return published === 'lost' ? 'lost' : 'shown';
 }

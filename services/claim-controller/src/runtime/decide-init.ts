@@ -10,9 +10,10 @@ const NOTHING: Plan = [];
 export function decideInits(snapshot: ClaimSnapshot, sandboxes: readonly Sandbox[]): Plan {
   if (snapshot.uninitialised.length === 0) return NOTHING;
   const concerned = sandboxes.flatMap((sandbox) => findUninitialised(snapshot, sandbox) ?? []);
-  const due = concerned.filter(({ inMs }) => inMs === 0);
+  const waiting = concerned.filter(({ isCalling }) => !isCalling);
+  const due = waiting.filter(({ inMs }) => inMs === 0);
   if (due.length > 0) return [{ kind: 'initRuntimes', due }];
-  const inMs = Math.min(...concerned.map((later) => later.inMs));
+  const inMs = Math.min(...waiting.map((later) => later.inMs));
   return Number.isFinite(inMs) ? [wait(inMs, 'the runtime of a Sandbox is not initialised')] : NOTHING;
 }
 

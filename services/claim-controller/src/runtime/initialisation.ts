@@ -66,15 +66,13 @@ export interface Uninitialised {
   readonly inMs: number;
   /** Failed tries of this start; undefined before the first. */
   readonly tries: InitTries | undefined;
+  /** A try is under way. Its end enqueues the claim. */
+  readonly isCalling: boolean;
 }
 
-/** The Sandbox with the time of its next try. */
-export function uninitialised(sandbox: Sandbox, tries: InitTries | undefined, nowMs: number): Uninitialised {
-  return {
-    sandbox,
-    tries,
-    inMs: tries === undefined ? 0 : Math.max(0, tries.lastMs + retryDelayMs(tries.count) - nowMs),
-  };
+/** Milliseconds until the next try after these. */
+export function nextTryInMs(tries: InitTries | undefined, nowMs: number): number {
+  return tries === undefined ? 0 : Math.max(0, tries.lastMs + retryDelayMs(tries.count) - nowMs);
 }
 
 /** Milliseconds to wait after this many tries. */

@@ -1,12 +1,15 @@
 import { createHash, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { request } from 'node:http';
+import type { ClientRequest } from 'node:http';
 import type { Clock } from '@sandlot/std';
 
 /** The port of the in-sandbox daemon. */
 const ENVD_PORT = 49_983;
-/** A daemon answers within a millisecond, on a busy node later. A call that times out is retried. */
-const TIMEOUT_MS = 5_000;
+/** For the whole call. A daemon answers within a millisecond, on a busy node later. A call that takes longer is retried. */
+const DEADLINE_MS = 5_000;
+/** An answer of a daemon has a few hundred bytes before its body. */
+const MAX_HEAD_BYTES = 8_192;
 
 /** The daemon did not accept the initialisation. The message is for the owner of the claim, and contains no value. */
 export class RuntimeError extends Error {
@@ -31,6 +34,8 @@ export interface RuntimeClientOptions {
   /** Port of the daemon, for tests. */
   readonly port?: number | undefined;
 }
+
+type Headers = Readonly<Record<string, string | number>>;
 
 /**
  * Initialises daemons in sandboxes (docs/reference/runtime.md#init). A daemon accepts only calls signed with the
@@ -68,32 +73,41 @@ export class RuntimeClient {
   }
 
   /** Opens a connection per call: pods reuse addresses, and a kept connection could reach another sandbox. */
-  #post(
-    { address, signal }: InitCall,
-    headers: Readonly<Record<string, string | number>>,
-    body: string,
-  ): Promise<string | undefined> {
-    const { port = ENVD_PORT } = this.#options;
+  #post({ address, signal }: InitCall, headers: Headers, body: string): Promise<string | undefined> {
+    const { port = ENVD_PORT, clock } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
-    const outgoing = request(
-      { host: address, port, path: '/init', method: 'POST', headers, agent: false, signal, timeout: TIMEOUT_MS },
-      (response) => {
-        const { statusCode = 0, headers: given } = response;
-        // The tenant controls the sandbox's response body: do not read it.
-        response.on('error', () => undefined);
-        response.destroy();
-        const version = given['x-envd-version'];
-        if (statusCode === 204 || statusCode === 200) resolve(typeof version === 'string' ? version : undefined);
-        else reject(new RuntimeError(`its runtime refused the initialisation with status ${statusCode}`));
-      },
+    const target = { host: address, port, path: '/init', method: 'POST', headers, agent: false, signal };
+    const outgoing = request({ ...target, maxHeaderSize: MAX_HEAD_BYTES }, (response) => {
+      const { statusCode = 0, headers: given } = response;
+      // The tenant controls the sandbox's response body: do not read it.
+      response.on('error', () => undefined);
+      response.destroy();
+      const version = given['x-envd-version'];
+      if (statusCode === 204 || statusCode === 200) resolve(typeof version === 'string' ? version : undefined);
+      else reject(new RuntimeError(`its runtime refused the initialisation with status ${statusCode}`));
+    });
+    refuseInterimAnswers(outgoing);
+    // A limit of the socket's silence would not do: a hostile daemon sends a byte now and then.
+    const deadline = clock.setTimeout(
+      () => outgoing.destroy(new Error(`no answer within ${DEADLINE_MS / 1_000} s`)),
+      DEADLINE_MS,
     );
-    outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${TIMEOUT_MS / 1_000} s`)));
-    outgoing.on('error', (error) => {
+    const fail = (error: Error): void =>
       reject(new RuntimeError(`its runtime does not answer on port ${port}: ${getReason(error)}`, { cause: error }));
+    outgoing.on('error', fail);
+    outgoing.on('close', () => {
+      deadline.cancel();
+      // After an upgrade that was not asked for there is neither a response nor an error.
+      fail(new Error('it closed the connection'));
     });
     outgoing.end(body);
     return promise;
   }
+}
+
+/** A hostile daemon may send them without end, and each would be parsed. Our daemon sends none. */
+function refuseInterimAnswers(outgoing: ClientRequest): void {
+  outgoing.on('information', () => outgoing.destroy(new Error('it sent an interim answer')));
 }
 
 /** The error without the address: otherwise every new pod would change the claim's status. */

@@ -1,18 +1,20 @@
 import { isMadeByApi } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
-import { done, requeueAfter } from '@sandlot/kube';
+import { done, getKey, requeueAfter } from '@sandlot/kube';
 import type { KubeClient, ReconcileResult } from '@sandlot/kube';
-import type { Clock } from '@sandlot/std';
-import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
+import type { Clock, Logger } from '@sandlot/std';
 import { deriveEnvdAccessToken, formatTokenSubject } from '@sandlot/tenancy';
 import { isDelivered, needsInit } from '../delivery/rules.ts';
 import type { ClaimMetrics } from '../telemetry/metrics.ts';
 import type { Pass } from '../plan/pass.ts';
+import { getPublishedName } from '../publish/status.ts';
+import { InitCalls } from './init-calls.ts';
+import type { InitCallEnd, InitOrder } from './init-calls.ts';
 import { RuntimeError } from './runtime-client.ts';
 import type { RuntimeClient } from './runtime-client.ts';
 import { readEnvVars, SecretProblem } from './secret-values.ts';
-import { retryDelayMs, hasInitialised, startOf, uninitialised, getUninitialisedView } from './initialisation.ts';
+import { retryDelayMs, hasInitialised, nextTryInMs, startOf, getUninitialisedView } from './initialisation.ts';
 import type { InitTries, Uninitialised } from './initialisation.ts';
 
 /** How the installation speaks to daemons in sandboxes. */
@@ -25,9 +27,12 @@ export interface RuntimeAccess {
 export interface RuntimeInitsDeps {
   readonly client: KubeClient;
   readonly clock: Clock;
+  readonly log: Logger;
   readonly metrics: Pick<ClaimMetrics, 'observeInit'>;
   /** Absent: the installation has no keys, and no daemon can be initialised. */
   readonly access: RuntimeAccess | undefined;
+  /** The claim of this key needs a pass. */
+  readonly enqueue: (claimKey: string) => void;
 }
 
 /** Per Sandbox: the start whose daemon is initialised, and the failed tries of one whose daemon is not. */
@@ -38,18 +43,28 @@ interface InitRecord {
 
 const NONE: readonly Uninitialised[] = [];
 const NO_KEYS = 'the installation has no keys for its runtime; see the chart value runtime.existingSecret';
+const NO_SECRETS = 'the API server did not answer when its variables were read from Secrets';
 
 /**
- * The daemons that are initialised. Losing it with the process does no harm: the status of the claims shows
- * it too, and a daemon accepts a second initialisation.
+ * How long the first status of a claim may wait for the first answer of its daemon: most daemons answer before, which saves
+ * the write that shows the Sandbox not Ready.
+ */
+const QUIET_MS = 1_000;
+
+/**
+ * The daemons that are initialised, and the calls under way. Losing both with the process does no harm: the status of the
+ * claims shows what is initialised, and a daemon accepts a second initialisation.
  */
 export class RuntimeInits {
   readonly #deps: RuntimeInitsDeps;
+  readonly #calls: InitCalls;
   /** By UID of the Sandbox. */
   readonly #records = new Map<string, InitRecord>();
 
   constructor(deps: RuntimeInitsDeps) {
     this.#deps = deps;
+    const { clock, enqueue } = deps;
+    this.#calls = new InitCalls({ clock, enqueue, call: (order) => this.#call(order), onEnd: (end) => this.#end(end) });
   }
 
   /**
@@ -73,57 +88,84 @@ export class RuntimeInits {
   uninitialisedOf(claim: SandboxClaim, sandboxes: readonly Sandbox[]): readonly Uninitialised[] {
     if (!sandboxes.some((sandbox) => needsInit(claim, sandbox))) return NONE;
     const nowMs = this.#deps.clock.now();
-    return sandboxes.flatMap((sandbox) => {
+    return sandboxes.flatMap((sandbox): readonly Uninitialised[] => {
       if (!isReachable(claim, sandbox) || this.#isDone(claim, sandbox)) return [];
-      return [uninitialised(sandbox, this.#triesOf(sandbox), nowMs)];
+      const tries = this.#triesOf(sandbox);
+      const isCalling = this.#calls.find(sandbox) !== undefined;
+      return [{ sandbox, tries, inMs: nextTryInMs(tries, nowMs), isCalling }];
     });
+  }
+
+  /**
+   * Milliseconds for which a claim that does not show this Sandbox yet still waits for the daemon's first answer before it
+   * does; undefined when it need not wait.
+   */
+  findQuietMs(claim: SandboxClaim, sandbox: Sandbox): number | undefined {
+    const call = this.#calls.find(sandbox);
+    if (call === undefined || this.#triesOf(sandbox) !== undefined) return undefined;
+    if (getPublishedName(claim) === sandbox.metadata.name) return undefined;
+    const leftMs = call.sinceMs + QUIET_MS - this.#deps.clock.monotonic();
+    return leftMs > 0 ? leftMs : undefined;
   }
 
   /** Initialises the daemon of a Sandbox that this pass committed, if there is one and it can be reached already. */
   async initCommitted(pass: Pass, sandbox: Sandbox): Promise<ReconcileResult> {
     const [due] = this.uninitialisedOf(pass.claim, [sandbox]);
-    return due === undefined ? done : this.tryInit(pass, due);
+    return due === undefined || due.isCalling ? done : this.tryInit(pass, due);
   }
 
   /**
-   * Tries once, as span `runtime.init` in the trace of the claim. Records a failure for the next decision; the result says
-   * when to retry.
+   * Starts one try, as span `runtime.init` in the trace of the claim, and waits for it only a moment: the end of a longer
+   * try enqueues the claim. The result says when to retry one that has failed already.
    */
-  async tryInit(pass: Pass, { sandbox }: Uninitialised): Promise<ReconcileResult> {
-    const { clock, metrics } = this.#deps;
-    const startMs = clock.monotonic();
-    const attributes = { [spanAttributes.sandboxName]: sandbox.metadata.name ?? '' };
-    try {
-      await withChildSpan({ name: spanNames.runtimeInit, attributes }, () => this.#call(pass, sandbox));
-    } catch (error) {
-      if (pass.signal.aborted || !(error instanceof RuntimeError || error instanceof SecretProblem)) throw error;
-      metrics.observeInit('failed', clock.monotonic() - startMs);
-      return requeueAfter(this.#recordFailure(sandbox, error.message), 'the runtime of a Sandbox is not initialised');
-    }
-    metrics.observeInit('ok', clock.monotonic() - startMs);
-    this.#records.set(getUid(sandbox), { done: startOf(sandbox) });
-    return done;
+  async tryInit(pass: Pass, { sandbox, tries }: Uninitialised): Promise<ReconcileResult> {
+    const { claim, signal, secrets } = pass;
+    const order = { claim, sandbox, secrets, start: startOf(sandbox) };
+    // Only a first try is worth the time of a worker: after a failed one the claim is shown not Ready already.
+    const isOver = await this.#calls.start(order, { isAwaited: tries === undefined, signal });
+    const failed = isOver ? this.#triesOf(sandbox) : undefined;
+    return failed === undefined
+      ? done
+      : requeueAfter(retryDelayMs(failed.count), 'the runtime of a Sandbox is not initialised');
   }
 
-  async #call(pass: Pass, sandbox: Sandbox): Promise<void> {
+  async #call({ claim, sandbox, secrets = new Map(), signal }: InitOrder): Promise<void> {
     const { access, client } = this.#deps;
     if (access === undefined) throw new RuntimeError(NO_KEYS);
-    const { claim, signal } = pass;
     await access.client.init({
       address: sandbox.status?.podIPs?.[0] ?? '',
       sandboxUid: getUid(sandbox),
       claimUid: claim.metadata.uid ?? '',
       accessToken: deriveEnvdAccessToken(access.tokenKey, formatTokenSubject(claim)),
-      envVars: await readEnvVars({ client }, pass),
+      envVars: await readEnvVars({ client }, { claim, secrets, signal }),
       // The API's sandbox ids are no secret: users share host names that contain them.
       exec: !isMadeByApi(claim),
       signal,
     });
   }
 
-  /** The Sandbox is gone. */
+  /** Records the end of a try for the next decision. */
+  #end({ order: { claim, sandbox, start }, ms, error }: InitCallEnd): void {
+    const { log, metrics } = this.#deps;
+    metrics.observeInit(error === undefined ? 'ok' : 'failed', ms);
+    if (error === undefined) {
+      this.#records.set(getUid(sandbox), { done: start });
+      return;
+    }
+    const isExpected = error instanceof RuntimeError || error instanceof SecretProblem;
+    if (!isExpected) log.warn({ err: error, claim: getKey(claim) }, 'the variables of a claim could not be read');
+    this.#recordFailure(sandbox, start, isExpected ? error.message : NO_SECRETS);
+  }
+
+  /** The claim needs the Sandbox no more, or the Sandbox is gone. */
   forget(sandbox: Sandbox): void {
+    this.#calls.abort(sandbox);
     this.#records.delete(getUid(sandbox));
+  }
+
+  /** Ends all calls. */
+  [Symbol.dispose](): void {
+    this.#calls[Symbol.dispose]();
   }
 
   /** This process's own record counts first; what an earlier process did, only the claim's status shows. */
@@ -138,14 +180,13 @@ export class RuntimeInits {
     return tries?.start === startOf(sandbox) ? tries : undefined;
   }
 
-  #recordFailure(sandbox: Sandbox, message: string): number {
+  #recordFailure(sandbox: Sandbox, start: string, message: string): void {
     const nowMs = this.#deps.clock.now();
-    const start = startOf(sandbox);
-    const before = this.#triesOf(sandbox);
+    const known = this.#records.get(getUid(sandbox));
+    const before = known?.tries?.start === start ? known.tries : undefined;
     const count = (before?.count ?? 0) + 1;
     const tries = { start, count, firstMs: before?.firstMs ?? nowMs, lastMs: nowMs, message };
-    this.#records.set(getUid(sandbox), { ...this.#records.get(getUid(sandbox)), tries });
-    return retryDelayMs(count);
+    this.#records.set(getUid(sandbox), { ...known, tries });
   }
 }
 

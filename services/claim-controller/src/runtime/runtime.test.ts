@@ -64,6 +64,30 @@ describe('a claim on a template with the daemon', () => {
     expect(daemons.accepted).toHaveLength(1);
   });
 
+  it('shows its Sandbox with one write when the daemon answers within a second', async () => {
+    await using harness = await started(1);
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    daemons.held = promise.then(() => undefined);
+    harness.claim('job');
+    await harness.elapse(700);
+    expect(harness.writes()).toEqual(['patch sandboxes']);
+    resolve(undefined);
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    expect(harness.writes().slice(0, 2)).toEqual(['patch sandboxes', 'patch sandboxclaims/status']);
+  });
+
+  it('shows its Sandbox before the daemon answers when that takes longer', async () => {
+    await using harness = await started(1);
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    daemons.held = promise.then(() => undefined);
+    harness.claim('job');
+    await harness.elapse(1_500);
+    expect(harness.statusOf('job').sandbox?.name).toBe('pool-m001');
+    expect([harness.isReady('job'), harness.reasonOf('job')]).toEqual([false, 'SandboxNotReady']);
+    resolve(undefined);
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+  });
+
   it('closes the agent-sandbox API only in sandboxes that the E2B API creates', async () => {
     await using harness = await started(2);
     const labels = { 'sandlot.dev/sandbox-id': 'id1' };
