@@ -3,12 +3,11 @@ import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { request as requestSecurely } from 'node:https';
 import { json } from 'node:stream/consumers';
-import { pacing } from '@sandlot/pacing';
 import type { Clock, Logger } from '@sandlot/std';
-import { TokenBucket } from '@sandlot/std';
 import { z } from 'zod';
+import { CredentialChecks } from './credential-checks.ts';
 import type { Denial } from './denial.ts';
-import { ExpiringMap } from './expiring-map.ts';
+import { ExpiringMap } from '../limits/expiring-map.ts';
 
 export interface ApiKeysOptions {
   /** Undefined: there is no API, and so there are no keys. */
@@ -37,23 +36,26 @@ type Owner = z.output<typeof ownerSchema> | 'unknown';
  */
 export class ApiKeys {
   readonly #o: ApiKeysOptions;
-  readonly #rate = new TokenBucket(pacing.gatewayCredentials);
+  readonly #checks: CredentialChecks;
   /** By digest: the gateway keeps no keys. */
   readonly #owners = new ExpiringMap<Owner>(MAX_KEYS);
   readonly #asking = new Map<string, Promise<Owner>>();
 
   constructor(options: ApiKeysOptions) {
     this.#o = options;
+    this.#checks = new CredentialChecks(options.clock);
   }
 
-  async authorise(key: string, namespace: string): Promise<Denial> {
+  /** Why the key does not allow the namespace; `source` is who asks (see `limits/source.ts`). */
+  async authorise(key: string, namespace: string, source: string): Promise<Denial> {
     const { apiUrl, clock, log } = this.#o;
     if (apiUrl === undefined || key.length > MAX_KEY_LENGTH) return UNKNOWN_KEY;
     const digest = hash('sha256', key, 'base64');
     const known = this.#owners.get(digest, clock.monotonic());
     if (known !== undefined) return findDenial(known.value, namespace);
     const asking = this.#asking.get(digest);
-    if (asking === undefined && this.#rate.take(clock.monotonic(), 0) > 0) return UNSURE;
+    const refused = asking === undefined ? this.#checks.take(digest, source) : undefined;
+    if (refused !== undefined) return refused;
     try {
       return findDenial(await (asking ?? this.#ask(digest, key, apiUrl)), namespace);
     } catch (err) {
@@ -66,6 +68,7 @@ export class ApiKeys {
   #ask(digest: string, key: string, apiUrl: string): Promise<Owner> {
     const answer = fetchOwner(key, apiUrl)
       .then((owner) => {
+        if (owner !== 'unknown') this.#checks.recordValid(digest);
         const keptMs = owner === 'unknown' ? UNKNOWN_MS : FOUND_MS;
         this.#owners.set(digest, owner, this.#o.clock.monotonic() + keptMs);
         return owner;

@@ -14,7 +14,7 @@ async function askedWith(auth: AuthMode, headers: IncomingHttpHeaders): Promise<
     tokens: { authorise: async (authorization) => void questions.push(`token ${String(authorization)}`) },
     keys: { authorise: async (key, namespace) => void questions.push(`key ${key} ${namespace}`) },
   });
-  const denial = await authoriser.authorise(auth, headers, { namespace: 'team-a', name: 's' });
+  const denial = await authoriser.authorise(auth, { headers, source: '192.0.2.1' }, { namespace: 'team-a', name: 's' });
   return denial === undefined ? (questions[0] ?? 'no one') : `refused ${String('status' in denial && denial.status)}`;
 }
 

@@ -12,6 +12,13 @@ export interface AuthoriserOptions {
   readonly keys: Pick<ApiKeys, 'authorise'>;
 }
 
+/** Who sent a request. */
+export interface Sender {
+  readonly headers: IncomingHttpHeaders;
+  /** Whom its checks count for (see `limits/source.ts`). */
+  readonly source: string;
+}
+
 /** The prefix of API keys, which no Kubernetes token has. */
 const KEY_PREFIX = 'e2b_';
 const KEY_AS_BEARER = new RegExp(`^Bearer +(${KEY_PREFIX}[0-9a-zA-Z]{1,256})$`, 'i');
@@ -30,16 +37,16 @@ export class Authoriser {
     this.#o = options;
   }
 
-  /** Why the sender of these headers is refused; undefined: the sender is allowed. */
+  /** Why the sender is refused; undefined: the sender is allowed. */
   async authorise(
     auth: AuthMode,
-    headers: IncomingHttpHeaders,
+    { headers, source }: Sender,
     sandbox: { readonly namespace: string; readonly name: string },
   ): Promise<Denial> {
     if (auth === 'none') return undefined;
     const key = auth === 'token' ? undefined : findKey(headers);
-    if (key !== undefined) return this.#o.keys.authorise(key, sandbox.namespace);
-    if (auth !== 'apikey') return this.#o.tokens.authorise(headers.authorization, sandbox);
+    if (key !== undefined) return this.#o.keys.authorise(key, sandbox.namespace, source);
+    if (auth !== 'apikey') return this.#o.tokens.authorise(headers.authorization, sandbox, source);
     return NO_KEY;
   }
 }

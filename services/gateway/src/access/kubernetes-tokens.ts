@@ -2,11 +2,10 @@ import { hash } from 'node:crypto';
 import { CORE_GROUP } from '@sandlot/api-types';
 import { createKubeClient, defineResource, isForbidden, KubeError } from '@sandlot/kube';
 import type { Credentials, KubeObject } from '@sandlot/kube';
-import { pacing } from '@sandlot/pacing';
 import type { Clock, Logger } from '@sandlot/std';
-import { TokenBucket } from '@sandlot/std';
+import { CredentialChecks } from './credential-checks.ts';
 import type { Denial } from './denial.ts';
-import { ExpiringMap } from './expiring-map.ts';
+import { ExpiringMap } from '../limits/expiring-map.ts';
 
 interface AccessReview extends KubeObject {
   spec: { resourceAttributes: Readonly<Record<string, string>> };
@@ -28,6 +27,11 @@ export interface KubernetesTokensOptions {
   readonly log: Logger;
 }
 
+interface SandboxName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /** How long an answer of the API server counts. */
 const ALLOWED_MS = 30_000;
 const DENIED_MS = 5_000;
@@ -43,23 +47,28 @@ const BEARER = /^Bearer +([\w.~+/=-]{1,16384})$/i;
  */
 export class KubernetesTokens {
   readonly #o: KubernetesTokensOptions;
-  readonly #rate = new TokenBucket(pacing.gatewayCredentials);
+  readonly #checks: CredentialChecks;
   readonly #answers = new ExpiringMap<Denial>(MAX_ANSWERS);
 
   constructor(options: KubernetesTokensOptions) {
     this.#o = options;
+    this.#checks = new CredentialChecks(options.clock);
   }
 
-  async authorise(authorization: string | undefined, sandbox: { namespace: string; name: string }): Promise<Denial> {
+  /** Why the token does not allow the sandbox; `source` is who asks (see `limits/source.ts`). */
+  async authorise(authorization: string | undefined, sandbox: SandboxName, source: string): Promise<Denial> {
     const [, token] = BEARER.exec(authorization ?? '') ?? [];
     if (token === undefined) return NO_TOKEN;
     const { clock, log } = this.#o;
-    const key = `${hash('sha256', token, 'base64')} ${sandbox.namespace}/${sandbox.name}`;
+    const digest = hash('sha256', token, 'base64');
+    const key = `${digest} ${sandbox.namespace}/${sandbox.name}`;
     const known = this.#answers.get(key, clock.monotonic());
     if (known !== undefined) return known.value;
-    if (this.#rate.take(clock.monotonic(), 0) > 0) return UNSURE;
+    const refused = this.#checks.take(digest, source);
+    if (refused !== undefined) return refused;
     try {
       const denial = await this.#ask(token, sandbox);
+      if (denial !== UNKNOWN_TOKEN) this.#checks.recordValid(digest);
       const keptMs = denial === undefined ? ALLOWED_MS : DENIED_MS;
       this.#answers.set(key, denial, clock.monotonic() + keptMs);
       return denial;
@@ -69,7 +78,7 @@ export class KubernetesTokens {
     }
   }
 
-  async #ask(token: string, { namespace, name }: { namespace: string; name: string }): Promise<Denial> {
+  async #ask(token: string, { namespace, name }: SandboxName): Promise<Denial> {
     const { clock } = this.#o;
     const { server, ca, serverName, insecure } = this.#o.credentials;
     const authorization = async (): Promise<string> => `Bearer ${token}`;

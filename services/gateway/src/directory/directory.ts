@@ -1,23 +1,28 @@
-import { labels, sandboxClaims, sandboxes, findSandboxId } from '@sandlot/api-types';
+import { sandboxClaims, sandboxes, findSandboxId } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { pacing } from '@sandlot/pacing';
-import { TokenBucket } from '@sandlot/std';
 import type { Change, KubeClient } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
+import { ExpiringMap } from '../limits/expiring-map.ts';
+import { RateShares } from '../limits/rate-shares.ts';
 import { BY_ID, BY_UID, reduceClaim, reduceSandbox } from '../wiring/informers.ts';
 import type { Informers } from '../wiring/informers.ts';
 import { findHolder, findOwningClaim } from './ownership.ts';
 import { queryKey } from './query.ts';
 import type { Query } from './query.ts';
 import type { SandboxSnapshot } from './snapshot.ts';
+import { UnknownIds } from './unknown-ids.ts';
 
 /** How long after an answer of the API server the caches count again. */
 const ANSWER_COUNTS_MS = 1_000;
 const MAX_ANSWERS = 10_000;
 const REQUEST_LIMIT_MS = 3_000;
 
-/** `unsure`: the API server was not asked, or did not answer. */
-export type LiveSnapshot = SandboxSnapshot | 'unsure';
+/** `unsure`: the API server was not asked, or did not answer. `limited`: the source has had its share of such questions. */
+export type LiveSnapshot = SandboxSnapshot | 'unsure' | 'limited';
+
+export const LOOKUP_RESULTS = ['found', 'missing', 'unsure', 'limited'] as const;
+export type LookupResult = (typeof LOOKUP_RESULTS)[number];
 
 export interface DirectoryOptions {
   readonly client: KubeClient;
@@ -25,20 +30,29 @@ export interface DirectoryOptions {
   readonly namespace: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly onLookup: (result: 'found' | 'missing' | 'unsure') => void;
+  readonly onLookup: (result: LookupResult) => void;
 }
 
-/** Finds the sandbox that a request asks for: in the caches, or at the API server when the caches may lag behind. */
+/** Finds the sandbox that a request asks for: in the caches, which may lag behind, and then by name at the API server. */
 export class Directory {
   readonly #o: DirectoryOptions;
-  readonly #rate = new TokenBucket(pacing.gatewayLookups);
+  readonly #rates: RateShares;
+  readonly #unknownIds: UnknownIds;
   readonly #watchers = new Map<string, Set<() => void>>();
   readonly #asking = new Map<string, Promise<LiveSnapshot>>();
-  /** By query key: until when an answer of the API server counts. */
-  readonly #answered = new Map<string, number>();
+  /** Query keys for which an answer of the API server counts. */
+  readonly #answered = new ExpiringMap<true>(MAX_ANSWERS);
 
   constructor(options: DirectoryOptions) {
     this.#o = options;
+    const { perSecond, burst, sourcePerSecond, sourceBurst } = pacing.gatewayLookups;
+    const perSource = { perSecond: sourcePerSecond, burst: sourceBurst };
+    this.#rates = new RateShares({ perSource, total: { perSecond, burst } });
+    this.#unknownIds = new UnknownIds({
+      clock: options.clock,
+      hasId: (id) => this.#hasId(id),
+      watch: (id, changed) => this.watch({ by: 'id', id }, changed),
+    });
     options.informers.claims.onChange((change) => this.#onClaimChange(change));
     options.informers.sandboxes.onChange(({ old, next }) => this.#onSandboxChange(next ?? old));
   }
@@ -50,9 +64,9 @@ export class Directory {
 
   /** Looks a sandbox up in the caches. */
   find(query: Query): SandboxSnapshot {
-    const { claims, sandboxes: all } = this.#o.informers;
+    const { sandboxes: all } = this.#o.informers;
     if (query.by === 'name') return this.#snapshotOf(all.store.get(`${query.namespace}/${query.name}`), query.uid);
-    const claim = findHolder(claims.store.listByIndex(BY_ID, query.id));
+    const claim = findHolder(this.#claimsOf(query.id));
     return { claim, sandbox: claim === undefined ? undefined : findSandbox(claim, (key) => all.store.get(key)) };
   }
 
@@ -70,21 +84,15 @@ export class Directory {
   }
 
   /**
-   * Looks a sandbox up at the API server, because a client may know of a write before the watches show it. Concurrent calls for
-   * the same query share the answer; for a second after it, the caches answer.
+   * Looks again for a sandbox that the caches would refuse, because a client may know of a write before the watches show it. The
+   * gateway asks the API server by name; for an id whose claim it has not seen, it waits a moment for the watch. Concurrent
+   * calls for the same name share the answer; for a second after it, the caches answer.
    */
-  findLive(query: Query): Promise<LiveSnapshot> {
-    const key = queryKey(query);
-    const asking = this.#asking.get(key);
-    if (asking !== undefined) return asking;
-    if (this.#wasAnswered(key)) return Promise.resolve(this.find(query));
-    if (this.#rate.take(this.#o.clock.monotonic(), 0) > 0) {
-      this.#o.onLookup('unsure');
-      return Promise.resolve('unsure');
-    }
-    const answer = this.#ask(query).finally(() => this.#asking.delete(key));
-    this.#asking.set(key, answer);
-    return answer;
+  async findLive(query: Query, source: string): Promise<LiveSnapshot> {
+    const isNew = query.by === 'id' && !this.#hasId(query.id);
+    const live = await (isNew ? this.#waitForId(query, source) : this.#findByName(query, source));
+    if (live !== undefined) this.#o.onLookup(getResult(live));
+    return live ?? this.find(query);
   }
 
   /** The claim that owns a Sandbox, if the cache has it. */
@@ -95,28 +103,53 @@ export class Directory {
     return claim;
   }
 
+  #claimsOf(id: string): Iterable<SandboxClaim> {
+    return this.#o.informers.claims.store.listByIndex(BY_ID, id);
+  }
+
+  #hasId(id: string): boolean {
+    return this.#o.informers.claims.store.countIndex(BY_ID, id) > 0;
+  }
+
+  async #waitForId(query: Extract<Query, { by: 'id' }>, source: string): Promise<LiveSnapshot> {
+    const end = await this.#unknownIds.waitFor(query.id, source);
+    if (end === 'source-full') return 'limited';
+    return end === 'full' ? 'unsure' : this.find(query);
+  }
+
+  /** Undefined: an answer of the API server still counts, and the caches answer. */
+  async #findByName(query: Query, source: string): Promise<LiveSnapshot | undefined> {
+    const key = queryKey(query);
+    const asking = this.#asking.get(key);
+    if (asking !== undefined) return asking;
+    const nowMs = this.#o.clock.monotonic();
+    if (this.#answered.get(key, nowMs) !== undefined) return undefined;
+    const usedUp = this.#rates.take(source, nowMs);
+    if (usedUp !== undefined) return usedUp === 'source' ? 'limited' : 'unsure';
+    const answer = this.#ask(query).finally(() => this.#asking.delete(key));
+    this.#asking.set(key, answer);
+    return answer;
+  }
+
   async #ask(query: Query): Promise<LiveSnapshot> {
     try {
       const snapshot = await (query.by === 'id' ? this.#askById(query.id) : this.#askByName(query));
-      const isFound = snapshot.claim !== undefined || snapshot.sandbox !== undefined;
-      this.#o.onLookup(isFound ? 'found' : 'missing');
-      this.#recordAnswer(queryKey(query));
+      this.#answered.set(queryKey(query), true, this.#o.clock.monotonic() + ANSWER_COUNTS_MS);
       return snapshot;
     } catch (err) {
       this.#o.log.warn({ err, query }, 'the API server could not be asked about a sandbox');
-      this.#o.onLookup('unsure');
       return 'unsure';
     }
   }
 
+  /** Reads the claim that the caches show as the holder of the id, and its Sandbox. */
   async #askById(id: string): Promise<SandboxSnapshot> {
-    const { client, namespace } = this.#o;
-    const labelSelector = `${labels.sandboxId}=${id}`;
-    const { items } = await client.list(sandboxClaims, { labelSelector, namespace, deadlineMs: REQUEST_LIMIT_MS });
-    const claim = findHolder(items.filter((item) => findSandboxId(item) !== undefined).map(reduceClaim));
-    const key = claim === undefined ? undefined : findSandboxKey(claim);
+    const { namespace = '', name = '' } = findHolder(this.#claimsOf(id))?.metadata ?? {};
+    const claim = await this.#getClaim({ namespace, name });
+    if (claim === undefined || findSandboxId(claim) !== id) return NOTHING;
+    const key = findSandboxKey(claim);
     const sandbox = key === undefined ? undefined : await this.#getSandbox(key);
-    return { claim, sandbox: claim === undefined ? undefined : findSandbox(claim, () => sandbox) };
+    return { claim, sandbox: findSandbox(claim, () => sandbox) };
   }
 
   async #askByName({ namespace, name, uid }: Extract<Query, { by: 'name' }>): Promise<SandboxSnapshot> {
@@ -143,27 +176,20 @@ export class Directory {
     return { claim: this.claimOf(sandbox), sandbox };
   }
 
-  #wasAnswered(key: string): boolean {
-    const untilMs = this.#answered.get(key);
-    return untilMs !== undefined && untilMs > this.#o.clock.monotonic();
-  }
-
-  /** Bounded: the oldest answer goes first. */
-  #recordAnswer(key: string): void {
-    this.#answered.delete(key);
-    this.#answered.set(key, this.#o.clock.monotonic() + ANSWER_COUNTS_MS);
-    if (this.#answered.size <= MAX_ANSWERS) return;
-    const [oldest] = this.#answered.keys();
-    if (oldest !== undefined) this.#answered.delete(oldest);
-  }
-
   #onClaimChange({ old, next }: Change<SandboxClaim>): void {
     for (const claim of [old, next]) {
       if (claim === undefined) continue;
       const key = findSandboxKey(claim);
+      this.#recordPresence(findSandboxId(claim));
       this.#notify(findSandboxId(claim));
       if (key !== undefined) this.#notify(`${key.namespace}/${key.name}`);
     }
+  }
+
+  #recordPresence(id: string | undefined): void {
+    if (id === undefined) return;
+    if (this.#hasId(id)) this.#unknownIds.recordShown(id);
+    else this.#unknownIds.recordDeleted(id);
   }
 
   #onSandboxChange(sandbox: Sandbox | undefined): void {
@@ -183,6 +209,11 @@ export class Directory {
 interface ObjectKey {
   readonly namespace: string;
   readonly name: string;
+}
+
+function getResult(live: LiveSnapshot): LookupResult {
+  if (typeof live === 'string') return live;
+  return live.claim === undefined && live.sandbox === undefined ? 'missing' : 'found';
 }
 
 const NOTHING: SandboxSnapshot = { claim: undefined, sandbox: undefined };

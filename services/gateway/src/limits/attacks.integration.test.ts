@@ -57,3 +57,26 @@ describe('100 requests to one sleeping sandbox', () => {
     for (const one of waiting) one.destroy();
   });
 });
+
+/** Requests to the API server that the gateway has made, by verb. */
+const countApiRequests = async (verb: string): Promise<number> =>
+  (await harness.metrics())
+    .split('\n')
+    .filter((line) => line.startsWith('sandlot_kube_request_seconds_count{') && line.includes(`verb="${verb}"`))
+    .reduce((sum, line) => sum + Number(line.split(' ')[1]), 0);
+
+describe('200 requests to ids that no sandbox has', () => {
+  it('cost the API server no request, and a running sandbox answers meanwhile', async () => {
+    const sandbox = await harness.createSandbox();
+    await startSandboxServer(sandbox.address, echo);
+    const before = [await countApiRequests('list'), await countApiRequests('get')];
+    const made = Array.from({ length: 200 }, (_, n) => ask(harness.port, to({ ...sandbox, id: `madeup${n}` })));
+    for (let n = 0; n < 20; n += 1) expect((await ask(harness.port, to(sandbox))).status).toBe(200);
+    const replies = await Promise.all(made);
+    const countOf = (wanted: number): number => replies.filter(({ status }) => status === wanted).length;
+    expect(countOf(502)).toBeGreaterThanOrEqual(20);
+    expect(countOf(502) + countOf(429)).toBe(200);
+    expect(replies.find(({ status }) => status === 429)?.json).toMatchObject({ limit: 'lookups-by-source' });
+    expect([await countApiRequests('list'), await countApiRequests('get')]).toEqual(before);
+  });
+});

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import type { Clock } from '@sandlot/std';
 import type { Answer } from '../refusals/answer.ts';
-import type { ConcurrencyLimit } from './concurrency-limit.ts';
+import type { ConcurrencyLimit } from '../limits/concurrency-limit.ts';
 import { Connections } from './connections.ts';
 import { DialError } from './dial.ts';
 import type { Exchange } from './exchange.ts';

@@ -1,4 +1,4 @@
-import { ConcurrencyLimit } from './concurrency-limit.ts';
+import { ConcurrencyLimit } from '../limits/concurrency-limit.ts';
 
 /** Who the open requests and WebSockets of a sandbox count against. */
 export interface Holder {

@@ -42,6 +42,11 @@ export interface SandboxProxyDeps extends WaitDeps {
 }
 
 const NOT_SYNCED: Refusal = { kind: 'unsure', message: 'The gateway does not know the sandboxes yet; try again' };
+const TOO_MANY_LOOKUPS: Refusal = {
+  kind: 'limited',
+  limit: 'lookups-by-source',
+  message: 'Too many requests from this client address to sandboxes that the gateway does not know; try again',
+};
 const TOO_MANY_HELD: Refusal = {
   kind: 'unsure',
   message: 'Too many requests wait for their sandboxes; try again',
@@ -82,13 +87,14 @@ export class SandboxProxy {
 
   async #serveLater(exchange: SandboxExchange, query: Query, cached: Exclude<Decision, { kind: 'go' }>): Promise<void> {
     // The client may know of a write that the watches do not show yet: the API server confirms before a refusal.
-    const live = cached.kind === 'gone' ? await this.#deps.directory.findLive(query) : undefined;
+    const source = this.#findSource(exchange);
+    const live = cached.kind === 'gone' ? await this.#deps.directory.findLive(query, source) : undefined;
     if (exchange.response.destroyed) return;
-    if (live === 'unsure' && cached.kind === 'gone' && cached.reason === 'unknown') {
-      this.#refuse(exchange, NOT_SYNCED);
+    if (typeof live === 'string' && cached.kind === 'gone' && cached.reason === 'unknown') {
+      this.#refuse(exchange, live === 'limited' ? TOO_MANY_LOOKUPS : NOT_SYNCED);
       return;
     }
-    const isKnown = live !== undefined && live !== 'unsure';
+    const isKnown = live !== undefined && typeof live !== 'string';
     const decision = isKnown ? this.#decide(exchange, live) : cached;
     if (decision.kind === 'wait') await this.#hold(exchange, query, decision);
     else this.#finish(exchange, query, decision);
@@ -123,16 +129,15 @@ export class SandboxProxy {
 
   /** Keeps an exchange until its sandbox is ready, and has the sandbox woken while it sleeps. */
   async #hold(exchange: SandboxExchange, query: Query, first: Extract<Decision, { kind: 'wait' }>): Promise<void> {
-    const { heldRequests, trustedProxies, clock, metrics, traces, holdMs, execPort } = this.#deps;
+    const { heldRequests, clock, metrics, traces, holdMs, execPort } = this.#deps;
     const refusal = checkAccess(exchange, first.terms, execPort);
     if (refusal !== undefined) {
       this.#refuse(exchange, refusal);
       return;
     }
-    const { request, peer } = exchange;
     const { uid: sandbox, namespace } = first.terms;
-    const source = findSource(peer, request.headers['x-forwarded-for'], trustedProxies);
-    const given = heldRequests.enter({ bodyBytes: getBodyBytes(request), sandbox, namespace, source });
+    const source = this.#findSource(exchange);
+    const given = heldRequests.enter({ bodyBytes: getBodyBytes(exchange.request), sandbox, namespace, source });
     if (!(Symbol.dispose in given)) {
       this.#refuse(exchange, buildHeldRefusal(given));
       return;
@@ -142,6 +147,7 @@ export class SandboxProxy {
     const end = await runInWaitSpan({ carrier: findCarrier(exchange.request), traces, wake: first.wake }, async () => {
       const how = await waitUntilReady(this.#deps, {
         query,
+        source,
         first,
         limitMs: holdMs,
         decide: (snapshot) => this.#decide(exchange, snapshot),
@@ -151,6 +157,10 @@ export class SandboxProxy {
       return how;
     });
     this.#finish(exchange, query, end);
+  }
+
+  #findSource({ peer, request }: SandboxExchange): string {
+    return findSource(peer, request.headers['x-forwarded-for'], this.#deps.trustedProxies);
   }
 
   #refuse(exchange: SandboxExchange, refusal: Refusal): void {

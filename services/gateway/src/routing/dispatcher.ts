@@ -6,6 +6,7 @@ import type { Logger } from '@sandlot/std';
 import type { Networks } from '../access/address.ts';
 import type { Authoriser, AuthMode } from '../access/authoriser.ts';
 import type { Query } from '../directory/query.ts';
+import { findSource } from '../limits/source.ts';
 import type { ApiProxy } from '../proxy/api-proxy.ts';
 import { getDialect, labelOf, refuse } from '../proxy/exchange.ts';
 import type { Exchange, SandboxExchange, Upgrade } from '../proxy/exchange.ts';
@@ -116,7 +117,9 @@ export class Dispatcher {
       this.#sendToSandbox(next, query);
       return;
     }
-    const authorised = this.#deps.authoriser.authorise(policy.auth, exchange.request.headers, route);
+    const { headers } = exchange.request;
+    const source = findSource(exchange.peer, headers['x-forwarded-for'], this.#deps.trustedProxies);
+    const authorised = this.#deps.authoriser.authorise(policy.auth, { headers, source }, route);
     this.#catchFailure(
       exchange,
       authorised.then((denial) => {

@@ -1,6 +1,8 @@
 import { parseCarriedSpan, createLatencyHistogram } from '@sandlot/telemetry';
 import type { MetricsRegistry } from '@sandlot/telemetry';
 import { Counter, Gauge } from 'prom-client';
+import { LOOKUP_RESULTS } from '../directory/directory.ts';
+import type { LookupResult } from '../directory/directory.ts';
 import { LIMIT_NAMES } from '../limits/limit-names.ts';
 import type { LimitName } from '../limits/limit-names.ts';
 import { ROUTE_LABELS } from '../proxy/exchange.ts';
@@ -29,7 +31,7 @@ export interface GatewayMetrics {
   countLimit(limit: LimitName): void;
   /** Records a wait. Call it inside the span of the wait, which becomes the exemplar. */
   recordWait(outcome: WaitOutcome, seconds: number): void;
-  countLookup(result: 'found' | 'missing' | 'unsure'): void;
+  countLookup(result: LookupResult): void;
 }
 
 /** Values that are read at each scrape. */
@@ -43,7 +45,6 @@ export interface GatewayGauges {
 }
 
 const CODES = ['1xx', '2xx', '3xx', '4xx', '5xx'];
-const LOOKUPS = ['found', 'missing', 'unsure'] as const;
 
 /** Creates the metrics of the gateway: rate, errors and duration of requests, and what is open. */
 export function createGatewayMetrics(registry: MetricsRegistry, gauges: GatewayGauges): GatewayMetrics {
@@ -73,13 +74,13 @@ export function createGatewayMetrics(registry: MetricsRegistry, gauges: GatewayG
   });
   const lookups = new Counter({
     name: 'sandlot_gateway_lookups_total',
-    help: 'Questions to the API server about sandboxes that the watches did not know.',
+    help: 'Second looks for sandboxes that the caches would refuse: a wait for the watch, or a question to the API server.',
     labelNames: ['result'],
     registers: [registry],
   });
   for (const reason of REFUSAL_KINDS) refusals.inc({ reason }, 0);
   for (const limit of LIMIT_NAMES) limits.inc({ limit }, 0);
-  for (const result of LOOKUPS) lookups.inc({ result }, 0);
+  for (const result of LOOKUP_RESULTS) lookups.inc({ result }, 0);
   for (const route of ROUTE_LABELS) for (const code of CODES) requests.zero({ route, code });
   for (const outcome of WAIT_ENDS) waits.zero({ outcome });
   createGauges(registry, gauges);

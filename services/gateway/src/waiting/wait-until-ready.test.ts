@@ -32,7 +32,7 @@ function startWait({ shown, live }: { shown: SandboxSnapshot; live: LiveSnapshot
   };
   const wakeRequester = { request: () => ({ [Symbol.dispose]: () => undefined }) };
   const query = { by: 'id', id: 'k3x9' } as const;
-  const wait = { query, first, limitMs: 30_000, decide: judge, onLeft: () => undefined };
+  const wait = { query, source: '192.0.2.1', first, limitMs: 30_000, decide: judge, onLeft: () => undefined };
   void waitUntilReady({ directory, wakeRequester, clock }, wait).then((end) => (state.ended = end));
   return { clock, state };
 }

@@ -16,6 +16,8 @@ export interface WaitDeps {
 
 export interface Wait {
   readonly query: Query;
+  /** Who waits (see `limits/source.ts`). */
+  readonly source: string;
   /** The decision that made the request wait. */
   readonly first: Extract<Decision, { kind: 'wait' }>;
   readonly limitMs: number;
@@ -60,8 +62,8 @@ export function waitUntilReady({ directory, wakeRequester, clock }: WaitDeps, wa
   const isShownNow = (): boolean => isShown;
   const askAgain = async (): Promise<void> => {
     if (isShownNow()) return;
-    const snapshot = await directory.findLive(wait.query);
-    const decision = snapshot === 'unsure' ? undefined : wait.decide(snapshot);
+    const snapshot = await directory.findLive(wait.query, wait.source);
+    const decision = typeof snapshot === 'string' ? undefined : wait.decide(snapshot);
     if (decision?.kind === 'gone' && !isShownNow()) end(isUnknown(decision) ? KILLED : decision);
   };
   stack.use(directory.watch(wait.query, look));

@@ -9,7 +9,7 @@ import { Directory } from '../directory/directory.ts';
 import type { Listener } from '../listeners/listen.ts';
 import { ApiProxy } from '../proxy/api-proxy.ts';
 import { closeWithSandboxes } from '../proxy/close-with-sandboxes.ts';
-import { ConcurrencyLimit } from '../proxy/concurrency-limit.ts';
+import { ConcurrencyLimit } from '../limits/concurrency-limit.ts';
 import type { Exchange } from '../proxy/exchange.ts';
 import { OpenExchanges } from '../proxy/open-exchanges.ts';
 import { SandboxProxy } from '../proxy/sandbox-proxy.ts';

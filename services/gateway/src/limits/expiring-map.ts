@@ -18,6 +18,10 @@ export class ExpiringMap<V> {
     return entry !== undefined && entry.untilMs > nowMs ? entry : undefined;
   }
 
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
   set(key: string, value: V, untilMs: number): void {
     this.#entries.delete(key);
     this.#entries.set(key, { value, untilMs });
