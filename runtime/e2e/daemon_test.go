@@ -83,8 +83,18 @@ func serve(t *testing.T, env ...string) *daemon {
 		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + t.TempDir(), "DAEMON_SECRET=not for the tenant",
 		"SANDLOT_RUNTIME_DIR=" + d.dir, "SANDLOT_ENVD_PORT=" + strconv.Itoa(d.port), "SANDLOT_EXEC_PORT=" + strconv.Itoa(execPort),
 	}
-	d.start(append(base, env...))
+	d.start(append(base, withMode(env)...))
 	return d
+}
+
+// withMode asks for debug mode where the environment has no key.
+func withMode(env []string) []string {
+	for _, each := range env {
+		if strings.HasPrefix(each, "SANDLOT_RUNTIME_PUBLIC_KEY=") {
+			return env
+		}
+	}
+	return append([]string{"SANDLOT_RUNTIME_UNPROTECTED=true"}, env...)
 }
 
 func (d *daemon) start(env []string) {

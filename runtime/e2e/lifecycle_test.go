@@ -74,7 +74,7 @@ func (i image) start(env []string, argv ...string) *container {
 	inner := append([]string{"/bin/busybox", "sh", "-c", "/bin/busybox mount -t proc proc /proc; exec \"$@\"", "sh"}, argv...)
 	cmd := exec.Command("/bin/busybox", inner[1:]...)
 	cmd.Path, cmd.Dir = "/bin/busybox", "/"
-	cmd.Env = append([]string{"PATH=/bin", "SANDLOT_ENVD_PORT=" + strconv.Itoa(d.port), "SANDLOT_EXEC_PORT=0"}, env...)
+	cmd.Env = append([]string{"PATH=/bin", "SANDLOT_ENVD_PORT=" + strconv.Itoa(d.port), "SANDLOT_EXEC_PORT=0"}, withMode(env)...)
 	cmd.Stdout, cmd.Stderr = d.said, d.said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: i.root, Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
@@ -221,7 +221,7 @@ func TestOnATerminalAnInterruptReachesTheCommandOnce(t *testing.T) {
 	port := strconv.Itoa(freePort(t))
 	const script = `n=0; trap 'n=$((n+1)); echo got $n' INT; echo ready; while :; do sleep 0.05; done`
 	s, pid := d.begin(`{"process":{"cmd":"`+program+`","args":["run","--","/bin/sh","-c","`+script+`"],"envs":{"SANDLOT_ENVD_PORT":"`+port+
-		`","SANDLOT_EXEC_PORT":"0","SANDLOT_RUNTIME_DIR":"`+t.TempDir()+`"}},"pty":{"size":{"cols":80,"rows":24}}}`, nil)
+		`","SANDLOT_EXEC_PORT":"0","SANDLOT_RUNTIME_UNPROTECTED":"true","SANDLOT_RUNTIME_DIR":"`+t.TempDir()+`"}},"pty":{"size":{"cols":80,"rows":24}}}`, nil)
 	s.until("ready\r\n")
 	for n := range 3 {
 		d.must("process.Process/SendInput", "{"+byPid(pid)+`,"input":{"pty":"`+b64("\x03")+`"}}`)
@@ -238,6 +238,7 @@ func TestStartReportsWhyTheDaemonCannotStart(t *testing.T) {
 	for name, row := range map[string]struct{ env, words string }{
 		"a bad port": {"SANDLOT_ENVD_PORT=high", `SANDLOT_ENVD_PORT is \"high\": it must be a whole number from 1 to 65535`},
 		"a bad key":  {"SANDLOT_RUNTIME_PUBLIC_KEY=eA==", "SANDLOT_RUNTIME_PUBLIC_KEY must be the base64 of the 32 bytes of an Ed25519 key"},
+		"no key":     {"A=b", "SANDLOT_RUNTIME_PUBLIC_KEY is empty: it must be the key of the installation"},
 		"a key without a sandbox": {"SANDLOT_RUNTIME_PUBLIC_KEY=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
 			"SANDLOT_SANDBOX_UID is empty: with SANDLOT_RUNTIME_PUBLIC_KEY it must name the sandbox"},
 	} {

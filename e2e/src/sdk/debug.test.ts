@@ -23,7 +23,7 @@ spec:
   terminationGracePeriodSeconds: 0
   volumes: [{name: bin, emptyDir: {}}]
   initContainers: [{name: install, image: "${image}", args: [install, /bin-of-ours], volumeMounts: [{name: bin, mountPath: /bin-of-ours}]}]
-  containers: [{name: box, image: busybox, command: [/bin-of-ours/sandlot-runtime, serve], volumeMounts: [{name: bin, mountPath: /bin-of-ours}]}]
+  containers: [{name: box, image: busybox, command: [/bin-of-ours/sandlot-runtime, serve], env: [{name: SANDLOT_RUNTIME_UNPROTECTED, value: "true"}], volumeMounts: [{name: bin, mountPath: /bin-of-ours}]}]
 `;
 
 beforeAll(async () => {

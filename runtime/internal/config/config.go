@@ -21,7 +21,8 @@ const DefaultDir = "/.sandlot"
 type Config struct {
 	// Dir holds the binary and the state; empty: the state is kept in memory only.
 	Dir string
-	// PublicKey verifies /init; nil means debug mode, in which the first caller may set the token.
+	// PublicKey verifies /init; nil means debug mode, in which the first caller may set the token. Read returns nil only
+	// if the environment asks for debug mode.
 	PublicKey  ed25519.PublicKey
 	SandboxUID string
 	EnvdPort   int
@@ -69,10 +70,23 @@ func Read(getenv func(string) string) (Config, error) {
 	}
 	c.Exec.Timeout = time.Duration(seconds) * time.Second
 	c.PublicKey, err = publicKey(getenv("SANDLOT_RUNTIME_PUBLIC_KEY"))
-	if err == nil && c.PublicKey != nil && c.SandboxUID == "" {
-		err = fmt.Errorf("SANDLOT_SANDBOX_UID is empty: with SANDLOT_RUNTIME_PUBLIC_KEY it must name the sandbox")
+	if err == nil {
+		err = checkProtection(c, getenv("SANDLOT_RUNTIME_UNPROTECTED") == "true")
 	}
 	return c, err
+}
+
+// checkProtection refuses a daemon that would serve every caller because its key was forgotten.
+func checkProtection(c Config, unprotected bool) error {
+	switch {
+	case c.PublicKey == nil && !unprotected:
+		return fmt.Errorf("SANDLOT_RUNTIME_PUBLIC_KEY is empty: it must be the key of the installation; on a developer's machine, set SANDLOT_RUNTIME_UNPROTECTED=true to let every caller in")
+	case c.PublicKey != nil && unprotected:
+		return fmt.Errorf("SANDLOT_RUNTIME_UNPROTECTED is true: with SANDLOT_RUNTIME_PUBLIC_KEY it must be unset")
+	case c.PublicKey != nil && c.SandboxUID == "":
+		return fmt.Errorf("SANDLOT_SANDBOX_UID is empty: with SANDLOT_RUNTIME_PUBLIC_KEY it must name the sandbox")
+	}
+	return nil
 }
 
 type bounds struct{ otherwise, least, most int }

@@ -19,7 +19,7 @@ func read(env ...string) (Config, error) {
 var key = base64.StdEncoding.EncodeToString(make([]byte, 32))
 
 func TestReadHasDefaults(t *testing.T) {
-	c, err := read("SANDLOT_RUNTIME_DIR=/d")
+	c, err := read("SANDLOT_RUNTIME_DIR=/d", "SANDLOT_RUNTIME_UNPROTECTED=true")
 	if got := fmt.Sprint(c, err); got != "{/d []  49983 8888 false   { 5m0s false}} <nil>" {
 		t.Errorf("got %s", got)
 	}
@@ -45,5 +45,19 @@ func TestReadRejectsInvalidValuesByName(t *testing.T) {
 	}
 	if _, err := read("SANDLOT_RUNTIME_PUBLIC_KEY=" + key); err == nil || !strings.Contains(err.Error(), "SANDLOT_SANDBOX_UID") {
 		t.Errorf("a key without a sandbox: %v", err)
+	}
+}
+
+func TestReadRefusesADaemonThatEveryCallerCouldTakeOver(t *testing.T) {
+	for _, env := range [][]string{
+		nil, {"SANDLOT_SANDBOX_UID=uid"}, {"SANDLOT_RUNTIME_UNPROTECTED=false"}, {"SANDLOT_RUNTIME_UNPROTECTED=1"},
+	} {
+		if _, err := read(env...); err == nil || !strings.Contains(err.Error(), "SANDLOT_RUNTIME_PUBLIC_KEY is empty") {
+			t.Errorf("%v: %v", env, err)
+		}
+	}
+	both := []string{"SANDLOT_RUNTIME_PUBLIC_KEY=" + key, "SANDLOT_SANDBOX_UID=uid", "SANDLOT_RUNTIME_UNPROTECTED=true"}
+	if _, err := read(both...); err == nil || !strings.Contains(err.Error(), "SANDLOT_RUNTIME_UNPROTECTED is true") {
+		t.Errorf("a key and no protection: %v", err)
 	}
 }

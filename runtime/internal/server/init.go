@@ -20,6 +20,20 @@ import (
 // maxInitBytes bounds the body of /init: the largest environment in a Secret, and its encoding.
 const maxInitBytes = 4 << 20
 
+// SandboxHeader names the sandbox that the caller means. A pod may have taken over the address of another.
+const SandboxHeader = "X-Sandlot-Sandbox"
+
+// Reasons why the daemon refuses a signed /init.
+const (
+	// RefusedSandbox means that the call is for another sandbox.
+	RefusedSandbox httpx.Refusal = "other-sandbox"
+	// RefusedKey means that the call is for this sandbox, but signed with a key that this daemon does not trust, such as
+	// the key of a later installation.
+	RefusedKey httpx.Refusal = "unknown-key"
+	// RefusedTime means that the daemon has accepted a later signature.
+	RefusedTime httpx.Refusal = "not-newer"
+)
+
 // Init serves POST /init (docs/reference/runtime.md#init).
 type Init struct {
 	Store *state.Store
@@ -143,12 +157,20 @@ func (i *Init) verify(r *http.Request, body []byte, current state.Settings) (int
 	}
 	signature, err := base64.StdEncoding.DecodeString(r.Header.Get("X-Sandlot-Signature"))
 	if err != nil || !ed25519.Verify(i.PublicKey, SignedText(i.SandboxUID, stamp, body), signature) {
-		return 0, httpx.Fail(http.StatusUnauthorized, "the signature is not one for this sandbox and body")
+		return 0, httpx.Refuse(i.mistake(r), "the signature is not one for this sandbox and body")
 	}
 	if at <= current.SignedAt {
-		return 0, httpx.Fail(http.StatusUnauthorized, "the signature is not newer than the last one accepted")
+		return 0, httpx.Refuse(RefusedTime, "the signature is not newer than the last one accepted")
 	}
 	return at, nil
+}
+
+// mistake returns what is wrong with a signature that does not match.
+func (i *Init) mistake(r *http.Request) httpx.Refusal {
+	if meant := r.Header.Get(SandboxHeader); meant != "" && meant != i.SandboxUID {
+		return RefusedSandbox
+	}
+	return RefusedKey
 }
 
 // SignedText returns the text that the installation signs. It binds a body to one sandbox and one moment.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,6 +21,42 @@ func sendInit(key ed25519.PublicKey, header http.Header, body string) (int, stat
 	answer := httptest.NewRecorder()
 	(&Init{Store: store, PublicKey: key, SandboxUID: "uid"}).ServeHTTP(answer, request)
 	return answer.Code, store.Current()
+}
+
+func TestARefusalTellsTheInstallationWhy(t *testing.T) {
+	public, secret, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, other, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		name, meant, signedFor string
+		secret                 ed25519.PrivateKey
+		accepted               int64
+		want                   string
+	}{
+		{"the key of a later installation", "uid", "uid", other, 0, "401 unknown-key"},
+		{"a caller that names no sandbox", "", "uid", other, 0, "401 unknown-key"},
+		{"a call for the pod that had the address before", "before", "before", secret, 0, "401 other-sandbox"},
+		{"a call that comes late", "uid", "uid", secret, 18, "401 not-newer"},
+		{"a good call", "uid", "uid", secret, 16, "204 "},
+	} {
+		store := state.Open(nil)
+		_ = store.Change(func(state.Settings) (state.Settings, error) { return state.Settings{SignedAt: row.accepted}, nil })
+		request := httptest.NewRequest("POST", "/init", strings.NewReader("{}"))
+		request.Header.Set("X-Sandlot-Sandbox", row.meant)
+		request.Header.Set("X-Sandlot-Timestamp", "17")
+		signature := ed25519.Sign(row.secret, SignedText(row.signedFor, "17", []byte("{}")))
+		request.Header.Set("X-Sandlot-Signature", base64.StdEncoding.EncodeToString(signature))
+		answer := httptest.NewRecorder()
+		(&Init{Store: store, PublicKey: public, SandboxUID: "uid"}).ServeHTTP(answer, request)
+		if got := strconv.Itoa(answer.Code) + " " + answer.Header().Get("X-Sandlot-Refusal"); got != row.want {
+			t.Errorf("%s: got %s", row.name, got)
+		}
+	}
 }
 
 func FuzzWhatIsNotSignedForThisSandboxChangesNothing(f *testing.F) {

@@ -37,6 +37,8 @@ export class Daemons {
   crowd: () => readonly string[] = () => [];
   /** Status of the answer to a valid call. */
   answer: Answer = () => 204;
+  /** Addresses whose daemons trust the key of another installation, or say so. */
+  readonly strangers = new Set<string>();
   /** Daemons answer when it has resolved. */
   held: Promise<void> = Promise.resolve();
   /** Addresses whose daemons begin an answer and send one byte of it after the other, without end. */
@@ -75,6 +77,10 @@ export class Daemons {
   async #handle(address: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (this.dripping.has(address)) {
       this.#drip(request.socket);
+      return;
+    }
+    if (this.strangers.has(address)) {
+      response.writeHead(401, { 'x-sandlot-refusal': 'unknown-key' }).end();
       return;
     }
     const chunks: Buffer[] = [];

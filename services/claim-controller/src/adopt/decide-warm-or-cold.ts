@@ -2,6 +2,7 @@ import { claimMessages, claimReasons } from '@sandlot/api-types';
 import type { SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { buildColdSandbox } from '@sandlot/blueprint';
 import type { ColdStartInput } from '@sandlot/blueprint';
+import { isRefusedAgain } from '../delivery/rules.ts';
 import { AFTER_COMMIT } from '../plan/plan.ts';
 import type { Shortage } from '../plan/plan.ts';
 import type { ClaimSnapshot } from '../plan/snapshot.ts';
@@ -16,7 +17,7 @@ const WARMING_POLL_MS = 500;
 const STOCK_POLL_MS = 30_000;
 
 /** Whether the claim asks for what a warm Sandbox cannot have, since its variables and volumes are fixed (docs/reference/sandbox-claim.md#lookup-order). */
-export function needsColdStart({ claim }: ClaimSnapshot, template: SandboxTemplate): boolean {
+export function needsColdStart({ claim, failures }: ClaimSnapshot, template: SandboxTemplate): boolean {
   const { volumeClaimTemplates = [], warmpool } = claim.spec;
   const suspended = template.spec.startup?.action === 'Suspended';
   return (
@@ -24,7 +25,8 @@ export function needsColdStart({ claim }: ClaimSnapshot, template: SandboxTempla
     volumeClaimTemplates.length > 0 ||
     hasDynamicVolumes(claim) ||
     warmpool === 'none' ||
-    suspended
+    suspended ||
+    (isRefusedAgain(claim, failures) && claim.spec.createOnNoStock !== false)
   );
 }
 

@@ -6,9 +6,10 @@ import { wait } from '../plan/plan.ts';
 import type { Plan, Step } from '../plan/plan.ts';
 import type { Report } from '../plan/report.ts';
 import type { ClaimSnapshot } from '../plan/snapshot.ts';
-import { findTrouble, findUninitialised } from '../runtime/decide-init.ts';
+import { findUninitialised } from '../runtime/decide-init.ts';
 import {
   formatDeliveryFailure,
+  formatRefusedDelivery,
   isExhausted,
   isTimedByInit,
   findLeftToDeliverMs,
@@ -72,18 +73,24 @@ export function decideStartOfTime({ timedSince, nowMs }: ClaimSnapshot, sandboxe
 }
 
 export function decideGivingUp(snapshot: ClaimSnapshot, sandbox: Sandbox): Step {
-  const message = formatDeliveryFailure(snapshot.claim, sandbox, findTrouble(snapshot, sandbox));
-  return { kind: 'giveUp', sandbox, message };
+  const tries = findUninitialised(snapshot, sandbox)?.tries;
+  if (tries?.isRefused === true) {
+    const message = formatRefusedDelivery(sandbox, tries.message);
+    return { kind: 'giveUp', sandbox, message, isRefused: true };
+  }
+  return { kind: 'giveUp', sandbox, message: formatDeliveryFailure(snapshot.claim, sandbox, tries?.message) };
 }
 
 /**
  * Milliseconds that a committed Sandbox still has to become ready; undefined when it has no limit, or is ready already.
- * When only the daemon is outstanding, the time runs from the first try to initialise it: a pod may start slowly.
+ * When only the daemon is outstanding, the time runs from the first try to initialise it: a pod may start slowly. A daemon
+ * that trusts another key has no time left.
  */
 export function timeLeftMs(snapshot: ClaimSnapshot, sandbox: Sandbox): number | undefined {
   const { claim, nowMs, timedSince } = snapshot;
   const elapsedMs = nowMs - (timedSince.get(sandbox.metadata.uid ?? '') ?? nowMs);
-  if (!isTimedByInit(claim, sandbox)) return findLeftToDeliverMs(claim, sandbox, elapsedMs);
   const tries = findUninitialised(snapshot, sandbox)?.tries;
+  if (tries?.isRefused === true) return 0;
+  if (!isTimedByInit(claim, sandbox)) return findLeftToDeliverMs(claim, sandbox, elapsedMs);
   return tries === undefined ? undefined : findLeftToDeliverMs(claim, sandbox, nowMs - tries.firstMs);
 }

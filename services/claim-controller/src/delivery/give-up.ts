@@ -13,6 +13,7 @@ import { mapShownSlots } from '../batch/slots.ts';
 export interface FailedDelivery {
   readonly sandbox: Sandbox;
   readonly message: string;
+  readonly isRefused?: boolean | undefined;
 }
 
 /**
@@ -53,14 +54,14 @@ interface GivenUp extends FailedDelivery {
 
 async function giveUp(deps: ApplyDeps, pass: Pass, given: GivenUp): Promise<void> {
   const { claim, signal } = pass;
-  const { sandbox, message, resourceVersion } = given;
+  const { sandbox, message, isRefused, resourceVersion } = given;
   const reserved = claim.spec.reserveFailedSandbox === true;
   const isGivenUp = await (reserved
     ? reserve(deps, pass, given)
     : deleteSandbox(deps, sandbox, { resourceVersion, signal }));
   if (!isGivenUp) throw new RetryableError(`Sandbox ${getKey(sandbox)} is not given up: it has changed`);
   deps.runtime.forget(sandbox);
-  deps.deliveries.discard(claim, sandbox, { atMs: deps.nowMs(), message });
+  deps.deliveries.discard(claim, sandbox, { atMs: deps.nowMs(), message, isRefused });
   deps.sandboxes.forget(getKey(sandbox));
   const what = `${message}; it is ${reserved ? 'kept, with label sandlot.dev/reserved-failed' : 'deleted'}`;
   const event = { type: 'Warning', reason: eventReasons.sandboxInitFailed, message: what } as const;

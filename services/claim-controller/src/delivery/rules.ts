@@ -16,6 +16,8 @@ export interface Failures {
   readonly atMs: number;
   /** Why the last one failed. */
   readonly message: string;
+  /** The daemon of the last one trusted another key than the installation's. */
+  readonly isRefused?: boolean | undefined;
 }
 
 /** Whether the claim's Sandbox has a daemon that needs its token and variables (docs/reference/sandbox-claim.md#delivery). */
@@ -70,8 +72,22 @@ export function formatDeliveryFailure(claim: SandboxClaim, sandbox: Sandbox, tro
   return `sandbox "${sandbox.metadata.name ?? ''}" was not ready${image} within ${limit ?? 'its time'}${why}`;
 }
 
-/** Milliseconds to wait before the next try. */
-export function retryInMs({ count, atMs }: Failures, nowMs: number): number {
+/** Why a Sandbox whose daemon trusts another key was given up, for the owner of the claim. */
+export function formatRefusedDelivery({ metadata }: Sandbox, trouble: string): string {
+  return `sandbox "${metadata.name ?? ''}" cannot be used: ${trouble}`;
+}
+
+/**
+ * Whether the claim has had more Sandboxes whose daemons trust another key than it asks for. There may be more such members,
+ * and only a new Pod is certain to have the key.
+ */
+export function isRefusedAgain({ spec }: SandboxClaim, failures: Failures | undefined): boolean {
+  return failures?.isRefused === true && failures.count > (spec.replicas ?? 1);
+}
+
+/** Milliseconds to wait before the next try: none after the first refusal of a key, which ends at once. */
+export function retryInMs({ count, atMs, isRefused }: Failures, nowMs: number): number {
+  if (isRefused === true && count === 1) return 0;
   const delayMs = Math.min(BACKOFF_MS.base * 2 ** Math.min(count - 1, 10), BACKOFF_MS.max);
   return Math.max(0, atMs + delayMs - nowMs);
 }

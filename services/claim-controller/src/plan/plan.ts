@@ -30,7 +30,13 @@ export type Step =
   /** Remember since when the time of these Sandboxes to become ready runs. */
   | { readonly kind: 'startTime'; readonly sandboxes: readonly Sandbox[]; readonly atMs: number }
   /** The Sandbox was not ready in time: delete it, or keep it for troubleshooting, and count the failure. */
-  | { readonly kind: 'giveUp'; readonly sandbox: Sandbox; readonly message: string }
+  | {
+      readonly kind: 'giveUp';
+      readonly sandbox: Sandbox;
+      readonly message: string;
+      /** Its daemon trusts another key than the installation's. */
+      readonly isRefused?: boolean | undefined;
+    }
   | { readonly kind: 'deleteSandbox'; readonly sandbox: Sandbox }
   | {
       readonly kind: 'deleteClaim';

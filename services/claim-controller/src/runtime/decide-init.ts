@@ -28,8 +28,3 @@ export function findUninitialised(
 export function buildCommittedForm(snapshot: ClaimSnapshot, sandbox: Sandbox): Sandbox {
   return findUninitialised(snapshot, sandbox)?.sandbox ?? sandbox;
 }
-
-/** Error of the last try to initialise the Sandbox's daemon; undefined when none failed. */
-export function findTrouble(snapshot: ClaimSnapshot, sandbox: Sandbox): string | undefined {
-  return findUninitialised(snapshot, sandbox)?.tries?.message;
-}

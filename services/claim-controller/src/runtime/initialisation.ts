@@ -56,6 +56,8 @@ export interface InitTries {
   readonly lastMs: number;
   /** Error of the last one, for the owner of the claim. */
   readonly message: string;
+  /** The daemon of the last one trusts another key: no further try helps. */
+  readonly isRefused: boolean;
 }
 
 /** A Sandbox whose daemon has to be initialised before its claim may show it Ready. */

@@ -16,6 +16,16 @@ export class RuntimeError extends Error {
   override readonly name = 'RuntimeError';
 }
 
+/**
+ * The daemon trusts another key, such as that of an earlier installation: no further try helps. A tenant's program may
+ * answer the same.
+ */
+export class UnknownKeyError extends RuntimeError {
+  constructor() {
+    super('its runtime trusts another key than that of this installation');
+  }
+}
+
 export interface InitCall {
   readonly address: string;
   readonly sandboxUid: string;
@@ -57,6 +67,8 @@ export class RuntimeClient {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
       'x-access-token': accessToken,
+      // Our daemon in a pod that has taken over the address says so, instead of judging the key.
+      'x-sandlot-sandbox': call.sandboxUid,
       ...this.#signature(call.sandboxUid, body),
     };
     return this.#post(call, headers, body);
@@ -84,6 +96,7 @@ export class RuntimeClient {
       response.destroy();
       const version = given['x-envd-version'];
       if (statusCode === 204 || statusCode === 200) resolve(typeof version === 'string' ? version : undefined);
+      else if (statusCode === 401 && given['x-sandlot-refusal'] === 'unknown-key') reject(new UnknownKeyError());
       else reject(new RuntimeError(`its runtime refused the initialisation with status ${statusCode}`));
     });
     refuseInterimAnswers(outgoing);

@@ -11,7 +11,7 @@ import type { Pass } from '../plan/pass.ts';
 import { getPublishedName } from '../publish/status.ts';
 import { InitCalls } from './init-calls.ts';
 import type { InitCallEnd, InitOrder } from './init-calls.ts';
-import { RuntimeError } from './runtime-client.ts';
+import { RuntimeError, UnknownKeyError } from './runtime-client.ts';
 import type { RuntimeClient } from './runtime-client.ts';
 import { readEnvVars, SecretProblem } from './secret-values.ts';
 import { retryDelayMs, hasInitialised, nextTryInMs, startOf, getUninitialisedView } from './initialisation.ts';
@@ -154,7 +154,8 @@ export class RuntimeInits {
     }
     const isExpected = error instanceof RuntimeError || error instanceof SecretProblem;
     if (!isExpected) log.warn({ err: error, claim: getKey(claim) }, 'the variables of a claim could not be read');
-    this.#recordFailure(sandbox, start, isExpected ? error.message : NO_SECRETS);
+    const message = isExpected ? error.message : NO_SECRETS;
+    this.#recordFailure(sandbox, { start, message, isRefused: error instanceof UnknownKeyError });
   }
 
   /** The claim needs the Sandbox no more, or the Sandbox is gone. */
@@ -180,12 +181,12 @@ export class RuntimeInits {
     return tries?.start === startOf(sandbox) ? tries : undefined;
   }
 
-  #recordFailure(sandbox: Sandbox, start: string, message: string): void {
+  #recordFailure(sandbox: Sandbox, failure: Pick<InitTries, 'start' | 'message' | 'isRefused'>): void {
     const nowMs = this.#deps.clock.now();
     const known = this.#records.get(getUid(sandbox));
-    const before = known?.tries?.start === start ? known.tries : undefined;
+    const before = known?.tries?.start === failure.start ? known.tries : undefined;
     const count = (before?.count ?? 0) + 1;
-    const tries = { start, count, firstMs: before?.firstMs ?? nowMs, lastMs: nowMs, message };
+    const tries = { ...failure, count, firstMs: before?.firstMs ?? nowMs, lastMs: nowMs };
     this.#records.set(getUid(sandbox), { ...known, tries });
   }
 }

@@ -229,6 +229,70 @@ describe('a claim on a template with the daemon', () => {
   });
 });
 
+describe('a claim whose Sandbox has a daemon that trusts another key', () => {
+  const deleted = (harness: ClaimHarness): number =>
+    harness.api.writes().filter(({ verb, resource }) => verb === 'delete' && resource === 'sandboxes').length;
+
+  it('goes on with the next member at once, and the first is deleted', async () => {
+    await using harness = await started(2);
+    daemons.strangers.add('127.0.1.1');
+    const startMs = harness.clock.now();
+    harness.claim('job');
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    expect(harness.clock.now() - startMs).toBeLessThan(5_000);
+    expect(harness.owned().get('job')).toEqual(['pool-m002']);
+    expect(harness.sandbox('pool-m001')).toBeUndefined();
+    await harness.eventually(() => expect(harness.eventReasons()).toContain('job SandboxInitFailed'));
+  });
+
+  it('gets the next member in each slot of a batch', async () => {
+    await using harness = await started(4);
+    for (const address of ['127.0.1.1', '127.0.1.2']) daemons.strangers.add(address);
+    harness.claim('batch', { replicas: 2 });
+    await harness.eventually(() => expect(harness.isReady('batch')).toBe(true));
+    expect([...harness.slots('batch').values()].flat().sort()).toEqual(['pool-m003', 'pool-m004']);
+  });
+
+  it('starts cold after two such members, because all of the pool may be so', async () => {
+    await using harness = await started(5);
+    harness.address = '127.0.1.6';
+    for (const address of ADDRESSES.slice(0, 5)) daemons.strangers.add(address);
+    harness.makeAllReady();
+    daemons.crowd = () => [getUid(harness, 'job')];
+    harness.claim('job');
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    expect(harness.owned().get('job')).toEqual(['job']);
+    expect(deleted(harness)).toBe(2);
+  });
+
+  it('fails after five tries when every daemon says so, and ever more slowly', async () => {
+    await using harness = await started(1);
+    harness.address = '127.0.1.6';
+    for (const address of ADDRESSES) daemons.strangers.add(address);
+    harness.makeAllReady();
+    const startMs = harness.clock.now();
+    harness.claim('job');
+    await harness.eventually(() => expect(harness.statusOf('job').phase).toBe('Failed'));
+    expect(harness.clock.now() - startMs).toBeGreaterThan(400 + 800 + 1_600);
+    expect(harness.reasonOf('job')).toBe('SandboxInitFailed');
+    expect(harness.statusOf('job').message).toContain('cannot be used: its runtime trusts another key');
+    await harness.elapse(60_000);
+    expect(deleted(harness)).toBe(5);
+  });
+
+  it('keeps a Sandbox that it has shown Ready', async () => {
+    await using harness = await started(2);
+    harness.claim('job');
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    daemons.strangers.add('127.0.1.1');
+    harness.makeReady('pool-m001', { address: '127.0.1.1', since: LATER });
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(false));
+    await harness.elapse(60_000);
+    expect(harness.owned().get('job')).toEqual(['pool-m001']);
+    expect(deleted(harness)).toBe(0);
+  });
+});
+
 describe('variables from Secrets', () => {
   const TOKEN = { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'keys', key: 'token' } } };
   const SPARE = { name: 'SPARE', valueFrom: { secretKeyRef: { name: 'none', key: 'x', optional: true } } };

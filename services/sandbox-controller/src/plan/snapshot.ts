@@ -8,7 +8,7 @@ export type UnsetService = 'V1Alpha1' | 'Never' | 'Always';
 export interface RuntimeSettings {
   /** Image of the daemon for Sandboxes that name none; empty when the installation has none. */
   readonly image: string;
-  /** Ed25519 public key of the installation, base64 of its 32 bytes. Empty: the daemon trusts its first caller. */
+  /** Ed25519 public key of the installation, base64 of its 32 bytes. Empty: no daemon is injected. */
   readonly publicKey: string;
 }
 

@@ -11,6 +11,7 @@ import { decideImage } from './decide-image.ts';
 import { buildPodMetadataPatch, buildWantedPodMetadata } from './pod-metadata.ts';
 import { isRestartDue } from './restart.ts';
 import { findInjectionRefusal } from './runtime-injection.ts';
+import { isUselessMember } from './runtime-key.ts';
 
 /**
  * Keeps exactly one Pod while the Sandbox runs, and none while it is suspended: docs/reference/sandbox.md#pod-states. With
@@ -32,11 +33,12 @@ function decideSuspension(snapshot: Snapshot): Plan {
 
 /**
  * A terminating Pod keeps its name and disks until it is gone, on a dead node too, so nothing is done. A Pod that ended is
- * deleted when its restart is due.
+ * deleted when its restart is due, and one that no claim can use at once.
  */
 function decidePresent(snapshot: Snapshot, pod: Pod): Plan {
   if (isTerminating(pod)) return [];
-  if (isRestartDue(snapshot)) return [{ kind: 'deletePod', pod, phase: 'pod' }];
+  const isUseless = isUselessMember(snapshot.sandbox, pod, snapshot.settings.runtime);
+  if (isUseless || isRestartDue(snapshot)) return [{ kind: 'deletePod', pod, phase: 'pod' }];
   const patch = buildPodMetadataPatch(snapshot.sandbox, pod);
   if (patch !== undefined) return [{ kind: 'patchPod', phase: 'pod', pod, patch }];
   return decideImage(snapshot.sandbox, pod);
@@ -65,7 +67,7 @@ function decideCreation(snapshot: Snapshot): Plan {
 }
 
 /** A Pod without the requested daemon would be Ready and useless. */
-function findRuntimeRefusal({ spec }: Sandbox, { image }: RuntimeSettings): string | undefined {
+function findRuntimeRefusal({ spec }: Sandbox, { image, publicKey }: RuntimeSettings): string | undefined {
   if (spec.runtime?.inject !== true) return undefined;
-  return findInjectionRefusal(spec.podTemplate.spec, spec.runtime.image ?? image);
+  return findInjectionRefusal(spec.podTemplate.spec, { image: spec.runtime.image ?? image, publicKey });
 }

@@ -68,6 +68,8 @@ describe('a Pod with the daemon', () => {
       { name: 'SANDLOT_DEFAULT_USER', value: 'ana' },
       { name: 'SANDLOT_EXEC_PORT', value: '0' },
       { name: 'SANDLOT_EXEC_OPEN', value: 'false' },
+      { name: 'SANDLOT_RUNTIME_UNPROTECTED', value: 'true' },
+      { name: 'SANDLOT_RUNTIME_PUBLIC_KEY', value: 'own' },
     ];
     expect(variables(injected({ env, workingDir: '/app' }))).toEqual({
       SANDLOT_DEFAULT_USER: 'ana',
@@ -77,6 +79,7 @@ describe('a Pod with the daemon', () => {
       SANDLOT_RUNTIME_DIR: '/.sandlot',
       SANDLOT_ENVD_PORT: '49983',
       SANDLOT_EXEC_OPEN: 'true',
+      SANDLOT_RUNTIME_UNPROTECTED: 'false',
       SANDLOT_RUNTIME_PUBLIC_KEY: RUNTIME.publicKey,
     });
   });
@@ -167,6 +170,14 @@ describe('a daemon that cannot be started', () => {
   it('without an image keeps the Pod from being created, and says what to set', () => {
     const snapshot = buildSnapshot({ sandbox: asking({}), settings: { runtime: { image: '', publicKey: '' } } });
     expect(getStep(decidePod(snapshot), 'reportFailure').message).toContain('runtime.image');
+  });
+
+  it('without the key of the installation keeps the Pod from being created: it would obey its first caller', () => {
+    const runtime = { ...RUNTIME, publicKey: '' };
+    const snapshot = buildSnapshot({ sandbox: asking({}), settings: { runtime } });
+    expect(getStep(decidePod(snapshot), 'reportFailure').message).toContain('needs the public key');
+    const own = asking({ ports: [{ containerPort: 49_983 }] });
+    expect(decidePod(buildSnapshot({ sandbox: own, settings: { runtime } }))).toMatchObject([{ kind: 'createPod' }]);
   });
 
   it('because the hook of a container runs no command names that container', () => {

@@ -1,4 +1,5 @@
 import type { Container, EnvVar, PodSpec } from '@sandlot/kube/objects';
+import type { RuntimeSettings } from '../plan/snapshot.ts';
 
 export interface Injection {
   readonly image: string;
@@ -64,11 +65,14 @@ export function injectRuntime(spec: PodSpec, injection: Injection): PodSpec {
 }
 
 /** Why the daemon cannot start in this Pod, as a text for the owner; undefined when it can. */
-export function findInjectionRefusal(spec: PodSpec, image: string): string | undefined {
+export function findInjectionRefusal(spec: PodSpec, { image, publicKey }: RuntimeSettings): string | undefined {
   const [first] = spec.containers;
   if (first === undefined || hasDaemon(spec)) return undefined;
   if (image === '') {
     return 'runtime.inject needs the image of the daemon, and the installation has none; set spec.runtime.image or the chart value runtime.image';
+  }
+  if (publicKey === '') {
+    return 'runtime.inject needs the public key of the installation, without which the daemon would obey its first caller; set RUNTIME_PUBLIC_KEY of the sandbox-controller';
   }
   return findPortRefusal(first) ?? findHookRefusal(first);
 }
@@ -164,10 +168,16 @@ function findCommand({ exec }: Hook): readonly string[] | undefined {
   return exec?.command;
 }
 
+/** The key by which the daemon recognises the installation. */
+export const DAEMON_KEY = 'SANDLOT_RUNTIME_PUBLIC_KEY';
+/** The Sandbox whose calls the daemon accepts. */
+export const DAEMON_UID = 'SANDLOT_SANDBOX_UID';
+
 /** Identity and trust of the daemon: the template must not set them. */
 const RESERVED: ReadonlySet<string> = new Set([
-  'SANDLOT_RUNTIME_PUBLIC_KEY',
-  'SANDLOT_SANDBOX_UID',
+  DAEMON_KEY,
+  DAEMON_UID,
+  'SANDLOT_RUNTIME_UNPROTECTED',
   'SANDLOT_RUNTIME_DIR',
   'SANDLOT_ENVD_PORT',
   'SANDLOT_EXEC_OPEN',
@@ -188,12 +198,13 @@ function listDaemonVariables(
     ...(typeof workingDir === 'string' ? { SANDLOT_WORKDIR: workingDir } : {}),
   };
   const fixed = {
-    SANDLOT_SANDBOX_UID: sandboxUid,
+    [DAEMON_UID]: sandboxUid,
+    [DAEMON_KEY]: publicKey,
     SANDLOT_RUNTIME_DIR: STATE_FOLDER,
     SANDLOT_ENVD_PORT: String(ENVD_PORT),
     // Always set: an unset variable could come from envFrom.
     SANDLOT_EXEC_OPEN: String(execOpen),
-    ...(publicKey === '' ? {} : { SANDLOT_RUNTIME_PUBLIC_KEY: publicKey }),
+    SANDLOT_RUNTIME_UNPROTECTED: 'false',
   };
   const added = [...Object.entries(defaults).filter(([name]) => !given.has(name)), ...Object.entries(fixed)];
   return added.map(([name, value]) => ({ name, value }));

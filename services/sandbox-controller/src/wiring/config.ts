@@ -15,7 +15,7 @@ export const sandboxSettings = controllerSettings.extend({
     .default('V1Alpha1'),
   /** Image of the in-sandbox daemon for Sandboxes that name none. */
   RUNTIME_IMAGE: z.string().default(''),
-  /** By this key the daemon recognises the installation; without it the daemon trusts its first caller. */
+  /** By this key the daemon recognises the installation; without it no daemon is injected. */
   RUNTIME_PUBLIC_KEY: parsePublicKey().default(''),
 });
 

@@ -1,6 +1,7 @@
-import { annotations } from '@sandlot/api-types';
+import { annotations, labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { ContainerStatus, KubeObject, ObjectMeta, Pod } from '@sandlot/kube';
+import { listDaemonContainers } from '../pod/runtime-key.ts';
 import { listAuthorshipEntries } from '../service/authorship.ts';
 
 type PodStatus = NonNullable<Pod['status']>;
@@ -14,12 +15,19 @@ export function reduceSandbox(sandbox: Sandbox): Sandbox {
   return { ...sandbox, metadata: authorship.length === 0 ? metadata : { ...metadata, managedFields: authorship } };
 }
 
-/** A Pod as the cache keeps it: metadata, status, and of the spec only the node. No Pod is ever built from this. */
+/**
+ * A Pod as the cache keeps it: metadata, status, and of the spec only the node and, of members of pools, the identity of the
+ * daemon. No Pod is ever built from this.
+ */
 export function reducePod(pod: Pod): Pod {
   const { nodeName } = pod.spec;
   const { phase, podIPs, conditions, reason, message } = pod.status ?? {};
   const status = { phase, podIPs, conditions, reason, message, ...buildContainers(pod) };
-  const spec = { containers: [], ...(nodeName === undefined ? {} : { nodeName }) };
+  const isMember = pod.metadata.labels?.[labels.warmPoolMember] !== undefined;
+  const spec = {
+    containers: isMember ? listDaemonContainers(pod) : [],
+    ...(nodeName === undefined ? {} : { nodeName }),
+  };
   return { ...pod, metadata: withoutBulk(pod.metadata), spec, status };
 }
 

@@ -1,0 +1,60 @@
+import { EXTENSIONS_GROUP, labels } from '@sandlot/api-types';
+import type { OwnerReference } from '@sandlot/kube';
+import { describe, expect, it } from 'vitest';
+import { kinds, notebook, podOf, RUNTIME, buildSnapshot } from '../../test/builders.ts';
+import { reducePod } from '../wiring/transform.ts';
+import { buildPod } from './build-pod.ts';
+
+const LATER_KEY = 'dGhlIGtleSBvZiBhIGxhdGVyIGluc3RhbGxhdGlvbiE=';
+
+const buildOwner = (kind: string): OwnerReference => ({
+  apiVersion: `${EXTENSIONS_GROUP}/v1beta1`,
+  kind,
+  name: 'owner',
+  uid: 'uid-2',
+  controller: true,
+});
+
+interface Case {
+  readonly owner?: string;
+  readonly inject?: boolean;
+  /** The key of the installation now. */
+  readonly publicKey?: string;
+  /** The template has a daemon of its own. */
+  readonly ownDaemon?: boolean;
+  readonly terminating?: boolean;
+}
+
+/** Steps for a Sandbox whose Pod was built with the key of {@link RUNTIME}. */
+function decideSteps(given: Case): string[] {
+  const { owner = 'SandboxWarmPool', inject = true, publicKey = LATER_KEY, ownDaemon, terminating = false } = given;
+  const ports = ownDaemon === true ? { ports: [{ containerPort: 49_983 }] } : {};
+  const sandbox = notebook({
+    metadata: { ownerReferences: [buildOwner(owner)], labels: { [labels.warmPoolMember]: 'hash' } },
+    spec: { runtime: { inject }, podTemplate: { spec: { containers: [{ name: 'main', ...ports }] } } },
+  });
+  const { spec } = buildPod(sandbox, RUNTIME);
+  const seen = podOf(sandbox, { terminating, labels: { ...buildPod(sandbox, RUNTIME).metadata.labels } });
+  const pod = reducePod({ ...seen, spec: { ...spec, nodeName: 'node-1' } });
+  const settings = { runtime: { ...RUNTIME, publicKey } };
+  return kinds(buildSnapshot({ sandbox, ownedPods: [pod], settings })).filter((kind) => kind === 'deletePod');
+}
+
+describe('a Pod whose daemon trusts another key than that of the installation', () => {
+  it.each<[string, Case, string[]]>([
+    ['is replaced in a pool', {}, ['deletePod']],
+    ['is left alone when a claim has it', { owner: 'SandboxClaim' }, []],
+    ['is left alone while it terminates', { terminating: true }, []],
+    ['is left alone while the installation has no key', { publicKey: '' }, []],
+  ])('%s', (_, given, expected) => {
+    expect(decideSteps(given)).toEqual(expected);
+  });
+
+  it.each<[string, Case]>([
+    ['the key of the installation', { publicKey: RUNTIME.publicKey }],
+    ['a daemon of its own', { ownDaemon: true }],
+    ['no daemon', { inject: false }],
+  ])('is not one with %s', (_, given) => {
+    expect(decideSteps(given)).toEqual([]);
+  });
+});
