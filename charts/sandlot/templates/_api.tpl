@@ -15,6 +15,7 @@
 {{- end }}
 - { name: API_PORT, value: "8080" }
 - { name: KEYS_NAMESPACE, value: {{ include "sandlot.api.keysNamespace" . }} }
+- { name: ENVS_NAMESPACE, value: {{ include "sandlot.api.envsNamespace" . }} }
 - name: ENVD_TOKEN_KEY
   valueFrom: { secretKeyRef: { name: {{ include "sandlot.runtime.secretName" . }}, key: envd.key } }
 {{- if and $values.gateway.enabled $values.gateway.domains }}
@@ -53,5 +54,33 @@
 
 {{/* Where the Secrets of API keys are. */}}
 {{- define "sandlot.api.keysNamespace" -}}
-{{- default .Release.Namespace .Values.api.keysNamespace -}}
+{{- .Values.api.keysNamespace | default (printf "%s-keys" .Release.Namespace) -}}
+{{- end -}}
+
+{{/* Where the variables of sandboxes are: the API creates these Secrets, the claim-controller reads them. */}}
+{{- define "sandlot.api.envsNamespace" -}}
+{{- .Values.api.envsNamespace | default (printf "%s-envs" .Release.Namespace) -}}
+{{- end -}}
+
+{{/*
+Refuses namespaces that would open other Secrets to the API, and an upgrade that would leave the keys of an earlier version
+behind, which kept them in the namespace of the release.
+*/}}
+{{- define "sandlot.api.checkNamespaces" -}}
+{{- $keys := include "sandlot.api.keysNamespace" . -}}
+{{- $envs := include "sandlot.api.envsNamespace" . -}}
+{{- if or (eq $keys $envs) (eq $keys .Release.Namespace) (eq $envs .Release.Namespace) -}}
+{{- fail (printf "api.keysNamespace (%s), api.envsNamespace (%s) and the namespace of the release (%s) must differ: the API and the claim-controller would reach Secrets that are not for them" $keys $envs .Release.Namespace) -}}
+{{- end -}}
+{{- $left := list -}}
+{{- range (lookup "v1" "Secret" .Release.Namespace "").items | default list -}}
+{{- if eq (dig "metadata" "labels" "sandlot.dev/api-key" "" .) "true" -}}
+{{- if not (lookup "v1" "Secret" $keys .metadata.name) -}}
+{{- $left = append $left .metadata.name -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if $left -}}
+{{- fail (printf "%d API keys are still in namespace %s, where the API no longer looks for them. Copy them first: create a namespace, run \"npx sandlot keys copy --from %s --keys-namespace NAME\", and upgrade with api.keysNamespace=NAME" (len $left) .Release.Namespace .Release.Namespace) -}}
+{{- end -}}
 {{- end -}}

@@ -15,6 +15,9 @@
 - { name: WATCH_NAMESPACE, value: {{ . | quote }} }
 {{- end }}
 {{- include (printf "sandlot.env.%s" .name) $values }}
+{{- if and (eq .name "claim-controller") $values.api.enabled }}
+- { name: ENVS_NAMESPACE, value: {{ include "sandlot.api.envsNamespace" .root }} }
+{{- end }}
 {{- with include (printf "sandlot.env.runtime.%s" .name) .root }}
 {{ . }}
 {{- end }}
@@ -80,7 +83,7 @@
 {{- include "sandlot.env.sandboxes" . }}
 - { name: ALLOWED_LABEL_DOMAINS, value: {{ join "," .claimController.allowedLabelDomains | quote }} }
 - { name: WRITE_BEHIND_WINDOW, value: {{ .claimController.writeBehindWindow | quote }} }
-- { name: ENVS_FROM_SECRETS, value: {{ or .claimController.envsFromSecrets (.api | default dict).enabled | default false | quote }} }
+- { name: ENVS_FROM_SECRETS, value: {{ .claimController.envsFromSecrets | quote }} }
 - { name: PERSISTENT_VOLUMES, value: {{ .claimController.persistentVolumes | quote }} }
 {{- if and .claimController.persistentVolumes .watchNamespace }}
 {{- fail "claimController.persistentVolumes: PersistentVolumes belong to the cluster, and a release that serves one namespace (watchNamespace) has no role in it; leave out one of the two" }}

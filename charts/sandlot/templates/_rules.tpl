@@ -72,7 +72,7 @@ events.k8s.io; the core group is for clusters whose aggregator still needs it.
   resources: [networkpolicies]
   verbs: [create, get, list, patch, watch]
 {{ include "sandlot.rules.events" . }}
-{{- if or .Values.claimController.envsFromSecrets (.Values.api | default dict).enabled }}
+{{- if .Values.claimController.envsFromSecrets }}
 # The controller reads the label sandlot.dev/claim-env of a Secret before a claim may name it; values go to the daemon alone.
 - apiGroups: [""]
   resources: [secrets]

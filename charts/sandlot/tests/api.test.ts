@@ -18,13 +18,12 @@ function verbsByResource({ rules = [] }: Rendered): Record<string, string> {
 }
 
 describe('the API of the chart', () => {
-  it('may write claims and edit Sandboxes, but reads Secrets only in the namespace of its keys', async () => {
+  it('may write claims and edit Sandboxes, and reads Secrets only in the namespace of its keys', async () => {
     expect(verbsByResource(find(await render(), 'ClusterRole', 'sandlot-api'))).toEqual({
       'extensions.agents.x-k8s.io/sandboxclaims': 'create delete get list patch watch',
       'extensions.agents.x-k8s.io/sandboxwarmpools': 'create delete get list patch watch',
       'extensions.agents.x-k8s.io/sandboxtemplates': 'get list watch',
       'agents.x-k8s.io/sandboxes': 'get list patch watch',
-      '/secrets': 'create patch',
     });
     const keys = find(await render(valueSets['high-availability']), 'Role', 'sandlot-api-keys');
     expect([keys.metadata.namespace, verbsByResource(keys)]).toEqual([
@@ -39,15 +38,57 @@ describe('the API of the chart', () => {
     expect(findVariable(await render(valueSets['high-availability']), 'KEYS_NAMESPACE')?.value).toBe('sandlot-keys');
   });
 
+  it('has no right over Secrets in the whole cluster, nor in the namespace of the release', async () => {
+    for (const values of [{}, { watchNamespace: 'team-a' }, valueSets['high-availability']]) {
+      const objects = await render(values);
+      const places = objects
+        .filter(({ rules }) => rules?.some(({ resources }) => resources.includes('secrets')) === true)
+        .map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''} ${metadata.name}`);
+      const keys = values === valueSets['high-availability'] ? 'sandlot-keys' : 'sandlot-system-keys';
+      const envs = ['sandlot-api-envs', 'sandlot-claim-controller-envs'].map((role) => `Role sandlot-system-envs ${role}`);
+      expect(places.sort()).toEqual([...envs, `Role ${keys} sandlot-api-keys`].sort());
+    }
+  });
+
+  it('may only create the Secrets with variables, which the claim-controller alone reads and deletes', async () => {
+    const objects = await render();
+    expect(verbsByResource(find(objects, 'Role', 'sandlot-api-envs'))).toEqual({ '/secrets': 'create' });
+    const reader = find(objects, 'Role', 'sandlot-claim-controller-envs');
+    expect(verbsByResource(reader)).toEqual({ '/secrets': 'delete get list' });
+    for (const workload of ['sandlot-api', 'sandlot-claim-controller']) {
+      expect(findVariable(objects, 'ENVS_NAMESPACE', workload)?.value).toBe('sandlot-system-envs');
+    }
+  });
+
+  it('has namespaces for keys and variables that outlive the release, unless values name others', async () => {
+    const names = (objects: readonly Rendered[]): string[] =>
+      objects.filter(({ kind }) => kind === 'Namespace').map(({ metadata }) => metadata.name);
+    const objects = await render();
+    expect(names(objects)).toEqual(['sandlot-system-keys', 'sandlot-system-envs']);
+    for (const name of names(objects)) {
+      const { annotations } = find(objects, 'Namespace', name).metadata;
+      expect(annotations).toMatchObject({ 'helm.sh/resource-policy': 'keep' });
+    }
+    expect(names(await render({ api: { keysNamespace: 'keys', envsNamespace: 'envs' } }))).toEqual([]);
+  });
+
+  it.each([
+    ['keysNamespace', 'sandlot-system'],
+    ['envsNamespace', 'sandlot-system'],
+    ['envsNamespace', 'sandlot-system-keys'],
+  ])('refuses %s %s, where other Secrets are', async (field, namespace) => {
+    await expect(render({ api: { [field]: namespace } })).rejects.toThrow('must differ');
+  });
+
   it('has rights in only one namespace if the release serves only that one', async () => {
     expect(find(await render({ watchNamespace: 'team-a' }), 'Role', 'sandlot-api').metadata.namespace).toBe('team-a');
   });
 
-  it('has the URL that the gateway uses, and lets claims take variables from Secrets', async () => {
+  it('has the URL that the gateway uses, and opens no Secrets of namespaces to claims', async () => {
     const objects = await render();
     const url = findVariable(objects, 'API_URL', 'sandlot-gateway')?.value;
     expect(url).toBe('http://sandlot-api.sandlot-system.svc:8080');
-    expect(findVariable(objects, 'ENVS_FROM_SECRETS', 'sandlot-claim-controller')?.value).toBe('true');
+    expect(findVariable(objects, 'ENVS_FROM_SECRETS', 'sandlot-claim-controller')?.value).toBe('false');
   });
 
   it('gets the token key by reference, and the first domain of the gateway', async () => {

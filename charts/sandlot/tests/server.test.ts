@@ -52,12 +52,17 @@ async function readTemplates(): Promise<string> {
   return kubectl(['-n', release.namespace, 'get', 'deployments,statefulsets', '-o', `jsonpath=${path}`]);
 }
 
+/** The text with all objects of the API's namespaces in that of the release: a dry run creates no namespace. */
+function inOneNamespace(text: string): string {
+  return text.replaceAll(/namespace: sandlot-\S+/g, `namespace: ${release.namespace}`);
+}
+
 describe('the chart on a real API server', () => {
   it.each(Object.entries(valueSets))('renders only valid objects with %s values', async (_, values) => {
     const { stdout } = await template(values);
     const applied = await kubectl(
       ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'],
-      stdout,
+      inOneNamespace(stdout),
     );
     expect(applied).toContain('deployment.apps/sandlot-claim-controller serverside-applied');
   });
@@ -66,7 +71,8 @@ describe('the chart on a real API server', () => {
     const label = 'pod-security.kubernetes.io/warn=restricted';
     await kubectl(['label', 'namespace', release.namespace, label, '--overwrite']);
     const { stdout } = await template({ crds: { enabled: false } });
-    const { stderr } = await plane.kubectl(['apply', '--server-side', '--dry-run=server', '-f', '-'], stdout);
+    const args = ['apply', '--server-side', '--dry-run=server', '-f', '-'];
+    const { stderr } = await plane.kubectl(args, inOneNamespace(stdout));
     expect(stderr).toBe('');
   });
 
@@ -110,6 +116,17 @@ describe('the chart on a real API server', () => {
     const text = await kubectl(['-n', release.namespace, 'get', 'secrets', '-l', selector, '-o', 'json']);
     const { items } = JSON.parse(text) as { items: { data: { release: string } }[] };
     for (const { data } of items) expect(Buffer.from(data.release, 'base64').length).toBeLessThan(512 * 1024);
+  });
+
+  it('refuses an upgrade that leaves API keys of an earlier version behind, until they are copied', async () => {
+    await ensureInstalled();
+    const key = { metadata: { name: 'api-key-1', labels: { 'sandlot.dev/api-key': 'true' } } };
+    const secretIn = (namespace: string): string =>
+      JSON.stringify({ apiVersion: 'v1', kind: 'Secret', ...key, metadata: { ...key.metadata, namespace } });
+    await kubectl(['create', '-f', '-'], secretIn(release.namespace));
+    await expect(install()).rejects.toThrow('1 API keys are still in namespace sandlot-system');
+    await kubectl(['create', '-f', '-'], secretIn(`${release.namespace}-keys`));
+    await install();
   });
 
   it('keeps the CRDs on uninstall', async () => {

@@ -37,7 +37,8 @@ export class ApiAndGateway implements AsyncDisposable {
     const { text } = await createKey({ client: stage.client, namespace: NAMESPACE }, input);
     const [apiPort, port] = [await findFreePort(), await findFreePort()];
     const common = { KUBECONFIG: stage.plane.kubeconfigPath, NATS_URL: stage.nats.url, POD_NAMESPACE: NAMESPACE };
-    const api = { API_PORT: String(apiPort), ENVD_TOKEN_KEY: TOKEN_KEY, CREATE_TIMEOUT: '15s' };
+    const places = { KEYS_NAMESPACE: NAMESPACE, ENVS_NAMESPACE: NAMESPACE };
+    const api = { ...places, API_PORT: String(apiPort), ENVD_TOKEN_KEY: TOKEN_KEY, CREATE_TIMEOUT: '15s' };
     const gateway = {
       PORT: String(port),
       API_URL: `http://127.0.0.1:${apiPort}`,

@@ -86,10 +86,11 @@ export { DEFAULT_LABEL_DOMAINS, mergePodMetadata, findMetadataRefusal } from './
 export type { MetadataRequest } from './policies/metadata-policy.ts';
 export { mergeVolumeClaimTemplates } from './policies/volume-policy.ts';
 export type { VolumeOutcome, VolumeRequest } from './policies/volume-policy.ts';
-export { isMadeByApi, findSandboxId } from './rules/api-claims.ts';
+export { findApiKey, findKeyQuota, isMadeByApi, findSandboxId } from './rules/api-claims.ts';
 export { claimEndingOf, claimFailureReasons } from './rules/claim-endings.ts';
 export type { ClaimEnding } from './rules/claim-endings.ts';
 export { hasSignOfPool, isAdoptable, isMemberOf, isPoolMember, isStock } from './rules/pool-membership.ts';
 export { isFinished, isReady } from './rules/readiness.ts';
+export { formatStoredEnvsName, hasStoredEnvs, namesSecrets, STORED_ENVS } from './rules/stored-envs.ts';
 export { getModeSpelling, resumePatch, getSuspender, suspendPatch } from './rules/suspension.ts';
 export { wakeObstacleOf } from './rules/wake.ts';

@@ -1,8 +1,11 @@
-import { annotations, claimNameLabel, hasOwnNetwork, labels } from '@sandlot/api-types';
+import { annotations, claimNameLabel, findApiKey, hasOwnNetwork, labels } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxSpec } from '@sandlot/api-types';
 import { findController } from '@sandlot/kube/objects';
 import type { OwnerReference } from '@sandlot/kube/objects';
 import { ownedBy } from './owner.ts';
+
+/** Garbage collection follows the reference, and no controller takes the object for its own. */
+const WITHOUT_CONTROL = { controller: false, blockOwnerDeletion: false } as const;
 
 type Strings = Readonly<Record<string, string>>;
 
@@ -16,8 +19,9 @@ export interface Custody {
 }
 
 /**
- * A bound claim owns its Sandbox. A Sandbox of a detached claim has no owner: its labels, slot and claim UID, are the only
- * record of the delivery.
+ * A bound claim owns its Sandbox. A Sandbox of a detached claim has no controller: its labels, slot and claim UID, are the only
+ * record of the delivery. A claim of an API key is the only handle by which its holder finds and deletes the Sandboxes, so
+ * garbage collection deletes them with the claim.
  */
 export function buildCustody(claim: SandboxClaim, slot: number | undefined): Custody {
   if (slot === undefined) {
@@ -26,7 +30,7 @@ export function buildCustody(claim: SandboxClaim, slot: number | undefined): Cus
   const name = claim.metadata.name ?? '';
   const label = claimNameLabel(name);
   return {
-    ownerReferences: [],
+    ownerReferences: findApiKey(claim) === undefined ? [] : [{ ...ownedBy(claim), ...WITHOUT_CONTROL }],
     labels: { [labels.claimName]: label, [labels.claimSlot]: String(slot) },
     annotations: label === name ? {} : { [annotations.claimName]: name },
     spec: buildSlotLifecycle(claim),
@@ -52,7 +56,7 @@ export function claimNameOf({ metadata }: Sandbox): string | undefined {
   return metadata.annotations?.[annotations.claimName] ?? metadata.labels?.[labels.claimName];
 }
 
-/** Whether the Sandbox fills a slot of exactly this claim: it has its UID as a label, and no owner. */
+/** Whether the Sandbox fills a slot of exactly this claim: it has its UID as a label, and no controller. */
 export function fillsSlotOf(sandbox: Sandbox, claim: Pick<SandboxClaim, 'metadata'>): boolean {
   if (findController(sandbox) !== undefined || findSlot(sandbox) === undefined) return false;
   return sandbox.metadata.labels?.[labels.claimUid] === claim.metadata.uid;

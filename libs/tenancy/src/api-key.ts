@@ -23,6 +23,8 @@ export const keyLimits = z.object({
   maxTimeoutSeconds: count.optional(),
   /** Whether a request may create sandboxes without a timeout. */
   neverTimeout: z.boolean().optional(),
+  /** Whether a request may keep sandboxes whose creation failed. */
+  keepFailed: z.boolean().optional(),
 });
 export type KeyLimits = z.output<typeof keyLimits>;
 

@@ -12,7 +12,7 @@ export {
 export type { ApiKey, ApiKeyInput, KeyLimits, Role } from './api-key.ts';
 export { watchKeys } from './key-ring.ts';
 export type { KeyRing, KeyRingOptions, WatchedKeyRing } from './key-ring.ts';
-export { createKey, listKeys, revokeKey } from './key-store.ts';
+export { copyKeys, createKey, listKeys, revokeKey } from './key-store.ts';
 export type { KeyPlace } from './key-store.ts';
 export { CreateRates, Places } from './quota.ts';
 export type { RateDecision } from './quota.ts';

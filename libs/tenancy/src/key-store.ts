@@ -1,4 +1,4 @@
-import { isNotFound, secrets } from '@sandlot/kube';
+import { isAlreadyExists, isNotFound, secrets } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import {
   API_KEY_LABEL,
@@ -35,6 +35,25 @@ export async function listKeys({ client, namespace }: KeyPlace): Promise<readonl
   const { items } = await client.listAll(secrets, { namespace, labelSelector: `${API_KEY_LABEL}=true` });
   const keys = items.map(parseKeySecret).filter((key) => key !== undefined);
   return keys.sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id));
+}
+
+/**
+ * Copies the keys of another namespace that this one lacks; they keep their ids and texts. Returns their number. Rejects with
+ * a KubeError.
+ */
+export async function copyKeys({ client, namespace }: KeyPlace, from: string): Promise<number> {
+  const { items } = await client.listAll(secrets, { namespace: from, labelSelector: `${API_KEY_LABEL}=true` });
+  let copied = 0;
+  for (const { metadata, type, data } of items) {
+    const { name, labels, annotations } = metadata;
+    try {
+      await client.create(secrets, { metadata: { namespace, name, labels, annotations }, type, data });
+      copied += 1;
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+  return copied;
 }
 
 /** Revokes a key at once; objects created with it stay. False when there is no key with that id. Rejects with a KubeError. */

@@ -83,19 +83,28 @@ describe('creates a second', () => {
 describe('places', () => {
   it('are as many as the limit leaves, counting creations under way', () => {
     const places = new Places();
-    const first = places.take('key', { present: 1, limit: 3 });
-    const second = places.take('key', { present: 1, limit: 3 });
+    const first = places.take('key', { present: 1, limit: 3, wanted: 1 });
+    const second = places.take('key', { present: 1, limit: 3, wanted: 1 });
     expect([first, second].every((place) => place !== undefined)).toBe(true);
-    expect(places.take('key', { present: 1, limit: 3 })).toBeUndefined();
-    expect(places.take('other', { present: 1, limit: 3 })).toBeDefined();
+    expect(places.take('key', { present: 1, limit: 3, wanted: 1 })).toBeUndefined();
+    expect(places.take('other', { present: 1, limit: 3, wanted: 1 })).toBeDefined();
     first?.[Symbol.dispose]();
     first?.[Symbol.dispose]();
-    expect(places.take('key', { present: 1, limit: 3 })).toBeDefined();
-    expect(places.take('key', { present: 1, limit: 3 })).toBeUndefined();
+    expect(places.take('key', { present: 1, limit: 3, wanted: 1 })).toBeDefined();
+    expect(places.take('key', { present: 1, limit: 3, wanted: 1 })).toBeUndefined();
+  });
+
+  it('are taken by the batch: a second one that would not fit is refused', () => {
+    const places = new Places();
+    const batch = places.take('key', { present: 0, limit: 5, wanted: 3 });
+    expect(places.take('key', { present: 0, limit: 5, wanted: 3 })).toBeUndefined();
+    expect(places.take('key', { present: 0, limit: 5, wanted: 2 })).toBeDefined();
+    batch?.[Symbol.dispose]();
+    expect(places.take('key', { present: 0, limit: 5, wanted: 3 })).toBeDefined();
   });
 
   it('are unlimited without a limit', () => {
     const places = new Places();
-    for (let n = 0; n < 100; n += 1) expect(places.take('key', { present: n, limit: 0 })).toBeDefined();
+    for (let n = 0; n < 100; n += 1) expect(places.take('key', { present: n, limit: 0, wanted: 1 })).toBeDefined();
   });
 });

@@ -73,24 +73,30 @@ function buildRate(perSecond: number): TokenRate {
   return { perSecond, burst: Math.max(1, Math.floor(perSecond)) };
 }
 
+export interface PlaceRequest {
+  readonly present: number;
+  readonly limit: number;
+  readonly wanted: number;
+}
+
 /**
- * Sandboxes whose creation is under way, which a count of existing Sandboxes does not include yet. A create takes a place
- * and gives it back when its Sandbox is counted or was never created.
+ * Sandboxes whose creation is under way, which a count of existing Sandboxes does not include yet. A create takes places
+ * and gives them back when its Sandboxes are counted or were never created.
  */
 export class Places {
   readonly #taken = new Map<string, number>();
 
-  /** Takes a place for `id` if `present` Sandboxes and the taken places are fewer than `limit` (0: no limit). */
-  take(id: string, { present, limit }: { readonly present: number; readonly limit: number }): Disposable | undefined {
+  /** Takes `wanted` places for `id` if they fit beside `present` Sandboxes and the taken places; `limit` 0: they always do. */
+  take(id: string, { present, limit, wanted }: PlaceRequest): Disposable | undefined {
     const taken = this.#taken.get(id) ?? 0;
-    if (limit > 0 && present + taken >= limit) return undefined;
-    this.#taken.set(id, taken + 1);
+    if (limit > 0 && present + taken + wanted > limit) return undefined;
+    this.#taken.set(id, taken + wanted);
     let given = false;
     return {
       [Symbol.dispose]: () => {
         if (given) return;
         given = true;
-        const left = (this.#taken.get(id) ?? 1) - 1;
+        const left = (this.#taken.get(id) ?? wanted) - wanted;
         if (left === 0) this.#taken.delete(id);
         else this.#taken.set(id, left);
       },

@@ -19,10 +19,14 @@ import { startApi } from '../src/server.ts';
 import { StandIn } from './stand-in.ts';
 
 const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
-export const KEYS_NAMESPACE = 'sandlot-system';
+const NAMESPACE = 'sandlot-system';
+export const KEYS_NAMESPACE = 'sandlot-system-keys';
+export const ENVS_NAMESPACE = 'sandlot-system-envs';
 /** Settings that every replica needs. */
 export const apiEnvironment = {
-  POD_NAMESPACE: KEYS_NAMESPACE,
+  POD_NAMESPACE: NAMESPACE,
+  KEYS_NAMESPACE,
+  ENVS_NAMESPACE,
   ENVD_TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),
 } as const;
 
@@ -93,7 +97,8 @@ export class Stack implements AsyncDisposable {
 
   async #fill(): Promise<void> {
     const { client } = this;
-    for (const name of [KEYS_NAMESPACE, ...TENANTS]) await client.create(namespaces, { metadata: { name } });
+    for (const name of [NAMESPACE, KEYS_NAMESPACE, ENVS_NAMESPACE, ...TENANTS])
+      await client.create(namespaces, { metadata: { name } });
     const resources = { requests: { cpu: '250m', memory: '256Mi' } };
     const podTemplate = { spec: { containers: [{ name: 'main', image: 'debian', resources }] } };
     for (const namespace of TENANTS) {

@@ -34,7 +34,7 @@ export async function apply(deps: ApplyDeps, pass: Pass, plan: Plan): Promise<Re
   let result: ReconcileResult = done;
   for (const step of plan) {
     const outcome = await applyStep(step.kind, step, { deps, pass });
-    if (outcome.kind === 'abandon') return requeueAfter(0, 'the claim shows another Sandbox');
+    if (outcome.kind === 'abandon') return requeueAfter(0, 'the plan no longer holds');
     if (outcome.kind === 'later') return pickSooner(result, requeueAfter(outcome.ms, AWAITS_DAEMON));
     result = pickSooner(result, outcome);
   }
@@ -52,6 +52,7 @@ type Handlers = {
 };
 
 const handlers: Handlers = {
+  admit: async ({ places }, { claim }) => (places.admit(claim) ? done : ABANDON),
   adopt: giveSandbox,
   create: giveSandbox,
   queueForStock: giveSandbox,

@@ -14,9 +14,11 @@ import { ClaimMemory } from './memory/claim-memory.ts';
 import type { ClaimPolicy } from './observe.ts';
 import { reconcileClaim } from './reconcile.ts';
 import { RuntimeInits } from './runtime/runtime-inits.ts';
-import type { RuntimeAccess } from './runtime/runtime-inits.ts';
+import type { RuntimeAccess, RuntimeInitsDeps } from './runtime/runtime-inits.ts';
+import { dropStoredEnvs } from './runtime/stored-envs.ts';
 import { createOwnClaims, createOwnSandboxes } from './wiring/own-writes.ts';
 import { claimSources, PRIORITY } from './wiring/sources.ts';
+import { Places } from './quota/places.ts';
 import { keepStock } from './stock/keep-stock.ts';
 import { Stock } from './stock/stock.ts';
 import { ClaimTraces } from './telemetry/trace.ts';
@@ -49,9 +51,8 @@ export function addClaimController(
   const cache = createCache({ ...parts, metrics: parts.kubeMetrics, namespace: options.namespace });
   const requests = createChannelSource();
   const enqueue = (claimKey: string): void => requests.push(claimKey, { priority: PRIORITY.claim });
-  const memory = new ClaimMemory(clock);
-  const batches = new BatchMemory();
-  const deliveries = new DeliveryMemory();
+  const memories = createMemories(cache, clock);
+  const { memory, batches } = memories;
   const claims = createOwnClaims({ cache, clock });
   const sandboxes = createOwnSandboxes({ cache, clock, memory, batches, enqueue });
   const stock = new Stock((poolUid) => waiters.offer(poolUid));
@@ -63,15 +64,13 @@ export function addClaimController(
   const traces = new ClaimTraces({ claims, sandboxes, memory, clock });
   const outbox = getOutbox(parts, cache);
   const claimMetrics = createMeasuredMetrics(parts, cache.claims);
-  const runtime = new RuntimeInits({ client, clock, log, enqueue, metrics: claimMetrics, access: options.runtime });
+  const runtime = createRuntime(parts, options, { enqueue, metrics: claimMetrics });
   const deps = {
     client,
     cache,
+    ...memories,
     stock,
     waiters,
-    memory,
-    batches,
-    deliveries,
     writeBehind,
     recorder,
     policy,
@@ -84,7 +83,8 @@ export function addClaimController(
     events: createClaimEvents(outbox, nowMs),
   };
   keepStock({ cache, stock, podDefaults: policy.podDefaults });
-  followClaims(cache, { memory, batches, deliveries, writeBehind, traces, runtime });
+  followClaims(cache, { ...memories, writeBehind, traces, runtime });
+  dropStoredEnvs({ client, manager, claims: cache.claims, envsNamespace: policy.envsNamespace });
   manager.add({
     name: 'claim',
     concurrency: options.concurrency,
@@ -98,6 +98,23 @@ export function addClaimController(
       await Promise.all([writeBehind.flush(), recorder.flush(), deadlines.close(), outbox[Symbol.asyncDispose]()]);
       for (const own of [claims, sandboxes, runtime]) own[Symbol.dispose]();
     },
+  };
+}
+
+function createRuntime(
+  { client, clock, log }: ControllerParts,
+  { policy, runtime: access }: ClaimControllerOptions,
+  hooks: Pick<RuntimeInitsDeps, 'enqueue' | 'metrics'>,
+): RuntimeInits {
+  return new RuntimeInits({ ...hooks, client, clock, log, envsNamespace: policy.envsNamespace, access });
+}
+
+function createMemories(cache: Cache, clock: ControllerParts['clock']) {
+  return {
+    memory: new ClaimMemory(clock),
+    batches: new BatchMemory(),
+    deliveries: new DeliveryMemory(),
+    places: new Places(cache),
   };
 }
 
@@ -125,11 +142,12 @@ interface Followers {
   readonly writeBehind: WriteBehind;
   readonly traces: ClaimTraces;
   readonly runtime: RuntimeInits;
+  readonly places: Places;
 }
 
 /** Starts the latency of a claim at its first sight, and forgets a claim or Sandbox when it is gone. */
 function followClaims({ claims, sandboxes }: Cache, followers: Followers): void {
-  const { memory, batches, deliveries, writeBehind, traces, runtime } = followers;
+  const { memory, batches, deliveries, writeBehind, traces, runtime, places } = followers;
   claims.onChange(({ old, next, last }) => {
     if (old !== undefined && old.metadata.uid !== next?.metadata.uid) {
       traces.endDeleted(old);
@@ -137,6 +155,7 @@ function followClaims({ claims, sandboxes }: Cache, followers: Followers): void 
       deliveries.forget(old);
       batches.recordEnd(old, last);
       writeBehind.forget(old);
+      places.forget(old);
     }
     if (next === undefined) return;
     memory.begin(next);

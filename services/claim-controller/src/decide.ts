@@ -10,6 +10,7 @@ import type { Plan, Step } from './plan/plan.ts';
 import type { Report } from './plan/report.ts';
 import type { ClaimSnapshot } from './plan/snapshot.ts';
 import { decideMetadataRefusal, decideRefusal, decideVolumeReport } from './refusal/decide-refusal.ts';
+import { decideAdmission, decideQuotaBlock } from './quota/decide-quota.ts';
 import { decideRequests, isRequest } from './refusal/decide-requests.ts';
 import { buildCommittedForm, decideInits } from './runtime/decide-init.ts';
 
@@ -79,8 +80,15 @@ function decideUnbound(snapshot: ClaimSnapshot): Plan {
   const { source } = snapshot;
   const refusal = source.kind === 'found' ? decideRefusal(snapshot, source.template) : undefined;
   if (refusal !== undefined) return [{ kind: 'report', report: refusal }];
-  const stop = decideSearchStop(snapshot) ?? decideNetworkBlock(snapshot);
-  return stop ?? [...decideNetwork(snapshot), ...decideSearch(snapshot), ...decideSearchEnd(snapshot)];
+  const stop = decideSearchStop(snapshot) ?? decideNetworkBlock(snapshot) ?? decideQuotaBlock(snapshot);
+  return (
+    stop ?? [
+      ...decideAdmission(snapshot),
+      ...decideNetwork(snapshot),
+      ...decideSearch(snapshot),
+      ...decideSearchEnd(snapshot),
+    ]
+  );
 }
 
 function decideSearch(snapshot: ClaimSnapshot): Plan {

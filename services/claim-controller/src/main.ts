@@ -17,6 +17,7 @@ await main(claimSettings, (settings) =>
         policy: {
           allowedLabelDomains: settings.ALLOWED_LABEL_DOMAINS,
           envsFromSecrets: settings.ENVS_FROM_SECRETS,
+          envsNamespace: settings.ENVS_NAMESPACE,
           persistentVolumes: settings.PERSISTENT_VOLUMES,
           podDefaults: {
             dnsNameservers: settings.SANDBOX_NAMESERVERS,

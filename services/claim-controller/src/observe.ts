@@ -7,6 +7,7 @@ import type { DeliveryMemory } from './delivery/delivery-memory.ts';
 import type { ClaimMemory } from './memory/claim-memory.ts';
 import { observeNetwork } from './network/observe-network.ts';
 import type { ClaimSnapshot } from './plan/snapshot.ts';
+import type { Places } from './quota/places.ts';
 import type { RuntimeInits } from './runtime/runtime-inits.ts';
 import { findSource } from './source/find-source.ts';
 import type { Stock } from './stock/stock.ts';
@@ -20,6 +21,8 @@ export interface ClaimPolicy {
   readonly podDefaults: PodDefaults;
   /** Whether claims may have variables from Secrets of their namespace. */
   readonly envsFromSecrets: boolean;
+  /** Where the API stores the variables of its sandboxes; undefined: this installation runs no API. */
+  readonly envsNamespace?: string | undefined;
   /** Whether claims may name PersistentVolumes. */
   readonly persistentVolumes: boolean;
 }
@@ -32,6 +35,7 @@ export interface ObserveDeps {
   readonly memory: ClaimMemory;
   readonly deliveries: DeliveryMemory;
   readonly runtime: RuntimeInits;
+  readonly places: Places;
   readonly policy: ClaimPolicy;
   readonly nowMs: () => number;
 }
@@ -40,7 +44,7 @@ const UNREAD: ClaimSnapshot['persistentVolumes'] = new Map();
 
 /** One moment's view of a claim, from the caches and this process's memory. Reads nothing from the API server. */
 export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
-  const { cache, policy, runtime } = deps;
+  const { cache, places, policy, runtime } = deps;
   const source = findSource(cache, claim);
   const pools = source.kind === 'found' ? source.pools : [];
   const committed = findOwnedSandboxes(deps, claim);
@@ -56,11 +60,13 @@ export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
     uninitialised: runtime.uninitialisedOf(claim, committed),
     namesake: isOwned ? undefined : cache.sandboxes.store.get(getKey(claim)),
     promised: findPromisedSandbox(cache, claim, pools),
+    quota: places.isAdmitted(claim) ? undefined : places.quotaOf(claim),
     network: observeNetwork(cache.policies.store, claim, source),
     nowMs: deps.nowMs(),
     allowedLabelDomains: policy.allowedLabelDomains,
     podDefaults: policy.podDefaults,
     envsFromSecrets: policy.envsFromSecrets,
+    canReadStoredEnvs: policy.envsNamespace !== undefined,
     persistentVolumes: policy.persistentVolumes ? UNREAD : 'off',
   };
 }

@@ -18,6 +18,7 @@ type ClaimSpec = Partial<SandboxClaim['spec']>;
 
 interface ControllerChoices {
   readonly envsFromSecrets?: boolean;
+  readonly envsNamespace?: string;
   readonly persistentVolumes?: boolean;
   readonly recordsEvents?: boolean;
   readonly runtime?: RuntimeAccess;
@@ -44,7 +45,13 @@ export class ClaimHarness extends ControllerHarness {
 
   startController(
     user = 'claim-controller',
-    { envsFromSecrets = false, persistentVolumes = false, recordsEvents = true, runtime }: ControllerChoices = {},
+    {
+      envsFromSecrets = false,
+      envsNamespace,
+      persistentVolumes = false,
+      recordsEvents = true,
+      runtime,
+    }: ControllerChoices = {},
   ): TestController {
     return this.run(user, (parts) =>
       addClaimController(parts, {
@@ -56,6 +63,7 @@ export class ClaimHarness extends ControllerHarness {
         policy: {
           allowedLabelDomains: ['sandbox.users.io'],
           envsFromSecrets,
+          envsNamespace,
           persistentVolumes,
           podDefaults: POD_DEFAULTS,
         },

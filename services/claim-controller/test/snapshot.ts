@@ -27,6 +27,7 @@ export function claimSnapshot(parts: Partial<ClaimSnapshot> = {}): ClaimSnapshot
     allowedLabelDomains: ['sandbox.users.io'],
     podDefaults: POD_DEFAULTS,
     envsFromSecrets: false,
+    canReadStoredEnvs: false,
     persistentVolumes: 'off',
     ...parts,
   };

@@ -9,7 +9,7 @@ let plane: ControlPlane;
 beforeAll(async () => {
   plane = await startControlPlane();
   const client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: plane.kubeconfigPath }) });
-  await client.create(namespaces, { metadata: { name: 'sandlot-system' } });
+  await client.create(namespaces, { metadata: { name: 'sandlot-system-keys' } });
   await client.close();
 });
 afterAll(() => plane.stop());
@@ -30,7 +30,7 @@ describe('sandlot keys', () => {
     };
     expect(made).toMatchObject({ namespace: 'team-a', team: 'team-a', role: 'tenant', limits: { sandboxes: 5 } });
     const client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: plane.kubeconfigPath }) });
-    const { data } = await client.get(secrets, { namespace: 'sandlot-system', name: `api-key-${made.id}` });
+    const { data } = await client.get(secrets, { namespace: 'sandlot-system-keys', name: `api-key-${made.id}` });
     await client.close();
     const texts = Object.values(data ?? {}).map((value) => Buffer.from(value, 'base64').toString());
     expect(texts).toContain(hashApiKey(made.key));
@@ -43,7 +43,21 @@ describe('sandlot keys', () => {
     await expect(run('revoke', made.id)).rejects.toThrow(`there is no API key "${made.id}"`);
   });
 
+  it('copies the keys of another namespace once, with their ids', async () => {
+    const client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: plane.kubeconfigPath }) });
+    await client.create(namespaces, { metadata: { name: 'sandlot-system' } });
+    await client.close();
+    const made = await run('create', '-n', 'team-a', '--keys-namespace', 'sandlot-system', '-o', 'json');
+    const { id } = JSON.parse(made) as { id: string };
+    const copy = ['copy', '--from', 'sandlot-system'];
+    expect(await run(...copy)).toBe('copied 1 keys from sandlot-system to sandlot-system-keys');
+    expect(await run(...copy)).toBe('copied 0 keys from sandlot-system to sandlot-system-keys');
+    expect(await run('list')).toContain(id);
+    expect(await run('revoke', id)).toBe(`revoked ${id}`);
+  });
+
   it.each([
+    [['copy'], 'keys copy needs --from'],
     [['drop'], '"keys drop" is no command'],
     [['create'], 'keys create needs --namespace'],
     [['create', '-n', 'a', '--role', 'root'], '--role takes tenant or admin, not "root"'],

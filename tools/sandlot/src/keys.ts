@@ -3,18 +3,20 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createKubeClient, defineResource, KubeError, loadCredentials } from '@sandlot/kube';
 import type { KubeClient, KubeObject } from '@sandlot/kube';
-import { createKey, dnsLabel, keyLimits, listKeys, revokeKey, roles } from '@sandlot/tenancy';
+import { copyKeys, createKey, dnsLabel, keyLimits, listKeys, revokeKey, roles } from '@sandlot/tenancy';
 import type { ApiKey, ApiKeyInput, KeyPlace } from '@sandlot/tenancy';
 import { CliError } from './errors.ts';
 import type { Terminal } from './events.ts';
 
 export const keysHelp = `  sandlot keys create --namespace NAME [--team NAME] [--role tenant|admin] [--description TEXT]
-                      [--sandboxes N] [--creates-per-second N] [--max-timeout SECONDS] [--never-timeout]
+                      [--sandboxes N] [--creates-per-second N] [--max-timeout SECONDS] [--never-timeout] [--keep-failed]
       makes an API key and shows it, this once
   sandlot keys list [-o json]
   sandlot keys revoke ID
+  sandlot keys copy --from NAMESPACE
+      copies keys that an earlier version kept in another namespace
 
-  --keys-namespace NAME  where keys are kept (default: sandlot-system)
+  --keys-namespace NAME  where keys are kept (default: sandlot-system-keys)
   --kubeconfig FILE      default: KUBECONFIG, else the one of \`npm run up\`
 `;
 
@@ -27,7 +29,9 @@ const options = {
   'creates-per-second': { type: 'string' },
   'max-timeout': { type: 'string' },
   'never-timeout': { type: 'boolean' },
-  'keys-namespace': { type: 'string', default: 'sandlot-system' },
+  'keep-failed': { type: 'boolean' },
+  from: { type: 'string' },
+  'keys-namespace': { type: 'string', default: 'sandlot-system-keys' },
   kubeconfig: { type: 'string' },
   output: { type: 'string', short: 'o', default: 'text' },
 } as const;
@@ -39,7 +43,7 @@ export async function runKeysCommand(
 ): Promise<number> {
   const { values, positionals } = parseOptions(args);
   const [command = 'list', id, ...rest] = positionals;
-  if (rest.length > 0 || !['create', 'list', 'revoke'].includes(command)) {
+  if (rest.length > 0 || !['copy', 'create', 'list', 'revoke'].includes(command)) {
     throw buildUsageError(`"keys ${positionals.join(' ')}" is no command`);
   }
   const run = (work: (place: KeyPlace) => Promise<string>): Promise<number> => runInCluster(values, terminal, work);
@@ -49,11 +53,19 @@ export async function runKeysCommand(
     return run(async (place) => formatCreatedKey(await createKey(place, input), json));
   }
   if (command === 'list') return run(async (place) => formatKeys(await listKeys(place), json));
+  if (command === 'copy') return run((place) => copyFrom(place, values.from));
   if (id === undefined) throw buildUsageError('keys revoke needs the id of a key, as keys list shows it');
   return run(async (place) => {
     if (await revokeKey(place, id)) return `revoked ${id}`;
     throw new CliError(`there is no API key "${id}"`, 'See them with: sandlot keys list');
   });
+}
+
+async function copyFrom(place: KeyPlace, from: string | undefined): Promise<string> {
+  if (!dnsLabel.safeParse(from).success || from === undefined) {
+    throw buildUsageError('keys copy needs --from, the namespace that has the keys');
+  }
+  return `copied ${await copyKeys(place, from)} keys from ${from} to ${place.namespace}`;
 }
 
 type Values = ReturnType<typeof parseOptions>['values'];
@@ -80,6 +92,7 @@ function buildInput(values: Values): ApiKeyInput {
     ...numberOf(values, 'creates-per-second', 'createsPerSecond'),
     ...numberOf(values, 'max-timeout', 'maxTimeoutSeconds'),
     ...(values['never-timeout'] === true ? { neverTimeout: true } : {}),
+    ...(values['keep-failed'] === true ? { keepFailed: true } : {}),
   });
   if (!limits.success)
     throw buildUsageError('--sandboxes, --creates-per-second and --max-timeout take numbers from 0 on');

@@ -68,6 +68,12 @@ export const claimRows: readonly ConditionRow[] = [
   },
   {
     ...claimReady,
+    reason: claimReasons.quotaExceeded,
+    messages: [claimMessages.quotaExceeded(100).replace('100', '<n>')],
+    when: 'The API key that made the claim has as many sandboxes as it may have. Looked at again every 5 s.',
+  },
+  {
+    ...claimReady,
     reason: claimReasons.waitingForStock,
     messages: [claimMessages.waitingForStock],
     when: 'The claim waits for a warm Sandbox.',

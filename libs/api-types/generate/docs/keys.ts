@@ -167,6 +167,11 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
   autoResume: { on: 'SandboxClaim', by: API, meaning: '`true` lets any request to the sandbox wake it.' },
   createdAt: { on: 'SandboxClaim', by: API, meaning: 'When the API was asked, with milliseconds. Orders lists.' },
   apiKeyId: { on: 'SandboxClaim', by: API, meaning: 'Id of the API key that made it.' },
+  apiKeySandboxes: {
+    on: 'SandboxClaim',
+    by: API,
+    meaning: 'How many Sandboxes that API key may have at a time. Absent: any number.',
+  },
   trafficTokenHash: {
     on: 'SandboxClaim',
     by: API,
@@ -183,6 +188,7 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     meaning: 'How the egress of the Sandbox is narrower than that of its template, as JSON.',
   },
   networkApplied: { on: 'SandboxClaim', by: CLAIM, meaning: 'The text of `sandlot.dev/network` that is in force.' },
+  storedFor: { on: 'Secret', by: API, meaning: 'The claim, `namespace/name`, whose variables the Secret holds.' },
   aliases: {
     on: 'SandboxWarmPool, SandboxTemplate',
     by: 'users',

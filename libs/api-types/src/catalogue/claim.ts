@@ -12,6 +12,7 @@ export const claimReasons = {
   volumeClaimTemplatesError: 'VolumeClaimTemplatesError',
   imageOverrideRejected: 'ImageOverrideRejected',
   dynamicVolumesRejected: 'DynamicVolumesRejected',
+  quotaExceeded: 'QuotaExceeded',
   waitingForStock: 'WaitingForStock',
   claimTimeout: 'ClaimTimeout',
   sandboxInitFailed: 'SandboxInitFailed',
@@ -38,6 +39,8 @@ export const claimMessages = {
     allowed.length === 0
       ? `image override is not allowed by the template policy: imageOverridePolicy allows no image, the claim asks for "${image}"`
       : `image override is not allowed by the template policy for image "${image}"; it allows images that begin with ${allowed.map((prefix) => `"${prefix}"`).join(', ')}`,
+  quotaExceeded: (limit: number) =>
+    `the API key of this claim may have ${limit} sandboxes at a time; delete some, or ask for a larger quota`,
   waitingForStock: 'No ready sandbox in the pool; createOnNoStock is false',
   claimTimeout: (claimed: number, wanted: number) => `Claimed ${claimed} of ${wanted} sandboxes before claimTimeout`,
   claiming: (claimed: number, wanted: number) => `Claimed ${claimed} of ${wanted} sandboxes`,

@@ -24,7 +24,7 @@ export const labels = {
   claimEnv: 'sandlot.dev/claim-env',
   /** On a PersistentVolume: the namespace whose SandboxClaims may mount it. */
   claimableBy: 'sandlot.dev/claimable-by',
-  /** On a claim that the API made, and on its Secrets: the sandbox id, which is also the claim's name. */
+  /** On a claim that the API made: the sandbox id, which is also the claim's name. */
   sandboxId: 'sandlot.dev/sandbox-id',
   /** On a Sandbox and its Pod, always `own`: egress rules of its own replace those of the template. */
   network: 'sandlot.dev/network',
@@ -73,6 +73,8 @@ export const annotations = {
   createdAt: 'sandlot.dev/created-at',
   /** On a claim: the id of the API key that created it. */
   apiKeyId: 'sandlot.dev/api-key-id',
+  /** On a claim that an API key made: how many Sandboxes the key may have at a time. Absent: any number. */
+  apiKeySandboxes: 'sandlot.dev/api-key-sandboxes',
   /** On a claim whose ports are not public: hex SHA-256 of the token that opens them. */
   trafficTokenHash: 'sandlot.dev/traffic-token-sha256',
   /** On a claim with an idempotency key: the digest of its request. */
@@ -81,6 +83,8 @@ export const annotations = {
   network: 'sandlot.dev/network',
   /** On a claim: the value of `network` that is in force, once it has changed. */
   networkApplied: 'sandlot.dev/network-applied',
+  /** On a Secret of variables that the API stored: the claim they are for, as `namespace/name`. */
+  storedFor: 'sandlot.dev/stored-for',
   /** On a pool or template: more names by which the API finds it, separated by commas. */
   aliases: 'sandlot.dev/aliases',
 } as const;

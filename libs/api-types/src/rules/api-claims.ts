@@ -1,9 +1,14 @@
 import type { ObjectMeta } from '@sandlot/kube/objects';
-import { labels } from '../catalogue/keys.ts';
+import { annotations, labels } from '../catalogue/keys.ts';
 
 /** The metadata that says whether the API made an object. */
 interface Marked {
   readonly metadata: Pick<ObjectMeta, 'name' | 'labels'>;
+}
+
+/** The metadata that says which API key made a claim. */
+interface Keyed {
+  readonly metadata: Pick<ObjectMeta, 'namespace' | 'annotations'>;
 }
 
 /**
@@ -18,4 +23,20 @@ export function findSandboxId({ metadata: { name, labels: given } }: Marked): st
 /** Whether the API made the claim: users know it by its sandbox id. Other claims are known by namespace and name. */
 export function isMadeByApi(claim: Marked): boolean {
   return findSandboxId(claim) !== undefined;
+}
+
+/**
+ * The API key that made a claim, as `namespace/id`; undefined for a claim made in another way. The namespace is in it, so that
+ * a claim with the id of a foreign key counts only in its own namespace.
+ */
+export function findApiKey({ metadata: { namespace = '', annotations: given } }: Keyed): string | undefined {
+  const id = given?.[annotations.apiKeyId];
+  return id === undefined ? undefined : `${namespace}/${id}`;
+}
+
+/** The key of a claim with the number of Sandboxes it may have; undefined without a key or without a limit. */
+export function findKeyQuota(claim: Keyed): { readonly key: string; readonly limit: number } | undefined {
+  const key = findApiKey(claim);
+  const text = claim.metadata.annotations?.[annotations.apiKeySandboxes] ?? '';
+  return key === undefined || !/^[1-9]\d{0,8}$/.test(text) ? undefined : { key, limit: Number(text) };
 }

@@ -23,7 +23,9 @@ const runtimeVariable = z
             name: z
               .string()
               .min(1)
-              .describe('Name of the Secret. It must carry the label `sandlot.dev/claim-env: "true"`.'),
+              .describe(
+                'Name of the Secret. It must carry the label `sandlot.dev/claim-env: "true"`. `sandlot.dev/envs`: the values that the API stored for this claim.',
+              ),
             key: z.string().min(1).describe('Key in the Secret.'),
             optional: z.boolean().optional().describe('Leave the variable out when Secret or key are missing.'),
           })

@@ -30,7 +30,7 @@ export interface paths {
         get: operations["getClaim"];
         put?: never;
         post?: never;
-        /** Deletes a claim; the sandbox of a single one goes with it. */
+        /** Deletes a claim and its sandboxes. */
         delete: operations["deleteClaim"];
         options?: never;
         head?: never;
@@ -515,6 +515,7 @@ export interface components {
             id: string;
             limits: {
                 createsPerSecond?: number;
+                keepFailed?: boolean;
                 maxTimeoutSeconds?: number;
                 neverTimeout?: boolean;
                 sandboxes?: number;
@@ -565,6 +566,7 @@ export interface components {
             key: string;
             limits: {
                 createsPerSecond?: number;
+                keepFailed?: boolean;
                 maxTimeoutSeconds?: number;
                 neverTimeout?: boolean;
                 sandboxes?: number;
@@ -640,6 +642,7 @@ export interface components {
             /** @default {} */
             limits: {
                 createsPerSecond?: number;
+                keepFailed?: boolean;
                 maxTimeoutSeconds?: number;
                 neverTimeout?: boolean;
                 sandboxes?: number;
@@ -665,8 +668,12 @@ export interface components {
             /** @default 1 */
             replicas: number;
             template?: string;
-            /** @description How long the sandboxes live. */
+            /** @description How long the sandboxes live; default: as long as the key allows. */
             timeoutSeconds?: number;
+            /**
+             * @deprecated
+             * @description Refused: without the claim the holder of the key could not list or delete the sandboxes.
+             */
             ttlSecondsAfterCompleted?: number;
         };
         NewPool: {

@@ -199,6 +199,7 @@ export interface Event extends KubeObject {
 
 export interface Secret extends KubeObject {
   type?: string | undefined;
+  immutable?: boolean | undefined;
   data?: Record<string, string> | undefined;
   stringData?: Record<string, string> | undefined;
 }

@@ -4,7 +4,6 @@ import type { KubeClient } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { z } from 'zod';
 import { buildV1Claim } from '../claim/build-v1-claim.ts';
-import { badRequest } from '../errors/api-error.ts';
 import { endpoint, route } from '../http/route.ts';
 import type { Answer, Route, TenantCall } from '../http/route.ts';
 import type { CreateLedger } from '../idempotency/ledger.ts';
@@ -92,11 +91,7 @@ function listWrites(deps: ClaimDeps): readonly Route[] {
     ),
     route(
       {
-        ...endpoint(
-          'deleteClaim',
-          'delete /api/v1/claims/{name}',
-          'Deletes a claim; the sandbox of a single one goes with it.',
-        ),
+        ...endpoint('deleteClaim', 'delete /api/v1/claims/{name}', 'Deletes a claim and its sandboxes.'),
         tag: TAG,
         params: named,
         query: scope,
@@ -121,9 +116,8 @@ async function createClaim(deps: ClaimDeps, call: CreateCall): Promise<Answer> {
   const namespace = getNamespace(key, query);
   trail.about({ namespace, name: body.name });
   const headers = buildRateHeaders(limits.createRate.take(key));
-  const { maxTimeoutSeconds: max } = limits.getAllowance(key);
-  if (max > 0 && (body.timeoutSeconds ?? 0) > max) throw badRequest(`timeoutSeconds: expected at most ${max}`);
-  const claim = buildV1Claim(body, { namespace, keyId: key.id, nowMs: clock.now() });
+  const allowance = limits.getAllowance(key);
+  const claim = buildV1Claim(body, { namespace, keyId: key.id, allowance, nowMs: clock.now() });
   const place = limits.sandboxQuota.reserve(key, body.replicas);
   const created = await state.claims
     .write(`${namespace}/${body.name}`, () => client.create(sandboxClaims, claim))

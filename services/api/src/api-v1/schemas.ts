@@ -113,8 +113,16 @@ export const newClaim = z
     template: reference.optional(),
     replicas: z.int().min(1).max(1_000).default(1),
     claimTimeout: duration.optional(),
-    ttlSecondsAfterCompleted: z.int().min(0).max(2_147_483_647).optional(),
-    timeoutSeconds: z.int().min(1).max(2_147_483_647).optional().meta({ description: 'How long the sandboxes live.' }),
+    ttlSecondsAfterCompleted: z.int().min(0).max(2_147_483_647).optional().meta({
+      deprecated: true,
+      description: 'Refused: without the claim the holder of the key could not list or delete the sandboxes.',
+    }),
+    timeoutSeconds: z
+      .int()
+      .min(1)
+      .max(2_147_483_647)
+      .optional()
+      .meta({ description: 'How long the sandboxes live; default: as long as the key allows.' }),
     createOnNoStock: z.boolean().optional(),
     labels: strings.optional(),
   })

@@ -25,6 +25,7 @@ function build(fields: object, input: Partial<ClaimInput> = {}) {
   return buildE2bClaim({
     request: readCreate(body, { maxTimeoutSeconds: 3_600 }),
     key: KEY,
+    sandboxLimit: 5,
     id: ID,
     source: { kind: 'pool', name: 'base' },
     nowMs: NOW,
@@ -44,6 +45,7 @@ describe('buildE2bClaim', () => {
         labels: { team: 'x', 'sandlot.dev/sandbox-id': ID },
         annotations: {
           'sandlot.dev/api-key-id': 'abc',
+          'sandlot.dev/api-key-sandboxes': '5',
           'sandlot.dev/created-at': new Date(NOW).toISOString(),
           'sandlot.dev/on-timeout': 'kill',
           'sandlot.dev/metadata': '{"user":"ana","label:team":"x"}',
@@ -68,11 +70,11 @@ describe('buildE2bClaim', () => {
     });
   });
 
-  it('refers to the Secret with the environment variables and contains none of their values', () => {
+  it('refers to the stored environment variables and contains none of their values', () => {
     const claim = build({ envVars: { A: 'hunter2', 'b.c-d': 'hunter3' } });
     expect(claim.spec.envs).toEqual([
-      { name: 'A', valueFrom: { secretKeyRef: { name: `${ID}-env`, key: 'env-0' } } },
-      { name: 'b.c-d', valueFrom: { secretKeyRef: { name: `${ID}-env`, key: 'env-1' } } },
+      { name: 'A', valueFrom: { secretKeyRef: { name: 'sandlot.dev/envs', key: 'env-0' } } },
+      { name: 'b.c-d', valueFrom: { secretKeyRef: { name: 'sandlot.dev/envs', key: 'env-1' } } },
     ]);
     expect(JSON.stringify(claim)).not.toContain('hunter');
   });

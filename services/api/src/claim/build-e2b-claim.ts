@@ -1,16 +1,18 @@
-import { annotations, formatEgressText, labels } from '@sandlot/api-types';
+import { annotations, formatEgressText, labels, STORED_ENVS } from '@sandlot/api-types';
 import type { EgressWish, SandboxClaim, SandboxClaimSpec } from '@sandlot/api-types';
 import type { ApiKey } from '@sandlot/tenancy';
 import type { ControlKeys } from '../e2b/request/control-keys.ts';
 import type { CreateRequest } from '../e2b/request/read-create.ts';
 import type { Source } from '../e2b/templates/find-source.ts';
-import { CONTROL_VIEW } from './annotations.ts';
-import { formatEnvSecretKey, formatEnvSecretName } from './env-secret.ts';
+import { buildKeyAnnotations, CONTROL_VIEW } from './annotations.ts';
+import { formatEnvSecretKey } from './env-secret.ts';
 import { endFields } from './lifetime.ts';
 
 export interface ClaimInput {
   readonly request: CreateRequest;
   readonly key: ApiKey;
+  /** Sandboxes that the key may have at a time; 0: any number. */
+  readonly sandboxLimit: number;
   /** The sandbox id, which is also the claim's name. */
   readonly id: string;
   readonly source: Pick<Source, 'kind' | 'name'>;
@@ -39,7 +41,7 @@ export function buildE2bClaim(input: ClaimInput): SandboxClaim {
         ? { warmPoolRef: { name: source.name } }
         : { sandboxTemplateRef: { name: source.name } }),
       ...(end.lifecycle === undefined ? {} : { lifecycle: end.lifecycle }),
-      ...buildEnvs(request, id),
+      ...buildEnvs(request),
       ...buildControlFields(request.control),
     },
   };
@@ -51,10 +53,18 @@ function endOf({ request, nowMs }: ClaimInput): Partial<ReturnType<typeof endFie
   return endFields(autoPause ? 'pause' : 'kill', { endMs: nowMs + timeoutSeconds * 1_000, timeoutSeconds });
 }
 
-function getAnnotations({ request, key, digest, trafficTokenHash, trace, nowMs }: ClaimInput): Record<string, string> {
+function getAnnotations({
+  request,
+  key,
+  sandboxLimit,
+  digest,
+  trafficTokenHash,
+  trace,
+  nowMs,
+}: ClaimInput): Record<string, string> {
   const { metadata, autoPause, autoResume, egress, control, hasControlKeys } = request;
   const fields: Record<string, string | undefined> = {
-    [annotations.apiKeyId]: key.id,
+    ...buildKeyAnnotations(key.id, sandboxLimit),
     [annotations.createdAt]: new Date(nowMs).toISOString(),
     [annotations.onTimeout]: autoPause ? 'pause' : 'kill',
     [annotations.metadata]: Object.keys(metadata).length === 0 ? undefined : JSON.stringify(metadata),
@@ -80,10 +90,10 @@ function buildEgressAnnotations(wish: EgressWish | undefined): Record<string, st
   return { [annotations.network]: text, [annotations.networkApplied]: text };
 }
 
-function buildEnvs({ envs }: CreateRequest, id: string): Pick<SandboxClaimSpec, 'envs'> {
+function buildEnvs({ envs }: CreateRequest): Pick<SandboxClaimSpec, 'envs'> {
   if (envs.length === 0) return {};
   const refTo = (index: number) => ({
-    secretKeyRef: { name: formatEnvSecretName(id), key: formatEnvSecretKey(index) },
+    secretKeyRef: { name: STORED_ENVS, key: formatEnvSecretKey(index) },
   });
   return { envs: envs.map(([name], index) => ({ name, valueFrom: refTo(index) })) };
 }

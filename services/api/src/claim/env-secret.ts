@@ -1,43 +1,45 @@
-import { labels, sandboxClaims } from '@sandlot/api-types';
+import { annotations, formatStoredEnvsName, labels } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import { getApiVersion, isAlreadyExists, secrets } from '@sandlot/kube';
+import { isAlreadyExists, secrets } from '@sandlot/kube';
 import type { KubeClient, Secret } from '@sandlot/kube';
 import type { CreateRequest } from '../e2b/request/read-create.ts';
 
-/** Name of the Secret with the values of a sandbox's environment variables. */
-export function formatEnvSecretName(id: string): string {
-  return `${id}-env`;
+export interface EnvSecretDeps {
+  readonly client: Pick<KubeClient, 'create'>;
+  /** The namespace of these Secrets, which tenants cannot read. */
+  readonly envsNamespace: string;
 }
 
-/** Key of a variable's value in that Secret. It is a number, because names of variables may have letters that keys may not. */
+/** Key of a variable's value in its Secret. It is a number, because names of variables may have letters that keys may not. */
 export function formatEnvSecretKey(index: number): string {
   return `env-${index}`;
 }
 
 /**
- * Creates the Secret with the values of the environment variables, after the claim and owned by it, so that garbage collection
- * deletes it even if this process dies. The claim-controller waits for the Secret. Rejects with a KubeError.
+ * Creates the Secret with the values of the environment variables, after the claim, whose UID is in its name. The
+ * claim-controller waits for it, and deletes it after the claim. The API may create Secrets there and nothing else. Rejects
+ * with a KubeError.
  */
 export async function createEnvSecret(
-  { client }: { readonly client: Pick<KubeClient, 'create' | 'mergePatch'> },
-  { metadata }: SandboxClaim,
+  { client, envsNamespace: namespace }: EnvSecretDeps,
+  claim: SandboxClaim,
   { envs }: Pick<CreateRequest, 'envs'>,
 ): Promise<void> {
-  const { namespace, name: id = '', uid = '' } = metadata;
-  const key = { namespace, name: formatEnvSecretName(id) };
+  const { namespace: tenant = '', name: id = '' } = claim.metadata;
   const entries = envs.map(
     ([, value], index) => [formatEnvSecretKey(index), Buffer.from(value).toString('base64')] as const,
   );
-  const data = Object.fromEntries(entries);
-  const owner = { apiVersion: getApiVersion(sandboxClaims), kind: sandboxClaims.kind, name: id, uid };
-  const secretLabels = { [labels.claimEnv]: 'true', [labels.sandboxId]: id };
-  const secret: Secret = { metadata: { ...key, labels: secretLabels, ownerReferences: [owner] }, type: 'Opaque', data };
+  const metadata = {
+    namespace,
+    name: formatStoredEnvsName(claim),
+    labels: { [labels.sandboxId]: id },
+    annotations: { [annotations.storedFor]: `${tenant}/${id}` },
+  };
+  const secret: Secret = { metadata, type: 'Opaque', immutable: true, data: Object.fromEntries(entries) };
   try {
     await client.create(secrets, secret, { priority: 'claim' });
   } catch (error) {
+    // An earlier try whose answer was lost created it: no other request has this claim's UID.
     if (!isAlreadyExists(error)) throw error;
-    // A repeated create has the id of its first sandbox, whose Secret may not be garbage-collected yet.
-    const patch = { metadata: { labels: secretLabels, ownerReferences: [owner] }, data };
-    await client.mergePatch(secrets, key, patch, { priority: 'claim' });
   }
 }

@@ -2,7 +2,7 @@ import { createSandlotClient } from '@sandlot/client';
 import { sandboxClaims } from '@sandlot/api-types';
 import { secrets } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Stack } from '../../test/stack.ts';
+import { ENVS_NAMESPACE, Stack } from '../../test/stack.ts';
 import type { ApiUnderTest } from '../../test/stack.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 20 };
@@ -104,13 +104,13 @@ describe('a create', () => {
     await vi.waitFor(async () => expect(await countLeftovers()).toEqual(before), PATIENCE);
   });
 
-  it('stores environment variables in a Secret that the claim owns', async () => {
+  it('stores environment variables under the UID of the claim, where tenants have no rights', async () => {
     const id = await create(ours, { envVars: { A: 'hunter2' } });
-    await vi.waitFor(async () => {
-      const { metadata, data } = await stack.client.get(secrets, { namespace: 'team-a', name: `${id}-env` });
-      expect(Buffer.from(data?.['env-0'] ?? '', 'base64').toString()).toBe('hunter2');
-      expect(metadata.ownerReferences).toMatchObject([{ kind: 'SandboxClaim', name: id }]);
-    }, PATIENCE);
+    const { metadata: claim } = await stack.client.get(sandboxClaims, { namespace: 'team-a', name: id });
+    const key = { namespace: ENVS_NAMESPACE, name: `envs-${claim.uid ?? ''}` };
+    const { metadata, data, immutable } = await stack.client.get(secrets, key);
+    expect(Buffer.from(data?.['env-0'] ?? '', 'base64').toString()).toBe('hunter2');
+    expect([metadata.annotations, immutable]).toEqual([{ 'sandlot.dev/stored-for': `team-a/${id}` }, true]);
   });
 
   it('is limited in number and rate per key, with RateLimit headers', async () => {
@@ -128,12 +128,11 @@ describe('a create', () => {
   });
 });
 
-/** Numbers of claims, and of Secrets that no claim owns. */
+/** Numbers of claims, and of Secrets that the tenant could read. */
 async function countLeftovers(): Promise<number[]> {
   const claims = await stack.client.listAll(sandboxClaims, { namespace: 'team-a' });
   const envs = await stack.client.listAll(secrets, { namespace: 'team-a' });
-  const unowned = envs.items.filter(({ metadata }) => metadata.ownerReferences?.[0]?.kind !== 'SandboxClaim');
-  return [claims.items.length, unowned.length];
+  return [claims.items.length, envs.items.length];
 }
 
 describe('an error answer', () => {

@@ -8,6 +8,11 @@ export function noStock(): ApiError {
   return new ApiError({ status: 503, message, errorCode: 'sandbox_capacity_unavailable', headers });
 }
 
+/** 429: the API key has as many sandboxes as it may have. */
+export function tooManySandboxes(message: string): ApiError {
+  return new ApiError({ status: 429, message, headers: { 'Retry-After': '5' } });
+}
+
 /** 504: the sandbox missed the deadline of the create. */
 export function readyTooLate(detail: string): ApiError {
   const message = `the sandbox was not ready in time: ${detail}`;

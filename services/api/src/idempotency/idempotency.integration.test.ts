@@ -6,11 +6,11 @@ import { silentLogger, systemClock } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { CreateLedger, RECORDS_LABEL } from './ledger.ts';
 import { encodeRecord, RECORD_KEPT_MS, formatShard } from './record.ts';
-import { KEYS_NAMESPACE, Stack } from '../../test/stack.ts';
+import { apiEnvironment, Stack } from '../../test/stack.ts';
 import type { ApiUnderTest, Reply } from '../../test/stack.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 20 };
-const namespace = KEYS_NAMESPACE;
+const namespace = apiEnvironment.POD_NAMESPACE;
 
 let stack: Stack;
 let api: ApiUnderTest;

@@ -8,17 +8,20 @@ export interface Allowance {
   readonly maxTimeoutSeconds: number;
   /** Whether the key may create sandboxes that never expire. */
   readonly neverTimeout: boolean;
+  /** Whether the key may keep sandboxes whose creation failed: no claim and no quota counts those. */
+  readonly keepFailed: boolean;
 }
 
 /** The limits of the installation, for keys that do not set their own. */
-export type DefaultAllowance = Omit<Allowance, 'neverTimeout'>;
+export type DefaultAllowance = Omit<Allowance, 'neverTimeout' | 'keepFailed'>;
 
-/** The limits of a key: its own, else the defaults. Only admins may create sandboxes without a timeout by default. */
+/** The limits of a key: its own, else the defaults. By default only admins may create sandboxes without a timeout, or keep failed ones. */
 export function buildAllowance({ limits, role }: ApiKey, defaults: DefaultAllowance): Allowance {
   return {
     sandboxes: limits.sandboxes ?? defaults.sandboxes,
     createsPerSecond: limits.createsPerSecond ?? defaults.createsPerSecond,
     maxTimeoutSeconds: limits.maxTimeoutSeconds ?? defaults.maxTimeoutSeconds,
     neverTimeout: limits.neverTimeout ?? role === 'admin',
+    keepFailed: limits.keepFailed ?? role === 'admin',
   };
 }

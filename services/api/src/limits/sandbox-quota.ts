@@ -1,5 +1,5 @@
 import type { ApiKey, Places } from '@sandlot/tenancy';
-import { ApiError } from '../errors/api-error.ts';
+import { tooManySandboxes } from '../errors/create-errors.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { BY_KEY } from '../wiring/informers.ts';
 import type { Allowance } from './allowance.ts';
@@ -20,17 +20,17 @@ export class SandboxQuota {
 
   /**
    * Reserves places for `wanted` new sandboxes of the key; dispose of the result once the claim exists or its create failed.
-   * Paused sandboxes count, and a batch counts with all its replicas. Throws an ApiError 429.
+   * Paused sandboxes count, and a batch counts with all its replicas. Creates at other replicas do not: for those the
+   * claim-controller counts again. Throws an ApiError 429.
    */
   reserve(key: ApiKey, wanted = 1): Disposable {
     const { state, places, getAllowance } = this.#options;
     const limit = getAllowance(key).sandboxes;
     const { id, namespace } = key;
-    let present = wanted - 1;
+    let present = 0;
     for (const { spec } of state.claims.listByIndex(BY_KEY, `${namespace}/${id}`)) present += spec.replicas ?? 1;
-    const place = places.take(id, { present, limit });
+    const place = places.take(id, { present, limit, wanted });
     if (place !== undefined) return place;
-    const message = `this API key may have ${limit} sandboxes at a time; kill some, or ask for a larger quota`;
-    throw new ApiError({ status: 429, message, headers: { 'Retry-After': '5' } });
+    throw tooManySandboxes(`this API key may have ${limit} sandboxes at a time; kill some, or ask for a larger quota`);
   }
 }

@@ -35,7 +35,7 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
   const { client, bus, clock, random, log, kubeMetrics, registry } = process;
   const shared = { client, clock, random, log, metrics: kubeMetrics };
   const informers = createInformers({ ...shared, namespace: settings.WATCH_NAMESPACE });
-  const keysNamespace = settings.KEYS_NAMESPACE ?? settings.POD_NAMESPACE;
+  const { KEYS_NAMESPACE: keysNamespace, ENVS_NAMESPACE: envsNamespace } = settings;
   const keys = watchKeys({
     ...shared,
     namespace: keysNamespace,
@@ -57,6 +57,7 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     keys,
     closing,
     keysNamespace,
+    envsNamespace,
     limits: createLimits(process, { settings, state, keys }),
     ledger: new CreateLedger({ client, clock, log, namespace, envdVersion, listClaims: claims }),
     answers: {

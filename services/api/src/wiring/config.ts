@@ -5,8 +5,10 @@ import { z } from 'zod';
 /** Settings of the API, by environment variable. */
 export const apiSettings = processSettings.extend({
   API_PORT: port().default(8080),
-  /** Namespace of the API keys' Secrets; default: the namespace of the pod. */
-  KEYS_NAMESPACE: text().optional(),
+  /** Namespace of the API keys' Secrets. The API may read every Secret there. */
+  KEYS_NAMESPACE: text(),
+  /** Namespace in which the values of environment variables are stored. The API may create Secrets there, and not read them. */
+  ENVS_NAMESPACE: text(),
   /** The installation's key for the tokens of sandboxes: base64 of 32 bytes, `envd.key` of the runtime Secret. */
   ENVD_TOKEN_KEY: secret(),
   /** Domain of the sandboxes, `sandbox.example.com`; absent: single-URL mode. */

@@ -1,4 +1,11 @@
-import { annotations, sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import {
+  annotations,
+  findApiKey,
+  sandboxClaims,
+  sandboxes,
+  sandboxTemplates,
+  sandboxWarmPools,
+} from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { createInformer, dropBulk } from '@sandlot/kube';
 import type { Informer, InformerOptions, KubeObject } from '@sandlot/kube';
@@ -49,10 +56,9 @@ export function createInformers(
   };
 }
 
-/** The namespace is part of the index key, so that claims in another namespace cannot use up the quota of an API key. */
-function listKeyIds({ metadata }: SandboxClaim): readonly string[] {
-  const id = metadata.annotations?.[annotations.apiKeyId];
-  return id === undefined ? [] : [`${metadata.namespace ?? ''}/${id}`];
+function listKeyIds(claim: SandboxClaim): readonly string[] {
+  const key = findApiKey(claim);
+  return key === undefined ? [] : [key];
 }
 
 /** Keeps only the resources of the first container of each pod: there may be many thousand Sandboxes. */

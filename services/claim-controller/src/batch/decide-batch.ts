@@ -11,6 +11,7 @@ import { wait } from '../plan/plan.ts';
 import type { Plan, Step } from '../plan/plan.ts';
 import type { Report } from '../plan/report.ts';
 import { decideMetadataRefusal, decideVolumeReport, decideRefusal } from '../refusal/decide-refusal.ts';
+import { decideAdmission, decideQuotaBlock } from '../quota/decide-quota.ts';
 import { decideRequests, isRequest } from '../refusal/decide-requests.ts';
 import { listFreeSlots, isComplete, mapShownSlots } from './slots.ts';
 
@@ -66,7 +67,9 @@ function decideClaiming(snapshot: BatchSnapshot): Plan {
   if (refusal !== undefined) return [{ kind: 'publishSlots', timedOut: false, report: refusal }];
   const leftMs = getDetachedClaimingEndMs(claim, snapshot.startMs) - nowMs;
   if (leftMs <= 0) return [{ kind: 'publishSlots', timedOut: true }];
-  return [...decideSlots(snapshot, slots, pending), wait(leftMs, 'the time to claim is over')];
+  const block = decideQuotaBlock(snapshot);
+  const work = block ?? [...decideAdmission(snapshot), ...decideSlots(snapshot, slots, pending)];
+  return [...work, wait(leftMs, 'the time to claim is over')];
 }
 
 /** Gives up Sandboxes that are late, waits a moment after a failure, and fills free slots. */

@@ -1,4 +1,5 @@
 import type { KubeClient } from '@sandlot/kube';
+import type { ClaimPolicy } from '../observe.ts';
 import type { Pass } from '../plan/pass.ts';
 import type { ClaimSnapshot } from '../plan/snapshot.ts';
 import { findSecretProblem } from '../runtime/secret-values.ts';
@@ -19,7 +20,7 @@ interface View<S extends ClaimSnapshot> {
  * each, only for a decision that depends on them.
  */
 export async function observeNeeds<S extends ClaimSnapshot>(
-  deps: { readonly client: KubeClient },
+  deps: { readonly client: KubeClient; readonly policy: Pick<ClaimPolicy, 'envsNamespace'> },
   pass: Pass,
   { look, needsSandbox: wantsSandbox, hasRequest: makesRequest }: View<S>,
 ): Promise<S> {
@@ -31,5 +32,5 @@ export async function observeNeeds<S extends ClaimSnapshot>(
     snapshot = { ...look(), persistentVolumes };
   }
   if (pass.secrets === undefined || !makesRequest(snapshot)) return snapshot;
-  return { ...snapshot, secretFinding: await findSecretProblem(deps, pass) };
+  return { ...snapshot, secretFinding: await findSecretProblem({ ...deps, ...deps.policy }, pass) };
 }

@@ -3,6 +3,7 @@ import type { AdoptDeps } from '../adopt/adopt.ts';
 import type { BatchMemory } from '../batch/batch-memory.ts';
 import type { DeliveryMemory } from '../delivery/delivery-memory.ts';
 import type { Cache } from '../wiring/cache.ts';
+import type { Places } from '../quota/places.ts';
 import type { ClaimEvents } from '../telemetry/events.ts';
 import type { PublishDeps } from '../publish/publish.ts';
 import type { RuntimeInits } from '../runtime/runtime-inits.ts';
@@ -21,5 +22,6 @@ export interface ApplyDeps extends AdoptDeps, PublishDeps {
   readonly waiters: Waiters;
   readonly traces: Pick<ClaimTraces, 'carrierOf' | 'adoptionCarrierOf' | 'spanOf'>;
   readonly runtime: RuntimeInits;
+  readonly places: Places;
   readonly nowMs: () => number;
 }

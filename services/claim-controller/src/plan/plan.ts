@@ -17,6 +17,8 @@ export type Step =
       readonly otherwise: Shortage;
     }
   | Shortage
+  /** Take places of the claim's API key; if another claim took them meanwhile, the rest of the plan no longer holds. */
+  | { readonly kind: 'admit' }
   /** Initialise the daemons in these Sandboxes. A later pass retries those that fail. */
   | { readonly kind: 'initRuntimes'; readonly due: readonly Uninitialised[] }
   /** Show this Sandbox in the claim's status (W2); if the claim shows another one, the rest of the plan no longer holds. */

@@ -2,6 +2,7 @@ import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@s
 import type { PodDefaults } from '@sandlot/blueprint';
 import type { Failures } from '../delivery/rules.ts';
 import type { OwnNetwork } from '../network/snapshot-network.ts';
+import type { Quota } from '../quota/quota.ts';
 import type { Uninitialised } from '../runtime/initialisation.ts';
 import type { ReadVolumes } from '../volumes/snapshot-volumes.ts';
 
@@ -40,6 +41,8 @@ export interface ClaimSnapshot {
   readonly failures: Failures | undefined;
   /** By UID of a Sandbox: since when its time to become ready runs, epoch milliseconds. Absent: it has not begun. */
   readonly timedSince: ReadonlyMap<string, number>;
+  /** Places of the claim's API key, while the claim has none; undefined: nothing limits it. */
+  readonly quota?: Quota | undefined;
   /** The claim's own egress rules; undefined: it asks for none. */
   readonly network?: OwnNetwork | undefined;
   readonly nowMs: number;
@@ -52,8 +55,10 @@ export interface ClaimSnapshot {
   /** Label domains that claims may set on pods. */
   readonly allowedLabelDomains: readonly string[];
   readonly podDefaults: PodDefaults;
-  /** Whether variables may come from Secrets. */
+  /** Whether variables may come from Secrets of the claim's namespace. */
   readonly envsFromSecrets: boolean;
+  /** Whether this process can read the variables that the API stored for its claims. */
+  readonly canReadStoredEnvs: boolean;
   /** Problem with the Secrets that the claim names. They are read only for a pass that sends a request. */
   readonly secretFinding?: SecretFinding | undefined;
   /** PersistentVolumes that the claim names, read only for a pass that makes a Sandbox of them; `off`: claims may name none. */

@@ -119,6 +119,7 @@ function buildUnreadyStatus(
 
 /** Reasons of claims without a Sandbox. Every other reason may pass, so the status keeps the Sandbox it shows. */
 const WITHOUT_SANDBOX: ReadonlySet<string> = new Set([
+  claimReasons.quotaExceeded,
   claimReasons.waitingForStock,
   claimReasons.claimTimeout,
   claimReasons.sandboxInitFailed,

@@ -1,9 +1,17 @@
-import { claimMessages, claimReasons, findMetadataRefusal, findRuntimeEnvRefusal } from '@sandlot/api-types';
+import {
+  claimMessages,
+  claimReasons,
+  findMetadataRefusal,
+  findRuntimeEnvRefusal,
+  hasStoredEnvs,
+  namesSecrets,
+} from '@sandlot/api-types';
 import type { SandboxTemplate } from '@sandlot/api-types';
 import { buildBlueprint } from '@sandlot/blueprint';
 import type { Report } from '../plan/report.ts';
 import type { ClaimSnapshot } from '../plan/snapshot.ts';
-import { hasRuntime, canTakeSecrets } from '../runtime/claim-env.ts';
+import { hasRuntime } from '../runtime/claim-env.ts';
+import { NO_STORED_ENVS } from '../runtime/secret-values.ts';
 import { findPersistentVolumeProblem } from '../volumes/persistent-volume-problem.ts';
 import { findDynamicVolumesRefusal } from '../volumes/dynamic-volumes-refusal.ts';
 import { hasDynamicVolumes } from '../volumes/volume-sources.ts';
@@ -14,6 +22,7 @@ type Check = (snapshot: ClaimSnapshot, template: SandboxTemplate) => Omit<Report
 /** In order of precedence (docs/reference/sandbox-claim.md#conditions). */
 const CHECKS: readonly Check[] = [
   checkSecrets,
+  checkStoredEnvs,
   checkEnvironment,
   checkRuntimeEnvs,
   checkVolumes,
@@ -55,9 +64,19 @@ export function decideVolumeReport({ claim, persistentVolumes }: ClaimSnapshot):
 
 /** Users who may create claims could read Secrets through their sandboxes, so the installation has to allow it. */
 function checkSecrets({ claim, envsFromSecrets }: ClaimSnapshot): ReturnType<Check> {
-  if (envsFromSecrets || !canTakeSecrets(claim)) return undefined;
+  if (envsFromSecrets || !namesSecrets(claim)) return undefined;
   return findEnvRejection(
     'envs with valueFrom are switched off in this installation; set the chart value claimController.envsFromSecrets=true, or give plain values',
+  );
+}
+
+/** A container could have them only from a Secret that the whole namespace can read. */
+function checkStoredEnvs({ claim, canReadStoredEnvs }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
+  if (!hasStoredEnvs(claim)) return undefined;
+  if (!canReadStoredEnvs) return findEnvRejection(NO_STORED_ENVS);
+  if (hasRuntime(template)) return undefined;
+  return findEnvRejection(
+    `SandboxTemplate "${template.metadata.name ?? ''}" has no daemon that could receive the variables of an API create; set its runtime.inject, or create the sandbox without variables`,
   );
 }
 

@@ -15,7 +15,7 @@ export function listContainerVariables({ spec }: SandboxClaim, holder: RuntimeHo
   return hasRuntime(holder) ? (spec.env ?? []) : [...(spec.env ?? []), ...(spec.envs ?? [])];
 }
 
-/** Whether the claim takes variables from Secrets. */
+/** Whether the claim takes variables from Secrets, those that the API stored included. */
 export function canTakeSecrets({ spec }: SandboxClaim): boolean {
   return (spec.envs ?? []).some(({ valueFrom }) => valueFrom !== undefined);
 }

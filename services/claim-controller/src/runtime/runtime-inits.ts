@@ -29,6 +29,8 @@ export interface RuntimeInitsDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Pick<ClaimMetrics, 'observeInit'>;
+  /** Where the API stores the variables of its sandboxes; undefined: this installation runs no API. */
+  readonly envsNamespace?: string | undefined;
   /** Absent: the installation has no keys, and no daemon can be initialised. */
   readonly access: RuntimeAccess | undefined;
   /** The claim of this key needs a pass. */
@@ -130,14 +132,14 @@ export class RuntimeInits {
   }
 
   async #call({ claim, sandbox, secrets = new Map(), signal }: InitOrder): Promise<void> {
-    const { access, client } = this.#deps;
+    const { access, client, envsNamespace } = this.#deps;
     if (access === undefined) throw new RuntimeError(NO_KEYS);
     await access.client.init({
       address: sandbox.status?.podIPs?.[0] ?? '',
       sandboxUid: getUid(sandbox),
       claimUid: claim.metadata.uid ?? '',
       accessToken: deriveEnvdAccessToken(access.tokenKey, formatTokenSubject(claim)),
-      envVars: await readEnvVars({ client }, { claim, secrets, signal }),
+      envVars: await readEnvVars({ client, envsNamespace }, { claim, secrets, signal }),
       // The API's sandbox ids are no secret: users share host names that contain them.
       exec: !isMadeByApi(claim),
       signal,

@@ -1,7 +1,7 @@
-import { labels } from '@sandlot/api-types';
+import { formatStoredEnvsName, labels, STORED_ENVS } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import { isNotFound, secrets } from '@sandlot/kube';
-import type { KubeClient, Secret } from '@sandlot/kube';
+import { secrets } from '@sandlot/kube';
+import type { KubeClient, ObjectKey, Secret } from '@sandlot/kube';
 import type { SecretFinding } from '../plan/snapshot.ts';
 
 type SecretReference = NonNullable<
@@ -18,9 +18,15 @@ export interface SecretsOf {
   readonly secrets?: ReadSecrets | undefined;
 }
 
-interface Reader {
-  readonly client: KubeClient;
+export interface SecretReader {
+  readonly client: Pick<KubeClient, 'find'>;
+  /** Where the API stores the variables of its sandboxes; undefined: this installation runs no API. */
+  readonly envsNamespace?: string | undefined;
 }
+
+/** Why a claim cannot have variables that the API stored, in an installation without an API. */
+export const NO_STORED_ENVS =
+  'the API stored the variables of this claim, and this installation runs no API; set the chart value api.enabled=true';
 
 /** The claim may not use a Secret. The message names the Secret and what to do, and no value. */
 export class SecretProblem extends Error {
@@ -35,7 +41,7 @@ export class SecretProblem extends Error {
 }
 
 /** The `envs` of a claim with their values, without optional ones whose Secret or key is missing. Throws {@link SecretProblem}. */
-export async function readEnvVars(reader: Reader, of: SecretsOf): Promise<Record<string, string>> {
+export async function readEnvVars(reader: SecretReader, of: SecretsOf): Promise<Record<string, string>> {
   const variables: Record<string, string> = {};
   for (const { name, value, valueFrom } of of.claim.spec.envs ?? []) {
     const found = valueFrom === undefined ? (value ?? '') : await readValue(reader, of, valueFrom.secretKeyRef);
@@ -44,43 +50,61 @@ export async function readEnvVars(reader: Reader, of: SecretsOf): Promise<Record
   return variables;
 }
 
-/**
- * The value of a key of a Secret in the claim's namespace; undefined when it is optional and missing. A user who may create
- * claims must not be able to read every Secret, so the owner of each has to label it. Throws {@link SecretProblem}.
- */
-async function readValue(
-  reader: Reader,
-  of: SecretsOf,
-  { name, key, optional }: SecretReference,
-): Promise<string | undefined> {
-  const secret = await readSecret(reader, of, name);
+/** The value of a key of a Secret; undefined when it is optional and missing. Throws {@link SecretProblem}. */
+async function readValue(reader: SecretReader, of: SecretsOf, reference: SecretReference): Promise<string | undefined> {
+  const { name, key, optional } = reference;
+  const isStored = name === STORED_ENVS;
+  const secret = await readSecret(reader, of, isStored ? locateStored(reader, of) : locateNamed(of, name));
   if (secret === undefined) {
     if (optional === true) return undefined;
-    const message = `Secret "${name}" does not exist; create it with label ${labels.claimEnv}=true`;
-    throw new SecretProblem(message, { isMissing: true });
+    throw new SecretProblem(describeMissing(name), { isMissing: true });
   }
-  if (secret.metadata.labels?.[labels.claimEnv] !== 'true') {
-    throw new SecretProblem(`Secret "${name}" is not open to claims; label it ${labels.claimEnv}=true`);
-  }
+  if (!isStored) checkOpen(of, secret);
   const data = secret.data?.[key];
   if (data !== undefined) return Buffer.from(data, 'base64').toString();
   if (optional === true) return undefined;
   throw new SecretProblem(`Secret "${name}" has no key "${key}"; add it`);
 }
 
+function locateNamed({ claim }: SecretsOf, name: string): ObjectKey {
+  return { namespace: claim.metadata.namespace, name };
+}
+
+/** The name is made of the claim's UID: a claim cannot name the values of another one. */
+function locateStored({ envsNamespace }: SecretReader, { claim }: SecretsOf): ObjectKey {
+  if (envsNamespace === undefined) throw new SecretProblem(NO_STORED_ENVS);
+  return { namespace: envsNamespace, name: formatStoredEnvsName(claim) };
+}
+
+function describeMissing(name: string): string {
+  return name === STORED_ENVS
+    ? 'the API has not stored the variables of this claim; delete the claim and create it again through the API'
+    : `Secret "${name}" does not exist; create it with label ${labels.claimEnv}=true`;
+}
+
+/**
+ * A user who may create claims must not be able to read every Secret, so the owner of each has to label it. A Secret that
+ * belongs to a claim is for that claim alone. Throws {@link SecretProblem}.
+ */
+function checkOpen({ claim }: SecretsOf, { metadata }: Secret): void {
+  const { name = '', labels: given, ownerReferences = [] } = metadata;
+  if (given?.[labels.claimEnv] !== 'true') {
+    throw new SecretProblem(`Secret "${name}" is not open to claims; label it ${labels.claimEnv}=true`);
+  }
+  const other = ownerReferences.find(({ kind, uid }) => kind === 'SandboxClaim' && uid !== claim.metadata.uid);
+  if (other === undefined) return;
+  throw new SecretProblem(`Secret "${name}" belongs to claim "${other.name}"; name a Secret that no other claim owns`);
+}
+
 /** One GET per Secret and pass. */
 async function readSecret(
-  { client }: Reader,
-  { claim, signal, secrets: known }: SecretsOf,
-  name: string,
+  { client }: SecretReader,
+  { signal, secrets: known }: SecretsOf,
+  key: ObjectKey,
 ): Promise<Secret | undefined> {
-  if (known?.has(name) === true) return known.get(name);
-  const { namespace } = claim.metadata;
-  const secret = await client.get(secrets, { namespace, name }, { signal }).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
-  known?.set(name, secret);
+  if (known?.has(key.name) === true) return known.get(key.name);
+  const secret = await client.find(secrets, key, { signal });
+  known?.set(key.name, secret);
   return secret;
 }
 
@@ -88,7 +112,7 @@ async function readSecret(
  * Why the claim may not use a Secret that it names; undefined when it may use all. Checked before the claim gets a Sandbox,
  * which would be useless without its variables.
  */
-export async function findSecretProblem(reader: Reader, of: SecretsOf): Promise<SecretFinding | undefined> {
+export async function findSecretProblem(reader: SecretReader, of: SecretsOf): Promise<SecretFinding | undefined> {
   try {
     for (const { valueFrom } of of.claim.spec.envs ?? []) {
       if (valueFrom !== undefined) await readValue(reader, of, valueFrom.secretKeyRef);

@@ -1,4 +1,4 @@
-import { labels, sandboxClaims, sandboxTemplates, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
+import { findApiKey, labels, sandboxClaims, sandboxTemplates, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { findSlot } from '@sandlot/blueprint';
 import { findController, createInformer, networkPolicies } from '@sandlot/kube';
@@ -8,6 +8,8 @@ import type { Informer, InformerOptions, KubeObject, NetworkPolicy, Resource } f
 export const BY_CONTROLLER = 'controllerUid';
 /** Index of Sandboxes in slots of detached claims by the claim's UID. */
 export const BY_CLAIM = 'claimUid';
+/** Index of claims by `namespace/id` of the API key that made them. */
+export const BY_API_KEY = 'apiKey';
 /** Index of pools and claims by `namespace/name` of the template they name. */
 export const BY_TEMPLATE = 'template';
 /** Index of claims by `namespace/name` of the pool they name. */
@@ -49,6 +51,10 @@ export function createCache(shared: Shared): Cache {
     claims: informer(sandboxClaims, {
       [BY_TEMPLATE]: indexByReference((claim) => claim.spec.sandboxTemplateRef?.name),
       [BY_POOL]: indexByReference((claim) => claim.spec.warmPoolRef?.name),
+      [BY_API_KEY]: (claim) => {
+        const key = findApiKey(claim);
+        return key === undefined ? [] : [key];
+      },
     }),
     sandboxes: informer(sandboxes, {
       [BY_CONTROLLER]: (sandbox) => {

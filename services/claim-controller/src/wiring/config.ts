@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { durationMs, flag, integer, json, list } from '@sandlot/config';
+import { durationMs, flag, integer, json, list, text } from '@sandlot/config';
 import { controllerSettings } from '@sandlot/service';
 import { containerResources } from '@sandlot/api-types';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
@@ -21,6 +21,8 @@ export const claimSettings = controllerSettings.extend({
   SANDBOX_NAMESERVERS: list().default([...POD_DEFAULTS.dnsNameservers]),
   /** Whether claims may have variables from Secrets of their namespace; needs leave to read Secrets. */
   ENVS_FROM_SECRETS: flag().default(false),
+  /** Namespace in which the API stores the variables of its sandboxes; absent: there is no API. Needs leave to read, list and delete Secrets in it. */
+  ENVS_NAMESPACE: text().optional(),
   /** Whether claims may name PersistentVolumes that are open to their namespace; needs permission to read them. */
   PERSISTENT_VOLUMES: flag().default(false),
   /** Ed25519 private key in PEM. Its signature proves to the daemons in sandboxes that the installation calls. */

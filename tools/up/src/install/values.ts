@@ -11,6 +11,9 @@ export const sandboxDomain = 'sandlot.test';
 /** Name and namespace of the Helm release. */
 export const release = { name: 'sandlot', namespace: 'sandlot-system' } as const;
 
+/** The namespace that the chart creates for API keys. */
+export const keysNamespace = `${release.namespace}-keys`;
+
 interface ForeignImage {
   readonly registry: string;
   readonly repository: string;

@@ -9,7 +9,7 @@ import type { BuiltImage } from '../images/build.ts';
 import { formatImage } from '../images/publish.ts';
 import type { Registry } from '../images/publish.ts';
 import type { ImageName } from '../images/recipes.ts';
-import { release, sandboxDomain } from '../install/values.ts';
+import { keysNamespace, release, sandboxDomain } from '../install/values.ts';
 import { checkoutRoot } from '../paths.ts';
 import { waitForPool } from '../pools.ts';
 import type { Target } from '../target.ts';
@@ -95,7 +95,7 @@ async function readManifest(offer: Offer, { images, registry }: TenantOptions): 
 
 /** Returns the tenants' API keys by variable name. Creates those that the cluster does not have. */
 async function ensureKeys(client: KubeClient): Promise<Record<string, string>> {
-  const place = { client, namespace: release.namespace };
+  const place = { client, namespace: keysNamespace };
   const before = await readEnv();
   const known = new Map((await listKeys(place)).map(({ hash, namespace }) => [hash, namespace]));
   const found: Record<string, string> = {};

@@ -1,7 +1,7 @@
 import { claimEndingOf, claimReasons, findCondition, sandboxReasons } from '@sandlot/api-types';
 import type { Condition, SandboxClaim } from '@sandlot/api-types';
 import { ApiError } from '../../errors/api-error.ts';
-import { noStock, readyTooLate, startFailed } from '../../errors/create-errors.ts';
+import { noStock, readyTooLate, startFailed, tooManySandboxes } from '../../errors/create-errors.ts';
 
 /** State of a claim that a create waits for. */
 export type Outcome =
@@ -20,6 +20,7 @@ export function buildOutcome({ status }: SandboxClaim, isPatient: boolean): Outc
 /** The error of a reason that no waiting can change; undefined for all others. */
 function findTerminalError({ reason, message }: Condition, isPatient: boolean): ApiError | undefined {
   if (reason === claimReasons.waitingForStock) return isPatient ? undefined : noStock();
+  if (reason === claimReasons.quotaExceeded) return tooManySandboxes(message);
   const ending = claimEndingOf(reason);
   if (ending === 'refused') return new ApiError({ status: 400, message });
   if (ending === 'late' || ending === 'expired') return readyTooLate(message);

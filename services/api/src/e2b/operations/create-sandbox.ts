@@ -41,6 +41,8 @@ export interface CreateDeps extends SourceDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Logger;
   readonly createTimeoutMs: number;
+  /** Where the values of environment variables are stored. */
+  readonly envsNamespace: string;
 }
 
 export type CreateCall = TenantCall<{
@@ -92,6 +94,9 @@ function admitCreate({ limits, answers: { tokenKey } }: CreateDeps, call: Create
   if (request.control.neverTimeout === true && !allowance.neverTimeout) {
     throw forbidden('this API key may not make sandboxes without a timeout');
   }
+  if (request.control.reserveFailedSandbox === true && !allowance.keepFailed) {
+    throw forbidden('this API key may not keep sandboxes whose creation failed');
+  }
   const { 'Idempotency-Key': idempotencyKey } = call.readHeaders();
   const identity = identifyCreate(tokenKey, { key, idempotencyKey, body });
   return { key, request, identity, signal };
@@ -114,7 +119,7 @@ async function createClaimedSandbox(deps: CreateDeps, creation: Creation): Promi
 }
 
 function buildClaim(
-  { answers, clock }: CreateDeps,
+  { answers, clock, limits }: CreateDeps,
   { key, request, identity }: Creation,
   source: Source,
 ): SandboxClaim {
@@ -125,6 +130,7 @@ function buildClaim(
   return buildE2bClaim({
     request,
     key,
+    sandboxLimit: limits.getAllowance(key).sandboxes,
     id: sandbox.name,
     source,
     nowMs: clock.now(),
@@ -172,7 +178,7 @@ async function waitUntilReady(
   return (await state.findSandbox(namespace, name)) ?? found;
 }
 
-/** Deletes a claim whose id no client has; garbage collection deletes its Secret. Never rejects. */
+/** Deletes a claim whose id no client has; the claim-controller deletes its variables. Never rejects. */
 async function withdrawClaim({ client, state, log }: CreateDeps, claim: SandboxClaim): Promise<void> {
   const { namespace = '', name = '', uid } = claim.metadata;
   try {
