@@ -49,6 +49,10 @@ export const steps: readonly Step[] = [
     'node',
     'tools/check/src/citations.ts',
   ]),
+  check('supply-chain', 'packages are locked, licensed and run no scripts', [
+    'node',
+    'tools/check/src/supply-chain.ts',
+  ]),
   check('generated', 'CRDs, types and tables match their source', [
     'npm',
     'run',
