@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { render } from '../chart.ts';
+import { MEMBER, object, ownedBy } from './objects.ts';
 import { podThreats } from './pod-threats.ts';
 import type { Fields, PodThreat } from './pod-threats.ts';
 import { accountOf, pathOf, readTypeWarnings, startStage, users, waitForRefusal } from './stage.ts';
@@ -38,7 +39,7 @@ function template(fields: Fields, rest: Fields = {}): Draft {
 /** A Pod as the sandbox-controller creates it. */
 function pod(fields: Fields, metadata: Fields = {}): Draft {
   const labels = { 'agents.x-k8s.io/sandbox-name-hash': '374de8f5' };
-  return { kind: 'Pod', metadata: { name: 'box', namespace: 'team-a', labels, ...metadata }, spec: { ...SPEC, ...fields } };
+  return { kind: 'Pod', metadata: { name: 'box', namespace: 'team-a', labels, ...ownedBy('Sandbox'), ...metadata }, spec: { ...SPEC, ...fields } };
 }
 
 function claim(spec: Fields): Draft {
@@ -101,7 +102,7 @@ describe('policies on what a sandbox may be', () => {
   });
 
   it('refuse a capability for an ephemeral container in a Pod of a sandbox', async () => {
-    await stage.create(pod({}, { name: 'debugged' }));
+    await stage.create(pod({}, { name: 'debugged', ownerReferences: [] }));
     const debug = async (securityContext: Fields): Promise<string> => {
       const ephemeralContainers = [{ name: 'debug', image: 'busybox', securityContext }];
       const path = `${pathOf(pod({}, { name: 'debugged', namespace: 'team-a' }))}/ephemeralcontainers?dryRun=All`;
@@ -196,8 +197,13 @@ describe('an author who may not create Pods', () => {
     for (const draft of [sandbox(fields), template(fields)]) {
       expect((await stage.tryCreate(draft, users.author)).message).toContain(`(rule ${rule} of `);
       expect((await stage.tryCreate(draft, users.tenant)).message).toBe('');
-      expect((await stage.tryCreate(draft, accountOf('warmpool-controller'))).message).toMatch(/^$|cannot create resource/);
     }
+  });
+
+  it('does not keep the controllers from serving the templates of other authors', async () => {
+    const spec = { podTemplate: { spec: { ...SPEC, serviceAccountName: 'robot' } } };
+    const draft = object('Sandbox', { labels: { [MEMBER]: 'x' }, ...ownedBy('SandboxWarmPool') }, spec);
+    expect((await stage.tryCreate(draft, accountOf('warmpool-controller'))).message).toBe('');
   });
 
   it('gets no token, also of the default ServiceAccount', async () => {

@@ -21,8 +21,8 @@ export interface Stage {
   readonly send: Send;
   /** Tries a create without storing the object. */
   tryCreate(object: Draft, as?: string): Promise<Answer>;
-  /** Creates an object as the administrator. Throws when it is refused. */
-  create(object: Draft): Promise<void>;
+  /** Creates an object as the administrator and returns its UID. Throws when it is refused. */
+  create(object: Draft): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -74,8 +74,9 @@ export async function startStage(
     tryCreate: (draft, as) =>
       send({ method: 'POST', path: `${pathOf(draft, false)}?dryRun=All`, body: complete(draft), as }),
     create: async (draft) => {
-      const { status, message } = await send({ method: 'POST', path: pathOf(draft, false), body: complete(draft) });
+      const { status, message, body } = await send({ method: 'POST', path: pathOf(draft, false), body: complete(draft) });
       if (status !== 201) throw new Error(`create of ${draft.kind} ${draft.metadata.name}: ${status} ${message}`);
+      return (body as { metadata: { uid: string } }).metadata.uid;
     },
     stop: () => plane.stop(),
   };

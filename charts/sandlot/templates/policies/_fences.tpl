@@ -1,0 +1,110 @@
+{{/*
+What the account of each service may write, beyond its role: roles know kinds and verbs, not labels and owners. So a
+controller that code in its process has taken over cannot touch objects that are not Sandlot's.
+*/}}
+
+{{/* CEL: whether a list of owners has a controller of one of these kinds; call with (dict "of" VARIABLE "kinds" KINDS). */}}
+{{- define "sandlot.policies.controlledBy" -}}
+{{ .of }}.exists(o, o.?controller.orValue(false) && o.kind in {{ include "sandlot.policies.list" .kinds }} && o.apiVersion.matches(r'^(extensions\.)?agents\.x-k8s\.io/'))
+{{- end -}}
+
+{{/* Metadata before and after; the one that is missing is empty. */}}
+{{- define "sandlot.policies.fenceVariables" -}}
+- name: who
+  expression: request.userInfo.username
+- name: labels
+  expression: "request.operation == 'DELETE' ? {} : object.metadata.?labels.orValue({})"
+- name: oldLabels
+  expression: "request.operation == 'CREATE' ? {} : oldObject.metadata.?labels.orValue({})"
+- name: owners
+  expression: "request.operation == 'DELETE' ? dyn([]) : dyn(object.metadata.?ownerReferences.orValue([]))"
+- name: oldOwners
+  expression: "request.operation == 'CREATE' ? dyn([]) : dyn(oldObject.metadata.?ownerReferences.orValue([]))"
+{{- end -}}
+
+{{- define "sandlot.policies.sandboxFences" -}}
+{{- $accounts := include "sandlot.policies.accounts" . | fromYaml -}}
+{{- $ofPool := dict "of" "variables.oldOwners" "kinds" (list "SandboxWarmPool") -}}
+{{- $ofClaim := dict "of" "variables.oldOwners" "kinds" (list "SandboxClaim") -}}
+- rule: controllers
+  says: The sandbox-controller and the API may suspend, resume and annotate a Sandbox, and not change its Pod, disks, labels or owners
+  holds: >-
+    !(variables.who in ['{{ get $accounts "sandbox-controller" }}', '{{ get $accounts "api" }}'])
+    || request.operation == 'DELETE'
+    || (request.operation == 'UPDATE' && variables.labels == variables.oldLabels
+    && variables.owners == variables.oldOwners && variables.keepsPod)
+- rule: controllers
+  says: The warmpool-controller may create members of pools, take over those without an owner, and delete members that no claim has
+  holds: >-
+    variables.who != '{{ get $accounts "warmpool-controller" }}'
+    || (request.operation == 'CREATE' && 'agents.x-k8s.io/warm-pool-sandbox' in variables.labels
+    && {{ include "sandlot.policies.controlledBy" (dict "of" "variables.owners" "kinds" (list "SandboxWarmPool")) }})
+    || (request.operation == 'UPDATE' && 'agents.x-k8s.io/warm-pool-sandbox' in variables.oldLabels
+    && variables.labels == variables.oldLabels && variables.keepsPod
+    && !variables.oldOwners.exists(o, o.?controller.orValue(false)))
+    || (request.operation == 'DELETE' && 'agents.x-k8s.io/warm-pool-sandbox' in variables.oldLabels
+    && ({{ include "sandlot.policies.controlledBy" $ofPool }} || !variables.oldOwners.exists(o, o.?controller.orValue(false))))
+- rule: controllers
+  says: The claim-controller may create Sandboxes for claims, adopt members of pools, and change and delete those that claims have
+  holds: >-
+    variables.who != '{{ get $accounts "claim-controller" }}'
+    || (request.operation == 'CREATE' && 'agents.x-k8s.io/claim-uid' in variables.labels
+    && ('sandlot.dev/claim-slot' in variables.labels
+    || {{ include "sandlot.policies.controlledBy" (dict "of" "variables.owners" "kinds" (list "SandboxClaim")) }}))
+    || (request.operation == 'UPDATE' && (('agents.x-k8s.io/claim-uid' in variables.oldLabels
+    && variables.labels[?'agents.x-k8s.io/claim-uid'] == variables.oldLabels[?'agents.x-k8s.io/claim-uid'])
+    || ('agents.x-k8s.io/warm-pool-sandbox' in variables.oldLabels && 'agents.x-k8s.io/claim-uid' in variables.labels)
+    || {{ include "sandlot.policies.controlledBy" $ofClaim }}))
+    || (request.operation == 'DELETE' && ('agents.x-k8s.io/claim-uid' in variables.oldLabels
+    || {{ include "sandlot.policies.controlledBy" $ofClaim }}))
+{{- end -}}
+
+{{- define "sandlot.policies.childFences" -}}
+{{- $ofSandbox := dict "of" "variables.owners" "kinds" (list "Sandbox") -}}
+{{- $wasOfSandbox := dict "of" "variables.oldOwners" "kinds" (list "Sandbox") -}}
+- rule: controllers
+  says: The sandbox-controller may only create Pods, Services and disks with the label of a Sandbox, which owns its Pod and Service
+  holds: >-
+    request.operation != 'CREATE' || ('agents.x-k8s.io/sandbox-name-hash' in variables.labels
+    && (request.resource.resource == 'persistentvolumeclaims' || {{ include "sandlot.policies.controlledBy" $ofSandbox }}))
+- rule: controllers
+  says: The sandbox-controller may only change Pods, Services and disks that a Sandbox owns, or that are offered to one
+  holds: >-
+    request.operation != 'UPDATE' || ('agents.x-k8s.io/sandbox-name-hash' in variables.labels
+    && ({{ include "sandlot.policies.controlledBy" $wasOfSandbox }}
+    || (!variables.oldOwners.exists(o, o.?controller.orValue(false))
+    && ('agents.x-k8s.io/sandbox-name-hash' in variables.oldLabels
+    || variables.oldLabels[?'agents.x-k8s.io/adoptable'].orValue('') == 'true'))))
+- rule: controllers
+  says: The sandbox-controller may only delete Pods, Services and disks that a Sandbox owns
+  holds: request.operation != 'DELETE' || {{ include "sandlot.policies.controlledBy" $wasOfSandbox }}
+- rule: controllers
+  says: The sandbox-controller may only write headless Services, for the Pod of one Sandbox
+  holds: >-
+    request.operation == 'DELETE' || request.resource.resource != 'services' || [dyn(object.spec)].all(s,
+    s.?type.orValue('ClusterIP') == 'ClusterIP' && s.?clusterIP.orValue('') == 'None'
+    && s.?externalIPs.orValue([]).size() == 0
+    && 'agents.x-k8s.io/sandbox-name-hash' in s.?selector.orValue({}))
+- rule: disks
+  says: The sandbox-controller may only claim new, empty disks. Remove volumeName, selector, dataSource and dataSourceRef from the volumeClaimTemplates of the Sandbox
+  holds: >-
+    request.operation != 'CREATE' || request.resource.resource != 'persistentvolumeclaims'
+    || variables.exempt.exists(e, e in ['all', 'disks'])
+    || [dyn(object.spec)].all(s, {{ if .Values.claimController.persistentVolumes }}true{{ else }}s.?volumeName.orValue('') == ''{{ end }}
+    && !s.?selector.hasValue() && !s.?dataSource.hasValue() && !s.?dataSourceRef.hasValue())
+{{- end -}}
+
+{{- define "sandlot.policies.networkFences" -}}
+{{- $isOurs := "%s.exists(o, o.kind in ['SandboxTemplate', 'SandboxClaim', 'Sandbox'] && o.apiVersion.matches(r'^(extensions\\.)?agents\\.x-k8s\\.io/'))" -}}
+- rule: controllers
+  says: The controllers may only write NetworkPolicies of templates, claims and Sandboxes
+  holds: >-
+    (request.operation == 'DELETE' || {{ printf $isOurs "variables.owners" }})
+    && (request.operation == 'CREATE' || {{ printf $isOurs "variables.oldOwners" }}
+    || 'sandlot.dev/protects' in variables.oldLabels)
+- rule: controllers
+  says: The controllers may only write NetworkPolicies that select Pods by a label of Sandlot
+  holds: >-
+    request.operation == 'DELETE' || object.spec.?podSelector.?matchLabels.orValue({}).exists(k, k.startsWith('agents.x-k8s.io/'))
+    || object.spec.?podSelector.?matchExpressions.orValue([]).exists(e, e.key.startsWith('agents.x-k8s.io/') && e.operator in ['Exists', 'In'])
+{{- end -}}

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CLAIM_UID, HASH, MEMBER, PLACE, object, ownedBy } from './objects.ts';
+import { accountOf, pathOf, startStage, waitForRefusal } from './stage.ts';
+import type { Metadata } from './objects.ts';
+import type { Answer } from './requests.ts';
+import type { Draft, Stage } from './stage.ts';
+
+const REFUSED = '(rule controllers of docs/security/admission-policies.md)';
+const of = (kind: string, labels: object = {}): Metadata => ({ labels, ...ownedBy(kind) });
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await startStage({ [PLACE]: {} });
+  await waitForRefusal(() => stage.tryCreate(object('Sandbox', {}), accountOf('warmpool-controller')));
+  await waitForRefusal(() => stage.tryCreate(object('Service', {}), accountOf('sandbox-controller')));
+  await waitForRefusal(() => stage.tryCreate(object('NetworkPolicy', {}), accountOf('claim-controller')));
+  const pool = await stage.create(object('SandboxWarmPool', { name: 'owner' }));
+  for (const draft of [...Object.values(present), buildMember(pool)]) await stage.create(draft);
+});
+
+afterAll(() => stage.stop());
+
+const buildMember = (pool: string): Draft =>
+  object('Sandbox', { name: 'member', labels: { [MEMBER]: 'x' }, ...ownedBy('SandboxWarmPool', pool) });
+const member = buildMember('');
+
+/** Objects that exist, besides the member of a pool. */
+const present = {
+  authored: object('Sandbox', { name: 'authored' }),
+  stray: object('Sandbox', { name: 'stray', labels: { [MEMBER]: 'x' } }),
+  given: object('Sandbox', { name: 'given', labels: { [CLAIM_UID]: 'u' } }),
+  ownPod: object('Pod', { name: 'own' }),
+  offered: object('Pod', { name: 'offered', labels: { 'agents.x-k8s.io/adoptable': 'true' } }),
+  keptDisk: object('PersistentVolumeClaim', { name: 'kept', labels: { [HASH]: 'x' } }),
+  ownDisk: object('PersistentVolumeClaim', { name: 'own-disk' }),
+  ownPolicy: object('NetworkPolicy', { name: 'own-policy' }),
+} as const;
+
+type Move = readonly [service: string, what: string, attempt: () => Promise<Answer>];
+
+const create = (draft: Draft, service: string) => () => stage.tryCreate(draft, accountOf(service));
+const patch = (draft: Draft, body: object, service: string) => () =>
+  stage.send({ method: 'PATCH', path: `${pathOf(draft)}?dryRun=All`, body, as: accountOf(service) });
+const remove = (draft: Draft, service: string) => () =>
+  stage.send({ method: 'DELETE', path: `${pathOf(draft)}?dryRun=All`, as: accountOf(service) });
+
+const [sandboxer, pooler, claimer, api] = ['sandbox-controller', 'warmpool-controller', 'claim-controller', 'api'] as const;
+const otherPod = { podTemplate: { spec: { containers: [{ name: 'main', image: 'theirs' }] } } };
+const adoption = { metadata: { labels: { [MEMBER]: null, [CLAIM_UID]: 'u' }, ...ownedBy('SandboxClaim') } };
+const suspended = { metadata: { annotations: { 'sandlot.dev/suspended-by': 'API' } }, spec: { operatingMode: 'Suspended' } };
+
+const forbidden: readonly Move[] = [
+  [sandboxer, 'change the Pod of a Sandbox', patch(present.authored, { spec: otherPod }, sandboxer)],
+  [sandboxer, 'give a Sandbox to a claim', patch(member, adoption, sandboxer)],
+  [sandboxer, 'create a Pod without a Sandbox', create(object('Pod', { labels: { [HASH]: 'x' } }), sandboxer)],
+  [sandboxer, 'create a Pod without the label', create(object('Pod', of('Sandbox')), sandboxer)],
+  [sandboxer, "change another user's Pod", patch(present.ownPod, { metadata: { labels: { [HASH]: 'x' } } }, sandboxer)],
+  [sandboxer, "delete another user's Pod", remove(present.ownPod, sandboxer)],
+  [sandboxer, 'delete a disk that was kept', remove(present.keptDisk, sandboxer)],
+  [sandboxer, "delete another user's disk", remove(present.ownDisk, sandboxer)],
+  [sandboxer, 'open a port of all nodes', create(object('Service', of('Sandbox', { [HASH]: 'x' }), { clusterIP: undefined, type: 'NodePort', ports: [{ port: 80 }] }), sandboxer)],
+  [sandboxer, 'take over an address', create(object('Service', of('Sandbox', { [HASH]: 'x' }), { externalIPs: ['10.0.0.1'], ports: [{ port: 80 }] }), sandboxer)],
+  [pooler, 'create a Sandbox without a pool', create(object('Sandbox', { labels: { [MEMBER]: 'x' } }), pooler)],
+  [pooler, 'change a Sandbox of a user', patch(present.authored, { metadata: { labels: { [MEMBER]: 'x' } } }, pooler)],
+  [pooler, 'delete a Sandbox of a user', remove(present.authored, pooler)],
+  [pooler, 'delete a Sandbox of a claim', remove(present.given, pooler)],
+  [pooler, 'write a NetworkPolicy without an owner', create(object('NetworkPolicy', {}), pooler)],
+  [pooler, 'write a NetworkPolicy for all Pods', create(object('NetworkPolicy', of('SandboxTemplate'), { podSelector: {} }), pooler)],
+  [pooler, "change another user's NetworkPolicy", patch(present.ownPolicy, { metadata: of('SandboxTemplate') }, pooler)],
+  [pooler, "delete another user's NetworkPolicy", remove(present.ownPolicy, pooler)],
+  [claimer, 'create a Sandbox without a claim', create(object('Sandbox', {}), claimer)],
+  [claimer, 'take a Sandbox of a user', patch(present.authored, adoption, claimer)],
+  [claimer, 'move a Sandbox to another claim', patch(present.given, { metadata: { labels: { [CLAIM_UID]: 'v' } } }, claimer)],
+  [claimer, 'delete a Sandbox of a user', remove(present.authored, claimer)],
+  [claimer, 'delete a member of a pool', remove(member, claimer)],
+  [claimer, "change another user's NetworkPolicy", patch(present.ownPolicy, { metadata: of('SandboxClaim') }, claimer)],
+  [api, 'change the Pod of a Sandbox', patch(present.authored, { spec: otherPod }, api)],
+  [api, 'change the owner of a Sandbox', patch(member, { metadata: { ownerReferences: [] } }, api)],
+];
+
+const due: readonly Move[] = [
+  [sandboxer, 'note the name of a Pod', patch(present.authored, { metadata: { annotations: { 'agents.x-k8s.io/pod-name': 'x' } } }, sandboxer)],
+  [sandboxer, 'suspend a Sandbox', patch(present.authored, suspended, sandboxer)],
+  [sandboxer, 'delete an expired Sandbox', remove(present.authored, sandboxer)],
+  [sandboxer, 'create the Pod of a Sandbox', create(object('Pod', of('Sandbox', { [HASH]: 'x' })), sandboxer)],
+  [sandboxer, 'take over a Pod that was offered', patch(present.offered, { metadata: of('Sandbox', { [HASH]: 'x' }) }, sandboxer)],
+  [sandboxer, 'create a disk that is kept', create(object('PersistentVolumeClaim', { labels: { [HASH]: 'x' } }), sandboxer)],
+  [sandboxer, 'take a kept disk back', patch(present.keptDisk, { metadata: of('Sandbox', { [HASH]: 'x' }) }, sandboxer)],
+  [sandboxer, 'create the Service of a Sandbox', create(object('Service', of('Sandbox', { [HASH]: 'x' })), sandboxer)],
+  [pooler, 'create a member', create(object('Sandbox', of('SandboxWarmPool', { [MEMBER]: 'x' })), pooler)],
+  [pooler, 'take over a stray', patch(present.stray, { metadata: ownedBy('SandboxWarmPool') }, pooler)],
+  [pooler, 'delete a member', remove(member, pooler)],
+  [pooler, 'write the NetworkPolicy of a template', create(object('NetworkPolicy', of('SandboxTemplate')), pooler)],
+  [claimer, 'adopt a member', patch(member, adoption, claimer)],
+  [claimer, 'create the Sandbox of a claim', create(object('Sandbox', of('SandboxClaim', { [CLAIM_UID]: 'u' })), claimer)],
+  [claimer, 'create the Sandbox of a slot', create(object('Sandbox', { labels: { [CLAIM_UID]: 'u', 'sandlot.dev/claim-slot': '0' } }), claimer)],
+  [claimer, 'reserve a Sandbox that failed', patch(present.given, { metadata: { ownerReferences: [], labels: { 'sandlot.dev/reserved-failed': 'true' } } }, claimer)],
+  [claimer, 'delete a Sandbox of a claim', remove(present.given, claimer)],
+  [claimer, 'write the NetworkPolicy of a claim', create(object('NetworkPolicy', of('SandboxClaim')), claimer)],
+  [api, 'pause a Sandbox', patch(present.given, suspended, api)],
+];
+
+describe('the account of a service', () => {
+  it.each(forbidden)('%s cannot %s', async (_service, _what, attempt) => {
+    const { status, message } = await attempt();
+    expect(message).toContain(REFUSED);
+    expect(status).toBe(403);
+  });
+
+  it.each(due)('%s can %s', async (_service, _what, attempt) => {
+    expect(await attempt()).toMatchObject({ status: expect.toBeOneOf([200, 201]) as number });
+  });
+
+  it('claims new disks only, for which a namespace can be exempt', async () => {
+    const copy = object('PersistentVolumeClaim', { labels: { [HASH]: 'x' } }, { volumeName: 'theirs' });
+    expect((await stage.tryCreate(copy, accountOf(sandboxer))).message).toContain('(rule disks of ');
+  });
+});

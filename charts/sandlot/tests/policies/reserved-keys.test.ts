@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CLAIM_UID, HASH, MEMBER, PLACE, object, ownedBy } from './objects.ts';
+import type { Metadata } from './objects.ts';
+import { accountOf, pathOf, startStage, users, waitForRefusal } from './stage.ts';
+import type { Draft, Stage } from './stage.ts';
+
+const REFUSED = '(rule reserved-keys of docs/security/admission-policies.md)';
+const TEMPLATE_HASH = 'agents.x-k8s.io/sandbox-template-ref-hash';
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await startStage({ [PLACE]: {} });
+  const forged = { labels: { [HASH]: 'x' } };
+  await waitForRefusal(() => stage.tryCreate(object('Sandbox', forged), users.tenant));
+  await waitForRefusal(() => stage.tryCreate(object('Service', forged), users.tenant));
+});
+
+afterAll(() => stage.stop());
+
+const label = (key: string, value = 'x'): Metadata => ({ labels: { [key]: value } });
+const note = (key: string, value = 'x'): Metadata => ({ annotations: { [key]: value } });
+
+describe('a tenant with edit rights in its namespace', () => {
+  const forgeries: readonly (readonly [string, Draft])[] = [
+    ['a Sandbox that seems to be a member of a pool', object('Sandbox', label(MEMBER))],
+    ['a Sandbox that a pool seems to own', object('Sandbox', ownedBy('SandboxWarmPool'))],
+    ['a Sandbox that seems to belong to a claim', object('Sandbox', label(CLAIM_UID))],
+    ['a Sandbox that a claim seems to own', object('Sandbox', ownedBy('SandboxClaim'))],
+    ['a Sandbox with a slot of a batch', object('Sandbox', label('sandlot.dev/claim-slot', '0'))],
+    ['a Sandbox outside the network rules of its template', object('Sandbox', label('sandlot.dev/network', 'own'))],
+    ['a Sandbox with an image that no claim asked for', object('Sandbox', note('sandlot.dev/inplace-image'))],
+    ['a claim of an API key', object('SandboxClaim', note('sandlot.dev/api-key-id'))],
+    ['a claim with the id of a sandbox of the API', object('SandboxClaim', label('sandlot.dev/sandbox-id'))],
+    ['a claim with a Sandbox of its choice', object('SandboxClaim', note('agents.x-k8s.io/sandbox-name'))],
+    ['a claim with a token of its choice', object('SandboxClaim', note('sandlot.dev/traffic-token-sha256'))],
+    ['a claim whose rules seem to be in force', object('SandboxClaim', note('sandlot.dev/network-applied'))],
+    ['a Pod that counts as a sandbox', object('Pod', label(HASH))],
+    ['a Pod that selects the policy of a template', object('Pod', label(TEMPLATE_HASH))],
+    ['a Pod that a Sandbox seems to own', object('Pod', ownedBy('Sandbox'))],
+    ['a Pod that the sandbox-controller seems to have labelled', object('Pod', note('agents.x-k8s.io/propagated-labels'))],
+    ['a disk for the Sandbox of another user', object('PersistentVolumeClaim', label(HASH))],
+    ['a disk that a Sandbox seems to own', object('PersistentVolumeClaim', ownedBy('Sandbox'))],
+    ['a Service that a Sandbox seems to own', object('Service', ownedBy('Sandbox'))],
+    ['a NetworkPolicy that a template seems to own', object('NetworkPolicy', ownedBy('SandboxTemplate'))],
+  ];
+
+  it.each(forgeries)('cannot create %s', async (_what, draft) => {
+    const { status, message } = await stage.tryCreate(draft, users.tenant);
+    expect(message).toContain(REFUSED);
+    expect(status).toBe(403);
+  });
+
+  const honest: readonly (readonly [string, Draft])[] = [
+    ['the metadata of agent-sandbox clients', object('SandboxClaim', { ...label('agents.x-k8s.io/created-by', 'python-client'), ...note('agents.x-k8s.io/client-first-requested-at') })],
+    ['the trace context of clients', object('SandboxClaim', note('opentelemetry.io/trace-context', '{}'))],
+    ['network rules of a claim', object('SandboxClaim', note('sandlot.dev/network', '{}'))],
+    ['activity that a tool reports', object('Sandbox', note('sandlot.dev/last-activity-at'))],
+    ['the name of a Pod', object('Sandbox', note('agents.x-k8s.io/pod-name', 'box'))],
+    ['names of a template', object('SandboxTemplate', note('sandlot.dev/aliases'))],
+    ['leftovers of agent-sandbox', object('Sandbox', note('api.agents.x-k8s.io/v1alpha1-sandbox-state'))],
+    ['keys and owners of its own', object('Sandbox', { labels: { team: 'a' }, ownerReferences: [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'd', uid: 'u' }] })],
+    ['a disk that it offers to a Sandbox', object('PersistentVolumeClaim', label('agents.x-k8s.io/adoptable', 'true'))],
+  ];
+
+  it.each(honest)('can write %s', async (_what, draft) => {
+    expect((await stage.tryCreate(draft, users.tenant)).message).toBe('');
+  });
+
+  it('cannot change or remove what a service wrote, but everything else of the object', async () => {
+    const uid = await stage.create(object('SandboxClaim', { name: 'owner' }));
+    const own: Metadata = { labels: { [CLAIM_UID]: uid, [TEMPLATE_HASH]: 'x' }, ...ownedBy('SandboxClaim', uid) };
+    const draft = object('Sandbox', { ...own, name: 'given' });
+    await stage.create(draft);
+    const patch = async (body: object, as: string): Promise<string> =>
+      (await stage.send({ method: 'PATCH', path: `${pathOf(draft)}?dryRun=All`, body, as })).message;
+    const moves = [
+      { metadata: { labels: { [TEMPLATE_HASH]: null } } },
+      { metadata: { labels: { [CLAIM_UID]: 'other' } } },
+      { metadata: { ownerReferences: [] } },
+    ];
+    for (const body of moves) expect(await patch(body, users.tenant)).toContain(REFUSED);
+    expect(await patch({ metadata: { labels: { team: 'a' } }, spec: { ttlSeconds: 60 } }, users.tenant)).toBe('');
+    expect(await patch({ metadata: { ownerReferences: [] } }, GARBAGE_COLLECTOR)).toBe('');
+  });
+
+  it('can replace a template although it leaves out the label of the controller', async () => {
+    const draft = object('SandboxTemplate', { name: 'replaced', labels: { [TEMPLATE_HASH]: 'x' } });
+    await stage.create(draft);
+    const { message } = await stage.send({ method: 'PATCH', path: `${pathOf(draft)}?dryRun=All`, body: { metadata: { labels: null } }, as: users.tenant });
+    expect(message).toBe('');
+  });
+
+  it('cannot take a Pod out of the network rules of its template', async () => {
+    const draft = object('Pod', { name: 'ruled', labels: { [HASH]: 'x', [TEMPLATE_HASH]: 'x' } });
+    await stage.create(draft);
+    const body = { metadata: { labels: { [TEMPLATE_HASH]: null } } };
+    const { message } = await stage.send({ method: 'PATCH', path: `${pathOf(draft)}?dryRun=All`, body, as: users.tenant });
+    expect(message).toContain(REFUSED);
+  });
+});
+
+const GARBAGE_COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector';
+
+describe('the API', () => {
+  it('marks its claims', async () => {
+    const metadata = { ...label('sandlot.dev/sandbox-id'), ...note('sandlot.dev/api-key-id') };
+    expect((await stage.tryCreate(object('SandboxClaim', metadata), accountOf('api'))).message).toBe('');
+  });
+});
