@@ -1,7 +1,7 @@
 import { listAuditEntries, sortByTime, isWrite } from '../../src/support/audit-log.ts';
 import type { AuditEntry } from '../../src/support/audit-log.ts';
 import { sumOf } from '../support/prometheus.ts';
-import { CONTROLLERS, formatFlowSchema, NAMESPACE } from './stage.ts';
+import { CONTROLLERS, formatFlowSchema, NAMESPACE, getAccountName } from './stage.ts';
 import type { ControllerName, Stage } from './stage.ts';
 
 /** Running totals of one controller. */
@@ -71,7 +71,7 @@ interface Write {
 /** The writes of the controllers in the order in which they arrived. */
 async function listWritesSince({ plane }: Stage, since: string): Promise<Write[]> {
   const users = new Map<string, string>(
-    CONTROLLERS.map((name) => [`system:serviceaccount:${NAMESPACE}:${name}`, name]),
+    CONTROLLERS.map((name) => [`system:serviceaccount:${NAMESPACE}:${getAccountName(name)}`, name]),
   );
   const entries: AuditEntry[] = [];
   for await (const entry of listAuditEntries(plane.auditLogPath ?? '', [...users.keys()])) {

@@ -12,10 +12,11 @@ const SMALL: readonly Scenario[] = [
   { name: 'cold', kind: 'cold', shape: { kind: 'burst', claims: 6 }, pool: 0 },
 ];
 
-describe('the benchmark of claims', () => {
+describe.each([false, true])('the benchmark of claims, with admission policies: %s', (policies) => {
   const results = new Map<string, Result>();
   beforeAll(async () => {
-    for (const scenario of SMALL) results.set(scenario.name, await runScenario(scenario, { say: silent, warmUp: 4 }));
+    const options = { say: silent, warmUp: 4, policies };
+    for (const scenario of SMALL) results.set(scenario.name, await runScenario(scenario, options));
   });
 
   it('counts three writes of the claim-controller for a warm claim, and at most five of all controllers', () => {

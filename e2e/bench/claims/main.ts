@@ -1,4 +1,4 @@
-// The latency of claims compared with the same writes alone: npm run bench:claims [-- --scenario NAME] [--json FILE] [--without PACING]
+// The latency of claims compared with the same writes alone: npm run bench:claims [-- --scenario NAME] [--json FILE] [--without PACING] [--policies on|off]
 import { writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -13,6 +13,7 @@ const { values } = parseArgs({
     json: { type: 'string' },
     'warm-up': { type: 'string', default: '100' },
     without: { type: 'string' },
+    policies: { type: 'string', default: 'off' },
   },
 });
 const warmUp = Number(values['warm-up']);
@@ -20,6 +21,11 @@ if (!Number.isInteger(warmUp) || warmUp < 0) {
   console.error(`--warm-up takes a number of claims, not "${values['warm-up']}"`);
   process.exit(2);
 }
+if (values.policies !== 'on' && values.policies !== 'off') {
+  console.error(`--policies is on or off, not "${values.policies}"`);
+  process.exit(2);
+}
+const policies = values.policies === 'on';
 const wanted = values.scenario ?? SCENARIOS.map(({ name }) => name);
 const unknown = wanted.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name));
 if (unknown.length > 0) {
@@ -32,7 +38,7 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 const load = loadavg()[0]?.toFixed(1) ?? '?';
 const results: Result[] = [];
 for (const scenario of SCENARIOS.filter(({ name }) => wanted.includes(name))) {
-  results.push(await runScenario(scenario, { say, warmUp, without: values.without }));
+  results.push(await runScenario(scenario, { say, warmUp, without: values.without, policies }));
   if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(results, undefined, 2)}\n`);
 }
 console.log(

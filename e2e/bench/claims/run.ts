@@ -9,6 +9,7 @@ import { claimObject, buildPoolObject, POOL, buildTemplateObject } from './objec
 import { buildLatencies, Observer } from './observer.ts';
 import type { Latencies } from './observer.ts';
 import type { Scenario } from './scenarios.ts';
+import { enforcePolicies } from './policies.ts';
 import { waitUntilFull } from './pool.ts';
 import { drive, pause } from './shapes.ts';
 import type { Shape } from './shapes.ts';
@@ -56,13 +57,17 @@ export interface RunOptions {
   readonly warmUp: number;
   /** Mechanisms of libs/pacing that the controllers run without, separated by commas. */
   readonly without?: string | undefined;
+  /** Whether the chart's admission policies are in force, for the floor as well. */
+  readonly policies?: boolean | undefined;
 }
 
-export async function runScenario(scenario: Scenario, { say, warmUp, without }: RunOptions): Promise<Result> {
+export async function runScenario(scenario: Scenario, options: RunOptions): Promise<Result> {
+  const { say, warmUp, without, policies = false } = options;
   const { shape, pool, idle = 0 } = scenario;
   say(`${scenario.name}: raising a control plane`);
   await using stage = await Stage.raise(2 * pool + shape.claims + idle);
   if (without !== undefined) stage.env = { SANDLOT_PACING_OFF: without };
+  if (policies) await enforcePolicies(stage);
   say(`${scenario.name}: the floor`);
   const floor = await measureFloor(stage, scenario.kind, buildFloorShape(shape));
   await stage.startControllers(scenario.kill === true ? 2 : 1);

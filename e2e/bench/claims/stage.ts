@@ -20,6 +20,9 @@ const POD_HEAP = '--max-old-space-size=256';
 /** The namespace of all objects of a scenario. */
 export const NAMESPACE = 'bench';
 
+/** The release whose accounts the controllers have. */
+export const RELEASE = 'sandlot';
+
 const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
 /** A simulated node has room for 999 pods; the difference is for the refill. */
 const PODS_PER_NODE = 900;
@@ -143,8 +146,8 @@ export class Stage implements AsyncDisposable {
 
   /** Creates a service account with all rights and its own flow schema, by which the API server counts its writes. */
   async #admit(name: ControllerName): Promise<void> {
-    const account = { kind: 'ServiceAccount', name, namespace: NAMESPACE };
-    await this.client.create(serviceAccounts, { metadata: { name, namespace: NAMESPACE } });
+    const account = { kind: 'ServiceAccount', name: getAccountName(name), namespace: NAMESPACE };
+    await this.client.create(serviceAccounts, { metadata: { name: account.name, namespace: NAMESPACE } });
     this.#accounts.set(name, await this.#mountOf(name));
     await this.client.create(clusterRoleBindings, {
       metadata: { name: `bench-${name}` },
@@ -159,7 +162,7 @@ export class Stage implements AsyncDisposable {
         distinguisherMethod: { type: 'ByUser' },
         rules: [
           {
-            subjects: [{ kind: 'ServiceAccount', serviceAccount: { name, namespace: NAMESPACE } }],
+            subjects: [{ kind: 'ServiceAccount', serviceAccount: { name: account.name, namespace: NAMESPACE } }],
             resourceRules: [WRITES],
           },
         ],
@@ -168,7 +171,8 @@ export class Stage implements AsyncDisposable {
   }
 
   /** Creates the files of a service account, as in a pod. A client certificate would be verified with every request. */
-  async #mountOf(account: ControllerName): Promise<string> {
+  async #mountOf(controller: ControllerName): Promise<string> {
+    const account = getAccountName(controller);
     const args = ['create', 'token', account, '--namespace', NAMESPACE, '--duration', '24h'];
     const { code, stdout, stderr } = await this.plane.kubectl(args);
     if (code !== 0) throw new Error(`there is no token for ${account}: ${stderr}`);
@@ -185,6 +189,11 @@ export class Stage implements AsyncDisposable {
 const kubeconfig = z.object({
   clusters: z.tuple([z.object({ cluster: z.object({ 'certificate-authority-data': z.string() }) })]),
 });
+
+/** As in a release `sandlot` of the chart, whose policies know the controllers by their accounts. */
+export function getAccountName(name: ControllerName): string {
+  return `${RELEASE}-${name}`;
+}
 
 /** The name of the flow schema for the writes of a controller, without leases and Events. */
 export function formatFlowSchema(name: ControllerName): string {
