@@ -59,7 +59,8 @@ func TestBeforeInitEveryRequestIsUnauthorised(t *testing.T) {
 	_, env := install(t)
 	d := serve(t, env...)
 	for path, method := range map[string]string{
-		"/process.Process/List": "POST", "/envs": "GET", "/metrics": "GET", "/files?path=/etc/passwd": "GET", "/files/compose": "POST", "/none": "GET",
+		"/sandlot/tunnel?port=1": "GET",
+		"/process.Process/List":  "POST", "/envs": "GET", "/metrics": "GET", "/files?path=/etc/passwd": "GET", "/files/compose": "POST", "/none": "GET",
 	} {
 		got := d.request(method, path, header{"Content-Type": "application/json"}, strings.NewReader("{}"))
 		expect(t, path, fmt.Sprintf("%d %s", got.status, got.body), `401 {"code":401,"message":"the sandbox has not been initialised yet"}`)

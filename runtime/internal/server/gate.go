@@ -26,6 +26,10 @@ func (g *Gate) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		settings := g.store.Current()
 		switch {
+		case r.URL.Path == TunnelPath && g.managed && !settings.Initialized:
+			// Nobody has claimed the sandbox, so no client of the gateway has a right to its loopback.
+			httpx.WriteError(w, httpx.Fail(http.StatusUnauthorized, "the sandbox has not been initialised yet"))
+			return
 		case isOpen(r):
 		case settings.AccessToken != "":
 			if !SameToken(r.Header.Get(TokenHeader), settings.AccessToken) {
