@@ -85,7 +85,12 @@ func (s *Service) download(w http.ResponseWriter, r *http.Request, path string) 
 	if !ok {
 		return
 	}
-	file, info, err := fsops.OpenRegular(absolute)
+	at, err := s.place()
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	file, info, err := fsops.OpenRegular(s.Session, absolute, at.user)
 	if err != nil {
 		refuse(w, http.StatusNotFound, "File not found: '"+path+"'")
 		return

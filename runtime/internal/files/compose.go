@@ -1,6 +1,7 @@
 package files
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -83,15 +84,13 @@ func (s *Service) join(destination string, sources []string, user users.User) er
 	if err := fsops.MakeDirs(s.Session, filepath.Dir(destination), user); err != nil {
 		return err
 	}
-	partial, err := os.CreateTemp(filepath.Dir(destination), ".compose-*")
+	path := filepath.Join(filepath.Dir(destination), ".compose-"+rand.Text())
+	partial, err := fsops.CreateNew(s.Session, path, user)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(partial.Name())
-	err = appendAll(partial, sources)
-	if err == nil {
-		err = s.Session.ChownFile(partial, user)
-	}
+	defer fsops.Remove(s.Session, path, user)
+	err = s.appendAll(partial, sources, user)
 	if err == nil {
 		err = partial.Chmod(modeOf(destination))
 	}
@@ -99,13 +98,13 @@ func (s *Service) join(destination string, sources []string, user users.User) er
 		err = closing
 	}
 	if err == nil {
-		err = os.Rename(partial.Name(), destination)
+		err = fsops.Move(s.Session, path, destination, user)
 	}
 	if err != nil {
 		return err
 	}
 	for _, source := range sources {
-		_ = os.Remove(source)
+		_ = fsops.Remove(s.Session, source, user)
 	}
 	return nil
 }
@@ -118,9 +117,9 @@ func modeOf(destination string) os.FileMode {
 	return 0o644
 }
 
-func appendAll(to *os.File, sources []string) error {
+func (s *Service) appendAll(to *os.File, sources []string, user users.User) error {
 	for _, source := range sources {
-		from, _, err := fsops.OpenRegular(source)
+		from, _, err := fsops.OpenRegular(s.Session, source, user)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func (s *Service) download(w http.ResponseWriter, r *request) *httpx.Error {
 	if err != nil {
 		return httpx.Fail(http.StatusBadRequest, err.Error())
 	}
-	file, info, err := fsops.OpenRegular(path)
+	file, info, err := fsops.OpenRegular(s.Session, path, r.user)
 	if errors.Is(err, syscall.ENOTDIR) {
 		return httpx.Fail(http.StatusNotFound, "not found: "+err.Error())
 	}

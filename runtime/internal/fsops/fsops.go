@@ -39,14 +39,12 @@ func MakeDirs(s *session.Session, path string, user users.User) error {
 			return err
 		}
 	}
-	if err := os.Mkdir(path, dirMode); err != nil {
-		// Another process may have created it in between.
-		if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
-			return nil
-		}
-		return err
+	made := act(s, path, user, func(p place) error { return makeDir(p, user) })
+	// Another process may have created it in between.
+	if info, statErr := os.Stat(path); made != nil && statErr == nil && info.IsDir() {
+		return nil
 	}
-	return s.Chown(path, user)
+	return made
 }
 
 // Create opens a file for writing and truncates it in place, so that watches and hard links keep working. It creates
@@ -55,23 +53,26 @@ func Create(s *session.Session, path string, user users.User) (*os.File, error) 
 	if err := MakeDirs(s, filepath.Dir(path), user); err != nil {
 		return nil, err
 	}
-	// The file is truncated only after it proves to be a regular file. O_NONBLOCK keeps a pipe without a reader from
-	// blocking.
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|unix.O_NONBLOCK, fileMode)
-	if err != nil {
-		if errors.Is(err, syscall.ENXIO) {
-			return nil, ErrNotRegular
+	var file *os.File
+	err := act(s, path, user, func(p place) error {
+		// The file is truncated only after it proves to be a regular file. O_NONBLOCK keeps a pipe without a reader from
+		// blocking.
+		opened, err := openAt(p, unix.O_WRONLY|unix.O_CREAT|unix.O_NONBLOCK, fileMode)
+		if err != nil {
+			return err
 		}
-		return nil, err
-	}
-	if err := prepare(s, file, user); err != nil {
-		_ = file.Close()
-		return nil, err
-	}
-	return file, nil
+		if err := prepare(opened, p, user); err != nil {
+			_ = opened.Close()
+			return err
+		}
+		file = opened
+		return nil
+	})
+	return file, err
 }
 
-func prepare(s *session.Session, file *os.File, user users.User) error {
+// prepare empties a file for the user. What a link led to keeps its owner: what is new there is the user's already.
+func prepare(file *os.File, p place, user users.User) error {
 	info, err := file.Stat()
 	if err != nil {
 		return err
@@ -79,19 +80,43 @@ func prepare(s *session.Session, file *os.File, user users.User) error {
 	if !info.Mode().IsRegular() {
 		return ErrNotRegular
 	}
-	if err := file.Truncate(0); err != nil {
+	if p.direct && isOthersLink(info, user) {
+		return errLink
+	}
+	if err := file.Truncate(0); err != nil || !p.gives {
 		return err
 	}
-	return s.ChownFile(file, user)
+	return file.Chown(int(user.UID), int(user.GID))
 }
 
-// OpenRegular opens a regular file for reading and follows symlinks.
-func OpenRegular(path string) (*os.File, os.FileInfo, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		if errors.Is(err, syscall.ENXIO) {
-			return nil, nil, ErrNotRegular
+// isOthersLink reports whether a file of another user has several names: this one may be planted.
+func isOthersLink(info os.FileInfo, user users.User) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && stat.Nlink > 1 && stat.Uid != user.UID
+}
+
+// CreateNew creates a file of the user that did not exist, in an existing directory.
+func CreateNew(s *session.Session, path string, user users.User) (*os.File, error) {
+	var file *os.File
+	err := act(s, path, user, func(p place) error {
+		var err error
+		if file, err = openAt(p, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, 0o600); err != nil || !p.gives {
+			return err
 		}
+		return file.Chown(int(user.UID), int(user.GID))
+	})
+	return file, err
+}
+
+// OpenRegular opens a regular file for reading. It follows symlinks with the rights of the user.
+func OpenRegular(s *session.Session, path string, user users.User) (*os.File, os.FileInfo, error) {
+	var file *os.File
+	err := act(s, path, user, func(p place) error {
+		var err error
+		file, err = openAt(p, unix.O_RDONLY|unix.O_NONBLOCK, 0)
+		return err
+	})
+	if err != nil {
 		return nil, nil, err
 	}
 	info, err := file.Stat()
@@ -103,6 +128,11 @@ func OpenRegular(path string) (*os.File, os.FileInfo, error) {
 		return nil, nil, err
 	}
 	return file, info, nil
+}
+
+// Remove removes a file or tree; a symlink itself, and not its target.
+func Remove(s *session.Session, path string, user users.User) error {
+	return act(s, path, user, func(p place) error { return os.RemoveAll(p.path()) })
 }
 
 // OutOfSpace reports whether the disk or a quota is full.

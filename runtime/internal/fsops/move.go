@@ -10,10 +10,27 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"sandlot.dev/runtime/internal/session"
+	"sandlot.dev/runtime/internal/users"
 )
 
 // Move renames a file or tree and replaces a file at the destination. Between file systems it copies and deletes.
-func Move(source, destination string) error {
+func Move(s *session.Session, source, destination string, user users.User) error {
+	return act(s, source, user, func(from place) error {
+		if !from.direct {
+			return move(from.name, destination)
+		}
+		dir, err := openParent(destination)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(dir)
+		return move(from.path(), place{dir: dir, name: filepath.Base(destination)}.path())
+	})
+}
+
+func move(source, destination string) error {
 	err := os.Rename(source, destination)
 	if !errors.Is(err, syscall.EXDEV) {
 		return err
@@ -56,11 +73,14 @@ func copyTree(source, destination string) error {
 }
 
 func copyFile(source, destination string) error {
-	from, _, err := OpenRegular(source)
+	from, err := os.OpenFile(source, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
+	if info, err := from.Stat(); err != nil || !info.Mode().IsRegular() {
+		return errors.Join(ErrNotRegular, err)
+	}
 	to, err := os.OpenFile(destination, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

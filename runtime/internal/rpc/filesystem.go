@@ -167,7 +167,7 @@ func (f *Filesystem) move(_ context.Context, r *connect.Request[pb.MoveRequest])
 	if err := fsops.MakeDirs(f.session, filepath.Dir(destination), user); err != nil {
 		return nil, fileError(err)
 	}
-	if err := fsops.Move(source, destination); err != nil {
+	if err := fsops.Move(f.session, source, destination, user); err != nil {
 		return nil, fileError(err)
 	}
 	entry, err := entryOf(destination, f.session.Names())
@@ -178,14 +178,14 @@ func (f *Filesystem) move(_ context.Context, r *connect.Request[pb.MoveRequest])
 }
 
 func (f *Filesystem) remove(_ context.Context, r *connect.Request[pb.RemoveRequest]) (*pb.RemoveResponse, error) {
-	_, path, err := f.locate(r.Header(), r.Msg.GetPath())
+	user, path, err := f.locate(r.Header(), r.Msg.GetPath())
 	if err != nil {
 		return nil, err
 	}
 	if path == "/" {
 		return nil, fail(connect.CodeInvalidArgument, "the root directory cannot be removed")
 	}
-	if err := os.RemoveAll(path); err != nil {
+	if err := fsops.Remove(f.session, path, user); err != nil {
 		return nil, fileError(err)
 	}
 	return &pb.RemoveResponse{}, nil

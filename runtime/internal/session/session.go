@@ -76,23 +76,6 @@ func (s *Session) Resolve(path string, user users.User) (string, error) {
 // EnvVars returns the environment of /init.
 func (s *Session) EnvVars() map[string]string { return s.state.Current().EnvVars }
 
-// Chown gives a file to a user and does not follow symlinks. Without the privilege it does nothing; then the daemon
-// runs as the user, who owns the file already.
-func (s *Session) Chown(path string, user users.User) error {
-	if !s.users.CanSwitch() {
-		return nil
-	}
-	return os.Lchown(path, int(user.UID), int(user.GID))
-}
-
-// ChownFile is Chown for an open file.
-func (s *Session) ChownFile(file *os.File, user users.User) error {
-	if !s.users.CanSwitch() {
-		return nil
-	}
-	return file.Chown(int(user.UID), int(user.GID))
-}
-
 // Command is the command of a request.
 type Command struct {
 	Cmd      string
