@@ -49,6 +49,7 @@ export const steps: readonly Step[] = [
     'node',
     'tools/check/src/citations.ts',
   ]),
+  check('threats', 'the tests that the threat model names exist', ['node', 'tools/check/src/threats.ts']),
   check('supply-chain', 'packages are locked, licensed and run no scripts', [
     'node',
     'tools/check/src/supply-chain.ts',
