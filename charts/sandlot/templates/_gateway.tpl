@@ -41,6 +41,10 @@
 - { name: HOLD_MAX_PER_NAMESPACE, value: {{ $gateway.hold.perNamespace | int64 | quote }} }
 - { name: HOLD_MAX_PER_SOURCE, value: {{ $gateway.hold.perSource | int64 | quote }} }
 - { name: MAX_CONNECTIONS, value: {{ $gateway.limits.connections | int64 | quote }} }
+- { name: MAX_CONNECTIONS_PER_SOURCE, value: {{ $gateway.limits.perSource | int64 | quote }} }
+- { name: MAX_UNFINISHED_HEADS, value: {{ $gateway.limits.unfinishedHeads | int64 | quote }} }
+- { name: MAX_UNFINISHED_HEADS_PER_SOURCE, value: {{ $gateway.limits.unfinishedHeadsPerSource | int64 | quote }} }
+- { name: HEAD_TIMEOUT, value: {{ $gateway.limits.headTimeout | quote }} }
 - { name: MAX_CONNECTIONS_PER_SANDBOX, value: {{ $gateway.limits.perSandbox | int64 | quote }} }
 - { name: MAX_CONNECTIONS_PER_KEY, value: {{ $gateway.limits.perKey | int64 | quote }} }
 - { name: MAX_CONNECTIONS_PER_NAMESPACE, value: {{ $gateway.limits.perNamespace | int64 | quote }} }

@@ -26,7 +26,7 @@ export interface ContainerSpec {
   readonly image: string;
   readonly command?: readonly string[];
   readonly env?: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: object }[];
-  readonly resources?: { readonly requests?: object; readonly limits?: object };
+  readonly resources?: { readonly requests?: object; readonly limits?: { readonly memory?: string } };
   readonly securityContext?: Readonly<Record<string, unknown>>;
   readonly startupProbe?: object;
   readonly readinessProbe?: object;

@@ -35,6 +35,20 @@ describe('the gateway of the chart', () => {
     expect(bound.map(({ metadata }) => metadata.name)).toEqual(['sandlot-gateway']);
   });
 
+  it('fits into its memory limit with all connections, unfinished heads and waiting requests that its values allow', async () => {
+    const variable = (name: string, objects: readonly Rendered[]): number => Number(findVariable(objects, name));
+    const objects = await render();
+    const KIBIBYTE = 1_024;
+    // Measured by `npm run bench:gateway`; the process at rest with 10,000 sandboxes is the first.
+    const worst =
+      140 * KIBIBYTE * KIBIBYTE +
+      variable('MAX_CONNECTIONS', objects) * 18 * KIBIBYTE +
+      variable('MAX_UNFINISHED_HEADS', objects) * 70 * KIBIBYTE +
+      variable('HOLD_MAX_BYTES', objects);
+    const [, mebibytes] = /^(\d+)Mi$/.exec(findContainer(objects).resources?.limits?.memory ?? '') ?? [];
+    expect(worst).toBeLessThan(Number(mebibytes) * KIBIBYTE * KIBIBYTE);
+  });
+
   it('listens on port 8080, and on 443 if the values name a Secret with a certificate', async () => {
     expect(getPorts(find(await render(), 'Service', 'sandlot-gateway'))).toEqual([[8080, 'http']]);
     const objects = await renderGateway({ tls: { secret: 'wildcard' } });

@@ -8,20 +8,23 @@ import { createInformers } from './wiring/informers.ts';
 
 /** How often upstreams without a connection are dropped. */
 const SWEEP_MS = 30_000;
+/** How often the gateway looks for heads that take too long. */
+const CHECK_HEADS_MS = 500;
 
 /** Builds the gateway; it listens when this resolves. Rejects when a port cannot be bound or a setting is invalid. */
 export async function startGateway(parts: ProcessParts, settings: GatewaySettings): Promise<RunningServer> {
   const { clock } = parts;
   const informers = createInformers({ ...parts, namespace: settings.WATCH_NAMESPACE, metrics: parts.kubeMetrics });
   const credentials = await loadCredentials({ kubeconfig: settings.KUBECONFIG, mount: settings.SERVICE_ACCOUNT_DIR });
-  const { dispatcher, api, upstreams, heldRequests, activity, listeners } = createComponents({
+  const { dispatcher, api, guard, upstreams, heldRequests, activity, listeners } = createComponents({
     parts,
     settings,
     informers,
     credentials,
   });
-  const ports = await openListeners({ dispatcher, settings, parts }, listeners);
-  const sweeping = startSweeping(parts, () => upstreams.sweep());
+  const ports = await openListeners({ dispatcher, guard, settings, parts }, listeners);
+  const sweeping = startRepeating(parts, SWEEP_MS, () => upstreams.sweep());
+  const checking = startRepeating(parts, CHECK_HEADS_MS, () => guard.sweep());
   return {
     ports,
     informers: [informers.claims, informers.sandboxes],
@@ -29,6 +32,7 @@ export async function startGateway(parts: ProcessParts, settings: GatewaySetting
       const isIdle = (): boolean => upstreams.activeCount === 0 && heldRequests.count === 0;
       await drain({ listeners, clock, isIdle, settings });
       sweeping[Symbol.dispose]();
+      checking[Symbol.dispose]();
       activity.close();
       upstreams.close();
       api.close();
@@ -37,12 +41,12 @@ export async function startGateway(parts: ProcessParts, settings: GatewaySetting
   };
 }
 
-function startSweeping({ clock }: ProcessParts, sweep: () => void): Disposable {
+function startRepeating({ clock }: ProcessParts, everyMs: number, act: () => void): Disposable {
   const arm = () =>
     clock.setTimeout(() => {
-      sweep();
+      act();
       timer = arm();
-    }, SWEEP_MS);
+    }, everyMs);
   let timer = arm();
   return { [Symbol.dispose]: () => timer.cancel() };
 }

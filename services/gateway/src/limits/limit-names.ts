@@ -5,5 +5,10 @@ export const LIMIT_NAMES = [
   'held-by-source',
   'lookups-by-source',
   'credentials-by-source',
+  'connections',
+  'connections-by-source',
+  'heads',
+  'heads-by-source',
+  'head-time',
 ] as const;
 export type LimitName = (typeof LIMIT_NAMES)[number];

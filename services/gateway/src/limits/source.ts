@@ -26,7 +26,7 @@ export function findSource(peer: Peer, forwardedFor: string | string[] | undefin
 }
 
 /** The form in which an address is counted. */
-function formatSource(text: string): string {
+export function formatSource(text: string): string {
   const plain = formatPlainAddress(text);
   if (!plain.includes(':')) return plain;
   const [unzoned = ''] = plain.split('%', 1);

@@ -8,9 +8,15 @@ import { Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { Duplex } from 'node:stream';
 import type { Clock, Logger } from '@sandlot/std';
+import type { Networks } from '../access/address.ts';
 import { isHttp2 } from '../proxy/messages.ts';
 import type { Request } from '../proxy/messages.ts';
 import type { Dispatcher, ListenerPolicy } from '../routing/dispatcher.ts';
+import type { ConnectionGuard, ConnectionLimit } from './connection-guard.ts';
+import { trackConnections } from './track-connections.ts';
+
+/** Of a request: an unfinished head takes twice as much memory. */
+const MAX_HEAD_BYTES = 32_768;
 
 /**
  * Only the head of a request has a deadline. Streams may be silent: clients keep them open for 640 s and more without a byte
@@ -18,9 +24,9 @@ import type { Dispatcher, ListenerPolicy } from '../routing/dispatcher.ts';
  */
 const LIMITS = {
   requestTimeout: 0,
-  headersTimeout: 60_000,
+  connectionsCheckingInterval: 1_000,
   keepAliveTimeout: 650_000,
-  maxHeaderSize: 65_536,
+  maxHeaderSize: MAX_HEAD_BYTES,
   noDelay: true,
   keepAlive: true,
   keepAliveInitialDelay: 60_000,
@@ -34,6 +40,7 @@ const HTTP2 = {
   initialWindowSize: 262_144,
   // WebSockets over HTTP/2 (RFC 8441).
   enableConnectProtocol: true,
+  maxHeaderListSize: MAX_HEAD_BYTES,
 };
 const CONNECTION_WINDOW_BYTES = 4_194_304;
 const SESSION_MEMORY_MB = 64;
@@ -53,7 +60,11 @@ export interface ListenOptions {
   readonly dispatcher: Dispatcher;
   readonly policy: ListenerPolicy;
   readonly port: number;
-  readonly maxConnections: number;
+  readonly guard: ConnectionGuard;
+  /** Networks of proxies, whose connections have no share of their own. */
+  readonly trustedProxies: Networks;
+  /** How long the head of a request may take. */
+  readonly headMs: number;
 }
 
 /** Whether to switch protocols. The gateway declines HTTP/2 without TLS by serving HTTP/1.1 (RFC 9110 7.8). */
@@ -61,8 +72,9 @@ const canUpgrade = ({ headers }: IncomingMessage): boolean => !/^\s*h2c\b/i.test
 
 /** Listens for HTTP/1.1. Rejects when the port cannot be bound. */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const server = createServer({ ...LIMITS, shouldUpgradeCallback: canUpgrade });
+  const server = createServer({ ...LIMITS, headersTimeout: options.headMs, shouldUpgradeCallback: canUpgrade });
   serve(server, options);
+  track(server, options, { isSecure: false });
   return open(server, options, () => server.closeIdleConnections());
 }
 
@@ -84,9 +96,11 @@ export interface SecureOptions extends ListenOptions, CertificateFiles {
  */
 export async function listenSecurely(options: SecureOptions): Promise<Listener> {
   const certificate = await readCertificate(options);
+  const limits = { ...LIMITS, headersTimeout: options.headMs };
   const server = createSecureServer({
-    ...LIMITS,
+    ...limits,
     ...certificate,
+    handshakeTimeout: options.headMs,
     allowHTTP1: true,
     settings: HTTP2,
     maxSessionMemory: SESSION_MEMORY_MB,
@@ -101,6 +115,7 @@ export async function listenSecurely(options: SecureOptions): Promise<Listener> 
   server.on('sessionError', () => undefined);
   server.setTimeout(0);
   serve(server, options);
+  track(server, options, { isSecure: true });
   const watching = watchCertificate(server, certificate, options);
   const listener = await open(server, options, () => {
     watching[Symbol.dispose]();
@@ -111,6 +126,19 @@ export async function listenSecurely(options: SecureOptions): Promise<Listener> 
     await listener.close();
   };
   return { ...listener, close };
+}
+
+function track(
+  server: Server | Http2SecureServer,
+  { guard, trustedProxies }: ListenOptions,
+  { isSecure }: { isSecure: boolean },
+): void {
+  // Behind TLS the client has no answer to expect before its handshake.
+  const reject = (socket: Socket, limit: ConnectionLimit): void => {
+    if (isSecure) socket.destroy();
+    else rejectRaw(socket, ...LIMIT_ANSWERS[limit]);
+  };
+  trackConnections(server as Server, { guard, trustedProxies, isSecure, reject });
 }
 
 function serve(server: Server | Http2SecureServer, { dispatcher, policy }: ListenOptions): void {
@@ -140,20 +168,34 @@ function rejectBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
   else rejectRaw(socket, 400, 'This is no HTTP request');
 }
 
+const LIMIT_ANSWERS: Readonly<Record<ConnectionLimit, readonly [status: number, message: string]>> = {
+  connections: [503, 'The gateway has as many connections as its memory allows; try again'],
+  'connections-by-source': [429, 'This client address has too many connections; try again'],
+  heads: [408, 'The request did not come in time'],
+  'heads-by-source': [429, 'This client address has too many requests whose heads are not complete; try again'],
+  'head-time': [408, 'The request did not come in time'],
+};
+
+const REASONS: Readonly<Record<number, string>> = {
+  408: 'Request Timeout',
+  429: 'Too Many Requests',
+  503: 'Service Unavailable',
+};
+
 function rejectRaw(socket: Duplex, status: number, message: string): void {
   const body = JSON.stringify({ message, code: status });
-  const head = `HTTP/1.1 ${status} ${message}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
+  const again = status === 429 || status === 503 ? 'Retry-After: 1' : 'Should-Retry: false';
+  const head = `HTTP/1.1 ${status} ${REASONS[status] ?? message}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
   socket.on('error', () => undefined);
-  socket.end(`${head}\r\nShould-Retry: false\r\nConnection: close\r\n\r\n${body}`, () => socket.destroy());
+  socket.end(`${head}\r\n${again}\r\nConnection: close\r\n\r\n${body}`, () => socket.destroy());
 }
 
 async function open(
   server: Server | Http2SecureServer,
-  { port, maxConnections }: ListenOptions,
+  { port }: ListenOptions,
   onStop: () => void,
 ): Promise<Listener> {
   const sockets = new Set<Socket>();
-  server.maxConnections = maxConnections;
   (server as Server).on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));

@@ -39,6 +39,9 @@ export interface DispatcherDeps {
   readonly onRefusal: (exchange: Exchange, refusal: Refusal) => void;
 }
 
+/** Node drops headers beyond 2,000 without a word, among them perhaps the one that frames the body. */
+const MOST_HEADERS = 256;
+
 /** Takes requests from the listeners and passes each to the proxy of sandboxes or to the proxy of the API. */
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
@@ -90,6 +93,9 @@ export class Dispatcher {
     if (target === undefined) this.#refuse(exchange, { kind: 'malformed', message: 'The request target is no path' });
     else if (hasTwoHosts(request)) {
       this.#refuse(exchange, { kind: 'malformed', message: 'There may be one Host only' });
+    } else if (request.rawHeaders.length > 2 * MOST_HEADERS) {
+      const message = `There may be ${MOST_HEADERS} headers at most`;
+      this.#refuse(exchange, { kind: 'malformed', message });
     } else this.#send(policy, exchange, route);
   }
 

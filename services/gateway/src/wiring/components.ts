@@ -6,6 +6,7 @@ import { Authoriser } from '../access/authoriser.ts';
 import { KubernetesTokens } from '../access/kubernetes-tokens.ts';
 import { ActivityTracker } from '../activity/tracker.ts';
 import { Directory } from '../directory/directory.ts';
+import { ConnectionGuard } from '../listeners/connection-guard.ts';
 import type { Listener } from '../listeners/listen.ts';
 import { ApiProxy } from '../proxy/api-proxy.ts';
 import { closeWithSandboxes } from '../proxy/close-with-sandboxes.ts';
@@ -38,6 +39,7 @@ export interface ComponentsInput {
 export interface Components extends State {
   readonly dispatcher: Dispatcher;
   readonly api: ApiProxy;
+  readonly guard: ConnectionGuard;
 }
 
 /** Builds the parts of the gateway and connects them. Nothing listens yet. */
@@ -73,7 +75,7 @@ export function createComponents(input: ComponentsInput): Components {
     log,
     onRefusal,
   });
-  return { ...state, dispatcher, api };
+  return { ...state, dispatcher, api, guard: createGuard({ parts, settings, metrics }) };
 }
 
 type State = ReturnType<typeof createState>;
@@ -146,6 +148,17 @@ function recordAnswer({ parts: { clock }, settings, metrics }: Measuring, exchan
   if (carrier === undefined || settings.CLIENT_TRACES !== 'parent') return;
   const endMs = clock.now();
   recordRequest({ carrier, status, startMs: endMs - tookMs, endMs });
+}
+
+function createGuard({ parts: { clock }, settings, metrics }: Measuring): ConnectionGuard {
+  const limits = {
+    connections: settings.MAX_CONNECTIONS,
+    perSource: settings.MAX_CONNECTIONS_PER_SOURCE,
+    heads: settings.MAX_UNFINISHED_HEADS,
+    headsPerSource: settings.MAX_UNFINISHED_HEADS_PER_SOURCE,
+    headMs: settings.HEAD_TIMEOUT,
+  };
+  return new ConnectionGuard(limits, clock, (limit) => metrics.countLimit(limit));
 }
 
 interface SandboxProxyInput extends Hooks {

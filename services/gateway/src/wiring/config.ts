@@ -57,8 +57,14 @@ export const gatewaySettings = processSettings.extend({
   MAX_CONNECTIONS_PER_KEY: integer({ min: 1 }).default(10_000),
   /** Open requests and WebSockets of all sandboxes of one namespace. */
   MAX_CONNECTIONS_PER_NAMESPACE: integer({ min: 1 }).default(15_000),
-  /** Open client connections of this process. */
-  MAX_CONNECTIONS: integer({ min: 1 }).default(20_000),
+  /** Open client connections of this process; one over TLS counts as five, because it takes as much memory. */
+  MAX_CONNECTIONS: integer({ min: 5 }).default(20_000),
+  /** How many of them one source may have (see `limits/source.ts`). Trusted proxies have no such limit. */
+  MAX_CONNECTIONS_PER_SOURCE: integer({ min: 5 }).default(5_000),
+  /** Connections that have not sent a whole head: beyond these limits, and after this time, the oldest is closed. */
+  MAX_UNFINISHED_HEADS: integer({ min: 1 }).default(1_000),
+  MAX_UNFINISHED_HEADS_PER_SOURCE: integer({ min: 1 }).default(250),
+  HEAD_TIMEOUT: durationMs().default(10_000),
   /** Longest interval between two activity reports of a sandbox in use. */
   ACTIVITY_INTERVAL: durationMs().default(30_000),
   /** After SIGTERM: how long the gateway accepts connections, and then how long it waits for open requests. */
