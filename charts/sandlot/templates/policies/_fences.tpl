@@ -22,6 +22,11 @@ controller that code in its process has taken over cannot touch objects that are
   expression: "request.operation == 'CREATE' ? dyn([]) : dyn(oldObject.metadata.?ownerReferences.orValue([]))"
 {{- end -}}
 
+{{/* CEL: whether an update leaves the Pod of a Sandbox. Most writes leave the generation, which is compared faster. */}}
+{{- define "sandlot.policies.keepsPod" -}}
+(object.metadata.generation == oldObject.metadata.generation || (object.spec.podTemplate == oldObject.spec.podTemplate && object.spec.?volumeClaimTemplates == oldObject.spec.?volumeClaimTemplates))
+{{- end -}}
+
 {{- define "sandlot.policies.sandboxFences" -}}
 {{- $accounts := include "sandlot.policies.accounts" . | fromYaml -}}
 {{- $ofPool := dict "of" "variables.oldOwners" "kinds" (list "SandboxWarmPool") -}}
@@ -32,7 +37,7 @@ controller that code in its process has taken over cannot touch objects that are
     !(variables.who in ['{{ get $accounts "sandbox-controller" }}', '{{ get $accounts "api" }}'])
     || request.operation == 'DELETE'
     || (request.operation == 'UPDATE' && variables.labels == variables.oldLabels
-    && variables.owners == variables.oldOwners && variables.keepsPod)
+    && variables.owners == variables.oldOwners && {{ include "sandlot.policies.keepsPod" . }})
 - rule: controllers
   says: The warmpool-controller may create members of pools, take over those without an owner, and delete members that no claim has
   holds: >-
@@ -40,7 +45,7 @@ controller that code in its process has taken over cannot touch objects that are
     || (request.operation == 'CREATE' && 'agents.x-k8s.io/warm-pool-sandbox' in variables.labels
     && {{ include "sandlot.policies.controlledBy" (dict "of" "variables.owners" "kinds" (list "SandboxWarmPool")) }})
     || (request.operation == 'UPDATE' && 'agents.x-k8s.io/warm-pool-sandbox' in variables.oldLabels
-    && variables.labels == variables.oldLabels && variables.keepsPod
+    && variables.labels == variables.oldLabels && {{ include "sandlot.policies.keepsPod" . }}
     && !variables.oldOwners.exists(o, o.?controller.orValue(false)))
     || (request.operation == 'DELETE' && 'agents.x-k8s.io/warm-pool-sandbox' in variables.oldLabels
     && ({{ include "sandlot.policies.controlledBy" $ofPool }} || !variables.oldOwners.exists(o, o.?controller.orValue(false))))

@@ -46,7 +46,8 @@ const remove = (draft: Draft, service: string) => () =>
   stage.send({ method: 'DELETE', path: `${pathOf(draft)}?dryRun=All`, as: accountOf(service) });
 
 const [sandboxer, pooler, claimer, api] = ['sandbox-controller', 'warmpool-controller', 'claim-controller', 'api'] as const;
-const otherPod = { podTemplate: { spec: { containers: [{ name: 'main', image: 'theirs' }] } } };
+const theirs = { automountServiceAccountToken: false, containers: [{ name: 'main', image: 'theirs' }] };
+const otherPod = { podTemplate: { spec: theirs } };
 const adoption = { metadata: { labels: { [MEMBER]: null, [CLAIM_UID]: 'u' }, ...ownedBy('SandboxClaim') } };
 const suspended = { metadata: { annotations: { 'sandlot.dev/suspended-by': 'API' } }, spec: { operatingMode: 'Suspended' } };
 
