@@ -45,7 +45,7 @@ export function requestHeaders(given: RequestHeaders): string[] {
   const cookies: string[] = [];
   for (const [name, value] of listPairs(raw)) {
     const lower = name.toLowerCase();
-    if (isDropped(lower, dropped) || named.has(lower) || isReserved(lower, to)) continue;
+    if (isDropped(lower, dropped) || named.has(lower) || isReserved(lower, to) || isDisguised(lower, to)) continue;
     if (lower === 'cookie') cookies.push(value);
     else if (!noteForwarded(lower, value, forwarded)) kept.push(name, value);
   }
@@ -84,8 +84,7 @@ interface Forwarded {
 }
 
 function noteForwarded(lower: string, value: string, forwarded: Forwarded): boolean {
-  if (lower === 'forwarded' || lower === 'x-real-ip') return true;
-  if (!lower.startsWith('x-forwarded-')) return false;
+  if (!isForwarding(lower)) return false;
   if (lower === 'x-forwarded-for') forwarded.for.push(value);
   else if (lower === 'x-forwarded-proto') forwarded.proto ??= value;
   else if (lower === 'x-forwarded-host') forwarded.host ??= value;
@@ -96,6 +95,21 @@ function noteForwarded(lower: string, value: string, forwarded: Forwarded): bool
 function isReserved(lower: string, to: RequestHeaders['to']): boolean {
   return lower.startsWith('x-sandlot-') || (to !== 'control' && lower.startsWith('x-sandbox-'));
 }
+
+/**
+ * Whether the name becomes one of the platform's where underscores are read as hyphens, as servers that follow CGI do: a client
+ * could send `X_Forwarded_For` beside the header of the gateway.
+ */
+function isDisguised(lower: string, to: RequestHeaders['to']): boolean {
+  if (!lower.includes('_')) return false;
+  const read = lower.replaceAll('_', '-');
+  return DROPPED[to].has(read) || isReserved(read, to) || FRAMING.has(read) || isForwarding(read);
+}
+
+const FRAMING = new Set(['host', 'content-length', 'transfer-encoding']);
+
+const isForwarding = (lower: string): boolean =>
+  lower === 'forwarded' || lower === 'x-real-ip' || lower.startsWith('x-forwarded-');
 
 function addForwarded(kept: string[], forwarded: Forwarded, { address, proto, host, isTrusted }: Peer): string[] {
   const before = isTrusted ? forwarded.for : [];

@@ -84,7 +84,8 @@ export class Transfer {
     this.#upstream = upstream;
     upstream.once('response', (answer) => this.#onResponse(answer));
     upstream.on('error', (error) => this.#onError(error));
-    if (exchange.upgrade !== undefined) upstream.once('upgrade', (...given: UpgradeEvent) => this.#onUpgrade(...given));
+    // Node reports no error for a switch of protocols that nothing listens for.
+    upstream.once('upgrade', (...given: UpgradeEvent) => this.#onUpgrade(...given));
     if (length === 0) {
       upstream.end();
       return;
@@ -137,6 +138,7 @@ export class Transfer {
     this.#timer?.cancel();
     if (upgrade === undefined || this.#isOver) {
       upstream.destroy();
+      if (!this.#isOver) this.#onError(new Error('the sandbox switched protocols without being asked'));
       return;
     }
     this.#isUpgraded = true;

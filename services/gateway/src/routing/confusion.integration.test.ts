@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { request } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
@@ -192,6 +193,17 @@ describe('a request that two servers could read differently', () => {
     ['a bare carriage return', 'X: a\rContent-Length: 40\r\n', ''],
     ['a chunk with a signed size', 'Transfer-Encoding: chunked\r\n', '+0\r\n\r\n'],
     ['a chunk with an invalid size', 'Transfer-Encoding: chunked\r\n', 'zz\r\n\r\n'],
+    ['a chunk size in hex notation', 'Transfer-Encoding: chunked\r\n', '0x0\r\n\r\n'],
+    ['a chunk size that overflows', 'Transfer-Encoding: chunked\r\n', '10000000000000000\r\n\r\n'],
+    ['a chunk size that ends with a line feed alone', 'Transfer-Encoding: chunked\r\n', '0\n\r\n'],
+    ['a line feed in a chunk extension', 'Transfer-Encoding: chunked\r\n', '0;x\ny\r\n\r\n'],
+    ['a vertical tab before the transfer encoding', 'Transfer-Encoding: \u000bchunked\r\n', '0\r\n\r\n'],
+    ['a header that ends with a line feed alone', 'X: a\nContent-Length: 40\r\n', ''],
+    ['a zero byte in a header', 'X: a\u0000b\r\n', ''],
+    ['a blank in the name of a header', 'Content Length: 40\r\n', ''],
+    ['an empty length', 'Content-Length: \r\n', ''],
+    ['a length that overflows', 'Content-Length: 18446744073709551616\r\n', ''],
+    ['more headers than the gateway reads', `${'A: b\r\n'.repeat(300)}Content-Length: 40\r\n`, ''],
   ])('with %s is refused, together with what follows it', async (_, headers, body) => {
     const hidden = `GET /hidden HTTP/1.1\r\nHost: ${harness.hostOf(victim, 8080)}\r\n\r\n`;
     const reply = await sendRaw(
@@ -200,6 +212,87 @@ describe('a request that two servers could read differently', () => {
     );
     expect(statusesIn(reply)).toEqual(['400']);
     expect(connectionsTo(ofVictim)).toBe(0);
+  });
+});
+
+/** Starts a server in the sandbox that answers at once and reads nothing; returns the heads that it gets, as text. */
+async function startRecorder(port: number): Promise<string[]> {
+  const heads: string[] = [];
+  const listener: RequestListener = (incoming, response) => {
+    incoming.on('error', () => undefined).resume();
+    heads.push([incoming.method, incoming.url, ...incoming.rawHeaders].join(' '));
+    response.end();
+  };
+  await startSandboxServer(mine.address, listener, port);
+  return heads;
+}
+
+describe('an upgrade with a body', () => {
+  it.each([
+    ['a length', 'Content-Length: 0\r\n', ''],
+    ['a wrong length', 'Content-Length: 3\r\n', ''],
+    ['chunks', 'Transfer-Encoding: chunked\r\n', '0\r\n\r\n'],
+  ])('given by %s carries no second request', async (_, headers, body) => {
+    const heads = await startRecorder(8082);
+    const host = harness.hostOf(mine, 8082);
+    const hidden = `GET /hidden HTTP/1.1\r\nHost: ${harness.hostOf(victim, 8080)}\r\n\r\n`;
+    const upgrade = `Connection: Upgrade\r\nUpgrade: websocket\r\n${headers}`;
+    const socket = connect(harness.port, '127.0.0.1');
+    socket.on('error', () => undefined).resume();
+    socket.write(`GET /first HTTP/1.1\r\nHost: ${host}\r\n${upgrade}\r\n${body}${hidden}`);
+    await eventually(() => heads.length > 0 || socket.destroyed);
+    expect((await ask(harness.port, { path: '/after', headers: { Host: host } })).status).toBe(200);
+    socket.destroy();
+    expect(heads.filter((head) => head.includes('hidden'))).toEqual([]);
+    expect(connectionsTo(ofVictim)).toBe(0);
+  });
+});
+
+describe('a sandbox that switches protocols without being asked', () => {
+  it('gets no access to the connection of the client, which gets 502', async () => {
+    const switched = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nraw';
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.write(switched));
+    });
+    await once(server.listen(8081, mine.address), 'listening');
+    const reply = await ask(harness.port, { headers: { Host: harness.hostOf(mine, 8081) } });
+    server.close();
+    expect([reply.status, reply.text]).toEqual([502, expect.stringContaining('without being asked')]);
+  });
+});
+
+describe('what HTTP/1.1 cannot say, over HTTP/2', () => {
+  it.each<[string, Record<string, string>]>([
+    ['a line break in a header', { x: 'a\r\n\r\nGET /hidden HTTP/1.1' }],
+    ['a line break in the path', { ':path': '/ HTTP/1.1\r\n\r\nGET /hidden' }],
+    ['a blank in the path', { ':path': '/ hidden' }],
+    ['a blank in the method', { ':method': 'GET /hidden HTTP/1.1' }],
+    ['a transfer encoding', { 'transfer-encoding': 'chunked, hidden' }],
+    ['a connection header', { connection: 'hidden' }],
+  ])('%s never reaches a sandbox', async (_, given) => {
+    const heads = await startRecorder(8082);
+    const ca = await readFile(join(folder, 'ca.crt'));
+    const client = connectHttp2(`https://127.0.0.1:${tlsPort}`, { ca, servername: `x.${DOMAIN}` });
+    client.on('error', () => undefined);
+    const send = (headers: Record<string, string>): Promise<number> => {
+      const { promise, resolve } = Promise.withResolvers<number>();
+      try {
+        const stream = client.request({ ':path': '/', ':authority': harness.hostOf(mine, 8082), ...headers });
+        stream.on('response', (head) => resolve(Number(head[':status'])));
+        stream.on('error', () => resolve(0)).on('close', () => resolve(0));
+        stream.end();
+      } catch {
+        // The client itself does not send it.
+        resolve(0);
+      }
+      return promise;
+    };
+    await send(given);
+    client.destroy();
+    expect(heads.filter((head) => head.includes('hidden'))).toEqual([]);
+    expect(heads.length).toBeLessThanOrEqual(1);
+    expect((await ask(harness.port, { headers: { Host: harness.hostOf(mine, 8082) } })).status).toBe(200);
   });
 });
 

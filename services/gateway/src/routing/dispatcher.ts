@@ -39,7 +39,7 @@ export interface DispatcherDeps {
   readonly onRefusal: (exchange: Exchange, refusal: Refusal) => void;
 }
 
-/** Node drops headers beyond 2,000 without a word, among them perhaps the one that frames the body. */
+/** Each takes memory beyond its bytes, in the gateway and in the sandbox. */
 const MOST_HEADERS = 256;
 
 /** Takes requests from the listeners and passes each to the proxy of sandboxes or to the proxy of the API. */
@@ -95,6 +95,8 @@ export class Dispatcher {
       this.#refuse(exchange, { kind: 'malformed', message: 'There may be one Host only' });
     } else if (request.rawHeaders.length > 2 * MOST_HEADERS) {
       const message = `There may be ${MOST_HEADERS} headers at most`;
+      // The gateway reads nothing more from such a client.
+      if (exchange.response instanceof ServerResponse) exchange.response.shouldKeepAlive = false;
       this.#refuse(exchange, { kind: 'malformed', message });
     } else this.#send(policy, exchange, route);
   }
