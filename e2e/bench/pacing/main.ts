@@ -1,10 +1,9 @@
-// What each mechanism of libs/pacing is for: npm run bench:pacing [-- --only NAME,NAME] [--rounds N] [--json FILE]
+// What each mechanism of libs/pacing is for: npm run bench:pacing [-- --only NAME,NAME+NAME] [--rounds N] [--json FILE]
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isMechanism, mechanisms } from '@sandlot/pacing';
-import type { MechanismName } from '@sandlot/pacing';
 import { renderPacing } from './report.ts';
 import { runRounds } from './rounds.ts';
 import type { Round, Without } from './rounds.ts';
@@ -39,14 +38,14 @@ console.log(
 console.log(renderPacing(measured));
 process.exit(0);
 
-function chooseMechanisms(list: string | undefined): MechanismName[] {
+function chooseMechanisms(list: string | undefined): string[] {
   const names = list?.split(',') ?? Object.keys(mechanisms).filter(isShownByLoad);
-  const unknown = names.filter((name) => !isMechanism(name));
+  const unknown = names.flatMap((name) => name.split('+')).filter((name) => !isMechanism(name));
   if (unknown.length > 0) {
     console.error(`There is no mechanism ${unknown.join(', ')}. There are: ${Object.keys(mechanisms).join(', ')}`);
     process.exit(2);
   }
-  return names.filter(isMechanism);
+  return names;
 }
 
 /** The load of this benchmark reaches no limit: unit tests beside them count what they save. */
@@ -54,7 +53,7 @@ function isShownByLoad(name: string): boolean {
   return isMechanism(name) && mechanisms[name].kind !== 'limit' && name !== 'eventSeries';
 }
 
-function orderOf(names: readonly MechanismName[]): Without[] {
+function orderOf(names: readonly string[]): Without[] {
   return [
     ...names.flatMap((name, index): Without[] => (index % COMPARE_EVERY === 0 ? ['none', name] : [name])),
     'none',

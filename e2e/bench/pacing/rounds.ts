@@ -1,6 +1,5 @@
 // The same load with each pacing mechanism switched off, in turns on one control plane.
 import { sandboxClaims, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
-import type { MechanismName } from '@sandlot/pacing';
 import { runBurst, clear, deleteClaim } from '../claims/bursts.ts';
 import { claimObject, buildPoolObject, buildTemplateObject } from '../claims/objects.ts';
 import { buildLatencies, Observer } from '../claims/observer.ts';
@@ -12,8 +11,8 @@ import { startReceiver } from '../overhead/receiver.ts';
 import { measureBurst, measureClaims, waitUntilQuiet } from '../support/measure-claims.ts';
 import type { Costs } from '../support/measure-claims.ts';
 
-/** The mechanism that the controllers run without; `none`: they run with all of them. */
-export type Without = MechanismName | 'none';
+/** The mechanism that the controllers run without, or several joined by `+`; `none`: they run with all of them. */
+export type Without = string;
 
 /** What the load costs without one mechanism. */
 export interface Round {
@@ -38,7 +37,7 @@ export async function runRounds(order: readonly Without[], onRound: (round: Roun
   for (const [index, without] of order.entries()) {
     stage.env = {
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
-      SANDLOT_PACING_OFF: without === 'none' ? '' : without,
+      SANDLOT_PACING_OFF: without === 'none' ? '' : without.replaceAll('+', ','),
     };
     await stage.startControllers();
     await waitUntilFull(stage, BURST_CLAIMS);

@@ -31,7 +31,8 @@ const yields = {
     off: { perSecond: Infinity },
     usedIn: ['libs/pacing/src/burst.ts'],
     why: 'Claims that come faster than this are a burst. The mechanisms named burst… start to yield then. Steady traffic of half that rate never reaches it in so short a window.',
-    measured: UNMEASURED,
+    measured:
+      'Not shown: a burst is Ready after 2.0 s instead of 1.8 s in one round, at the edge of the spread of the rounds with all mechanisms.',
   }),
   backgroundGate: describeMechanism({
     kind: 'yield',
@@ -58,7 +59,7 @@ const yields = {
     off: { steadyWaitMs: 0, steadyLimitMs: 0, burstWaitMs: 0, burstLimitMs: 0 },
     usedIn: ['services/warmpool-controller/src/refill/adoption-pause.ts'],
     why: 'A refill waits until no adoption has come for waitMs, at most limitMs: making a member costs the API server several times what an adoption costs. An empty pool does not wait.',
-    measured: UNMEASURED,
+    measured: 'Not shown: in one round a burst is Ready 9 % sooner without it, within the spread.',
   }),
   adoptionDelay: describeMechanism({
     kind: 'yield',
@@ -66,7 +67,7 @@ const yields = {
     off: { delayMs: 0 },
     usedIn: ['services/sandbox-controller/src/pacing/adoption-delay.ts'],
     why: 'The pass over a Sandbox that was adopted Ready only relabels its Pod, which no client waits for. It must follow within 1 s.',
-    measured: UNMEASURED,
+    measured: 'At 20 short-lived claims a second 6.6 writes and 20.4 reconciles a claim instead of 6.5 and 19.8.',
   }),
   adoptionPod: describeMechanism({
     kind: 'yield',
@@ -74,7 +75,7 @@ const yields = {
     off: { delayMs: 0, longestMs: 0 },
     usedIn: ['services/sandbox-controller/src/pacing/adoption-holds.ts'],
     why: 'During a burst the Pod patch after an adoption waits, looked at again every delayMs.',
-    measured: UNMEASURED,
+    measured: 'Not shown: in one round nothing differs by more than the spread.',
   }),
   adoptionStatus: describeMechanism({
     kind: 'yield',
@@ -82,7 +83,7 @@ const yields = {
     off: { perAdoptionMs: 0, longestMs: 0 },
     usedIn: ['services/sandbox-controller/src/pacing/adoption-holds.ts'],
     why: 'After an adoption only observedGeneration of the Sandbox changes. Writing it costs at most ten writes a second, and short-lived Sandboxes end before it is written.',
-    measured: UNMEASURED,
+    measured: 'At 20 short-lived claims a second 7.4 writes a claim instead of 6.5.',
   }),
   startStatus: describeMechanism({
     kind: 'yield',
@@ -93,7 +94,8 @@ const yields = {
       'services/sandbox-controller/src/status/decide-status-write.ts',
     ],
     why: 'The steps of a start are not written while it is young: most Pods are Ready by then, and one write reports the whole start. The more Sandboxes start, the longer it is quiet. An unschedulable Pod is reported early.',
-    measured: UNMEASURED,
+    measured:
+      'A burst costs 9.6 writes a claim instead of 8.1 and 18 % more CPU of the controllers; at 20 claims a second 8.2 writes instead of 6.5.',
   }),
   queueOrder: describeMechanism({
     kind: 'yield',
@@ -104,7 +106,7 @@ const yields = {
       'services/sandbox-controller/src/lifetime/activity-reports.ts',
     ],
     why: 'The sandbox-controller looks at Pods that became Ready first, and at members of pools last.',
-    measured: UNMEASURED,
+    measured: 'Not shown: in one round nothing differs by more than the spread.',
   }),
   claimAnnotations: describeMechanism({
     kind: 'yield',
@@ -112,7 +114,7 @@ const yields = {
     off: { perClaimMs: 0, longestMs: 0 },
     usedIn: ['services/claim-controller/src/publish/write-behind.ts'],
     why: 'The bookkeeping annotations of a claim are written behind, at ten a second, but at most longestMs late. SANDBOX_WRITE_BEHIND_WINDOW sets the shortest wait.',
-    measured: UNMEASURED,
+    measured: 'At 20 short-lived claims a second 7.3 writes a claim instead of 6.5.',
   }),
   burstEvents: describeMechanism({
     kind: 'yield',
@@ -120,7 +122,7 @@ const yields = {
     off: { delayMs: 0 },
     usedIn: ['libs/outbox/src/outbox.ts'],
     why: 'During a burst lifecycle events wait, so that those of one object leave and are recorded together.',
-    measured: UNMEASURED,
+    measured: 'Not shown: in one round a burst differs by less than the spread.',
   }),
   traceExport: describeMechanism({
     kind: 'yield',
@@ -128,7 +130,7 @@ const yields = {
     off: { delayMs: 0, pauseMs: 0, spansTogether: ANY },
     usedIn: ['libs/telemetry/src/export/tail-buffer.ts'],
     why: 'Traces are kept because something was slow. Their spans leave later and in pieces, so that the export does not make it slower.',
-    measured: UNMEASURED,
+    measured: 'Not shown: a burst is Ready after 2.1 s instead of 1.8 s in one round, at the edge of the spread.',
   }),
 } as const;
 
@@ -139,7 +141,7 @@ const gathers = {
     off: { gatherMs: 0 },
     usedIn: ['services/warmpool-controller/src/wiring/sandbox-changes.ts'],
     why: 'Every member changes several times during a refill, and adoptions come by the hundred in a burst: one pass over the pool serves all of them.',
-    measured: UNMEASURED,
+    measured: 'At 20 claims a second 22.5 reconciles a claim instead of 19.8, in a burst 15.4 instead of 14.4.',
   }),
   poolStatus: describeMechanism({
     kind: 'gather',
@@ -147,7 +149,8 @@ const gathers = {
     off: { intervalMs: 0 },
     usedIn: ['services/warmpool-controller/src/controller.ts'],
     why: 'The counts of a pool change with every adoption. A status write for each would cost more than the adoptions.',
-    measured: UNMEASURED,
+    measured:
+      'At 20 claims a second 7.2 writes a claim instead of 6.5, and a burst takes 26 % more CPU of the controllers.',
   }),
   templateStatus: describeMechanism({
     kind: 'gather',
