@@ -1,11 +1,14 @@
 import { expect, it } from 'vitest';
 import { findMissingTests } from './threat-rules.ts';
 
-const files: Readonly<Record<string, string>> = { '../a.test.ts': "it('holds the wall', () => {});" };
+const files: Readonly<Record<string, string>> = {
+  '../a.test.ts': "it('holds the wall', () => {});",
+  '../a_test.go': 'func TestTheWall(t *testing.T) {}',
+};
 const read = (path: string): string | undefined => files[path];
 
 it('accepts tests that exist', () => {
-  expect(findMissingTests('| x | ["holds the wall"](../a.test.ts) |', read)).toEqual([]);
+  expect(findMissingTests('| x | ["holds the wall"](../a.test.ts), ["TestTheWall"](../a_test.go) |', read)).toEqual([]);
 });
 
 it.each([
