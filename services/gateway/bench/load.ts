@@ -68,3 +68,20 @@ export async function openWebSockets(aim: Aim, count: number): Promise<readonly 
   }
   return sockets;
 }
+
+/** Opens `count` connections, sends `text` on each and waits a moment. */
+export async function openSilent(
+  aim: Aim,
+  { count, text }: { count: number; text: string },
+): Promise<readonly Socket[]> {
+  const sockets: Socket[] = [];
+  for (let n = 0; n < count; n += 1) {
+    const socket = connect({ host: aim.host, port: aim.port, noDelay: true });
+    socket.on('error', () => undefined).resume();
+    await once(socket, 'connect');
+    socket.write(text);
+    sockets.push(socket);
+  }
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  return sockets;
+}
