@@ -102,11 +102,12 @@ export function addClaimController(
 }
 
 function createRuntime(
-  { client, clock, log }: ControllerParts,
+  { client, clock, log, manager }: ControllerParts,
   { policy, runtime: access }: ClaimControllerOptions,
   hooks: Pick<RuntimeInitsDeps, 'enqueue' | 'metrics'>,
 ): RuntimeInits {
-  return new RuntimeInits({ ...hooks, client, clock, log, envsNamespace: policy.envsNamespace, access });
+  const isLeading = (): boolean => manager.isLeader();
+  return new RuntimeInits({ ...hooks, client, clock, log, isLeading, envsNamespace: policy.envsNamespace, access });
 }
 
 function createMemories(cache: Cache, clock: ControllerParts['clock']) {

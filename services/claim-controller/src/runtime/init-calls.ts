@@ -40,6 +40,8 @@ interface InitCallsDeps {
   readonly onEnd: (end: InitCallEnd) => void;
   /** The claim of this key needs a pass. */
   readonly enqueue: (claimKey: string) => void;
+  /** Whether this process reconciles. A call outlives its pass, and must not begin after the lease is lost. */
+  readonly isLeading: () => boolean;
 }
 
 interface RunningCall {
@@ -141,9 +143,14 @@ export class InitCalls {
 
   /** Never rejects. */
   async #run(order: Omit<InitOrder, 'signal'>, release: Release, running: RunningCall): Promise<void> {
-    const { clock, call } = this.#deps;
+    const { clock, call, isLeading } = this.#deps;
     const { claim, sandbox, start } = order;
     const { signal } = running.abort;
+    if (!isLeading()) {
+      this.#running.delete(getUid(sandbox));
+      release();
+      return;
+    }
     const startMs = clock.monotonic();
     const attributes = { [spanAttributes.sandboxName]: sandbox.metadata.name ?? '' };
     let error: Error | undefined;

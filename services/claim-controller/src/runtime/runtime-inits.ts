@@ -35,6 +35,8 @@ export interface RuntimeInitsDeps {
   readonly access: RuntimeAccess | undefined;
   /** The claim of this key needs a pass. */
   readonly enqueue: (claimKey: string) => void;
+  /** Whether this process reconciles. */
+  readonly isLeading: () => boolean;
 }
 
 /** Per Sandbox: the start whose daemon is initialised, and the failed tries of one whose daemon is not. */
@@ -65,8 +67,8 @@ export class RuntimeInits {
 
   constructor(deps: RuntimeInitsDeps) {
     this.#deps = deps;
-    const { clock, enqueue } = deps;
-    this.#calls = new InitCalls({ clock, enqueue, call: (order) => this.#call(order), onEnd: (end) => this.#end(end) });
+    const call = (order: InitOrder): Promise<void> => this.#call(order);
+    this.#calls = new InitCalls({ ...deps, call, onEnd: (end) => this.#end(end) });
   }
 
   /**
