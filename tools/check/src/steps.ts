@@ -49,10 +49,10 @@ export const steps: readonly Step[] = [
     'node',
     'tools/check/src/citations.ts',
   ]),
-  check('threats', 'the tests that the threat model names exist', ['node', 'tools/check/src/threats.ts']),
+  check('threats', 'the tests that the threat model names exist', ['node', 'tools/check/src/security/threats.ts']),
   check('supply-chain', 'packages are locked, licensed and run no scripts', [
     'node',
-    'tools/check/src/supply-chain.ts',
+    'tools/check/src/security/supply-chain.ts',
   ]),
   check('generated', 'CRDs, types and tables match their source', [
     'npm',

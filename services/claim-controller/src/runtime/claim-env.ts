@@ -1,5 +1,9 @@
 import type { ClaimVariable, SandboxClaim } from '@sandlot/api-types';
 
+/** Why a claim cannot have variables that the API stored, in an installation without an API. */
+export const NO_STORED_ENVS =
+  'the API stored the variables of this claim, and this installation runs no API; set the chart value api.enabled=true';
+
 /** A template, or a Sandbox made from it: its runtime decides how variables reach the container. */
 export interface RuntimeHolder {
   readonly spec: { readonly runtime?: { readonly inject?: boolean | undefined } | undefined };

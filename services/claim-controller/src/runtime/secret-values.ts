@@ -3,6 +3,7 @@ import type { SandboxClaim } from '@sandlot/api-types';
 import { secrets } from '@sandlot/kube';
 import type { KubeClient, ObjectKey, Secret } from '@sandlot/kube';
 import type { SecretFinding } from '../plan/snapshot.ts';
+import { NO_STORED_ENVS } from './claim-env.ts';
 
 type SecretReference = NonNullable<
   NonNullable<NonNullable<SandboxClaim['spec']['envs']>[number]['valueFrom']>['secretKeyRef']
@@ -23,10 +24,6 @@ export interface SecretReader {
   /** Where the API stores the variables of its sandboxes; undefined: this installation runs no API. */
   readonly envsNamespace?: string | undefined;
 }
-
-/** Why a claim cannot have variables that the API stored, in an installation without an API. */
-export const NO_STORED_ENVS =
-  'the API stored the variables of this claim, and this installation runs no API; set the chart value api.enabled=true';
 
 /** The claim may not use a Secret. The message names the Secret and what to do, and no value. */
 export class SecretProblem extends Error {

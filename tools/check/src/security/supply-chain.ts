@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { findSupplyChainProblems } from './supply-chain-rules.ts';
 import type { SupplyChain } from './supply-chain-rules.ts';
 
-const ROOT = join(import.meta.dirname, '../../..');
+const ROOT = join(import.meta.dirname, '../../../..');
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 const modFiles = execFileSync('git', ['ls-files', '-z', '--', '*go.mod'], { cwd: ROOT, encoding: 'utf8' }).split('\0');
 const modules = modFiles

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { findMissingTests } from './threat-rules.ts';
 
-const PAGE = join(import.meta.dirname, '../../../docs/security/threat-model.md');
+const PAGE = join(import.meta.dirname, '../../../../docs/security/threat-model.md');
 
 const problems = findMissingTests(readFileSync(PAGE, 'utf8'), (path) => {
   const file = join(dirname(PAGE), path);
