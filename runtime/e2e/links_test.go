@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// prison has a directory of root with a secret, and a home of `nobody` with links that lead there.
+// prison is a folder with two parts: a directory that root owns, with a secret in it, and the home of the user `nobody`, whose
+// links lead to that directory.
 type prison struct {
 	t          *testing.T
 	d          *daemon

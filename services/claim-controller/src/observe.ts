@@ -60,7 +60,7 @@ export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
     uninitialised: runtime.uninitialisedOf(claim, committed),
     namesake: isOwned ? undefined : cache.sandboxes.store.get(getKey(claim)),
     promised: findPromisedSandbox(cache, claim, pools),
-    quota: places.isAdmitted(claim) ? undefined : places.quotaOf(claim),
+    quota: places.findPendingQuota(claim),
     network: observeNetwork(cache.policies.store, claim, source),
     nowMs: deps.nowMs(),
     allowedLabelDomains: policy.allowedLabelDomains,

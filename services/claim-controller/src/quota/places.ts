@@ -17,6 +17,11 @@ export class Places {
     this.#cache = cache;
   }
 
+  /** The quota of the claim's key, while the claim has no place; undefined if nothing limits it. Costs little without a key. */
+  findPendingQuota(claim: SandboxClaim): Quota | undefined {
+    return findKeyQuota(claim) === undefined || this.isAdmitted(claim) ? undefined : this.quotaOf(claim);
+  }
+
   /** The quota of the claim's key; undefined if the claim has no key or its key no limit. */
   quotaOf(claim: SandboxClaim): Quota | undefined {
     const quota = findKeyQuota(claim);

@@ -114,7 +114,7 @@ export class InitPlaces {
     for (let admit = this.#all.admitNext(); admit !== undefined; admit = this.#all.admitNext()) admit();
   }
 
-  /** Shares that nobody uses must not pile up. */
+  /** Drops idle shares, which would pile up otherwise. */
   #prune({ namespace, template }: PlaceOwner): void {
     const ofNamespace = this.#all.shares.get(namespace);
     if (ofNamespace?.shares.get(template)?.isIdle === true) ofNamespace.shares.delete(template);

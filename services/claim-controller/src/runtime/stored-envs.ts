@@ -70,7 +70,7 @@ async function deleteStored(
   return done;
 }
 
-/** The claim for which the API stored a Secret; none for a Secret of somebody else. */
+/** The claim for which the API stored a Secret; none for a Secret that the API did not write. */
 function readEnded({ metadata }: Secret): Ended[] {
   const [namespace = '', name = '', ...rest] = (metadata.annotations?.[annotations.storedFor] ?? '').split('/');
   const uid = metadata.name?.slice(formatStoredEnvsName({ metadata: {} }).length) ?? '';
