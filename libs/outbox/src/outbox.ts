@@ -1,9 +1,9 @@
 import type { Bus, EventType, Ledger, LedgerIdentity, TraceHeaders } from '@sandlot/bus';
 import { UnsendableError } from '@sandlot/bus';
 import type { Informer, KubeObject } from '@sandlot/kube';
-import { isBurst, pacing, withBurstEvent } from '@sandlot/pacing';
+import { pacing } from '@sandlot/pacing';
 import { computeBackoffMs } from '@sandlot/std';
-import type { Clock, Logger, Random, Rate } from '@sandlot/std';
+import type { Clock, Logger, Random } from '@sandlot/std';
 import { Backlog } from './backlog.ts';
 import type { Entry, Parcel, Work } from './backlog.ts';
 import type { AnyFact, FactSource } from './fact.ts';
@@ -90,8 +90,6 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   #stampDue = false;
   /** Resolves when the events that clients wait for leave. */
   #gathering: Promise<undefined> | undefined;
-  /** Rate of the events that clients wait for. */
-  #pace: Rate | undefined;
 
   constructor(options: OutboxOptions<T>, ledger: Ledger) {
     const { clock, maxParcels = 20_000, metrics, name } = options;
@@ -164,14 +162,8 @@ class Relay<T extends KubeObject> implements Outbox<T> {
       return;
     }
     if (clock.monotonic() - this.#checkedMs >= checkMs) await this.#verify();
-    await this.#flush(signal, clock.monotonic() - this.#gatherMs());
+    await this.#flush(signal, clock.monotonic() - this.#delayMs);
     if (this.#backlog.size === 0) await this.#tidy();
-  }
-
-  #gatherMs(): number {
-    return isBurst(this.#pace, this.#o.clock.monotonic())
-      ? Math.max(pacing.burstEvents.delayMs, this.#delayMs)
-      : this.#delayMs;
   }
 
   /** Finishes a pass after which no work is left. */
@@ -336,9 +328,6 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   /** Sends events ahead of their turn, once the records are known: a hint of an old binding is useless. */
   #sendEarly(parcels: readonly Parcel[]): void {
     if (parcels.length === 0 || this.#backlog.recorded === undefined || !this.#o.bus.isConnected()) return;
-    const nowMs = this.#o.clock.monotonic();
-    this.#pace = withBurstEvent(this.#pace, nowMs);
-    if (isBurst(this.#pace, nowMs)) return;
     this.#gathering ??= this.#o.clock.sleep(pacing.outbox.earlyMs).then(() => (this.#gathering = undefined));
     for (const parcel of parcels) {
       const sent = this.#gathering.then(() => this.#send(parcel));

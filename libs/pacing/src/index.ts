@@ -1,4 +1,3 @@
-export { isBurst, withBurstEvent } from './burst.ts';
 export { computeFairDelayMs } from './fair-delay.ts';
 export { Gate } from './gate.ts';
 export { isMechanism, pacing, switchOffPacing } from './pacing.ts';

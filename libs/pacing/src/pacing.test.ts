@@ -20,7 +20,9 @@ describe('a benchmark', () => {
   });
 
   it('learns which names there are from a wrong one', () => {
-    expect(() => switchOffPacing('adoptionDelay,nothing')).toThrow(/no pacing is called nothing; there are burst, /);
+    expect(() => switchOffPacing('adoptionDelay,nothing')).toThrow(
+      /no pacing is called nothing; there are backgroundGate, /,
+    );
     expect(pacing.adoptionDelay.delayMs).toBe(800);
   });
 });

@@ -25,15 +25,6 @@ const ANY = 1_000_000_000;
 const NO_RATE = { perSecond: ANY, burst: ANY } as const;
 
 const yields = {
-  burst: describeMechanism({
-    kind: 'yield',
-    values: { perSecond: 100, windowMs: 300 },
-    off: { perSecond: Infinity },
-    usedIn: ['libs/pacing/src/burst.ts'],
-    why: 'Claims that come faster than this are a burst. The mechanisms named burst… start to yield then. Steady traffic of half that rate never reaches it in so short a window.',
-    measured:
-      'Not shown: a burst is Ready after 2.0 s instead of 1.7 s in one round, at the edge of the spread of the rounds with all mechanisms.',
-  }),
   backgroundGate: describeMechanism({
     kind: 'yield',
     values: {
@@ -53,15 +44,6 @@ const yields = {
     measured:
       'A burst of 300 is Ready after 6.9 s instead of 4.0 s (2.9 to 5.1 s in two rounds), and at 20 claims a second the p50 is 522 ms instead of 109 ms.',
   }),
-  refillYield: describeMechanism({
-    kind: 'yield',
-    values: { steadyWaitMs: 30, steadyLimitMs: 200, burstWaitMs: 200, burstLimitMs: 3_000 },
-    off: { steadyWaitMs: 0, steadyLimitMs: 0, burstWaitMs: 0, burstLimitMs: 0 },
-    usedIn: ['services/warmpool-controller/src/refill/adoption-pause.ts'],
-    why: 'A refill waits until no adoption has come for waitMs, at most limitMs: making a member costs the API server several times what an adoption costs. An empty pool does not wait.',
-    measured:
-      'Nothing in three rounds: a burst is Ready after 1.77 s instead of 1.71 s, within the spread. To be deleted.',
-  }),
   adoptionDelay: describeMechanism({
     kind: 'yield',
     values: { delayMs: 800 },
@@ -69,15 +51,6 @@ const yields = {
     usedIn: ['services/sandbox-controller/src/pacing/adoption-delay.ts'],
     why: 'The pass over a Sandbox that was adopted Ready only relabels its Pod, which no client waits for. It must follow within 1 s.',
     measured: 'At 20 short-lived claims a second 6.6 writes and 20.4 reconciles a claim instead of 6.5 and 19.8.',
-  }),
-  adoptionPod: describeMechanism({
-    kind: 'yield',
-    values: { delayMs: 300, longestMs: 3_000 },
-    off: { delayMs: 0, longestMs: 0 },
-    usedIn: ['services/sandbox-controller/src/pacing/adoption-holds.ts'],
-    why: 'During a burst the Pod patch after an adoption waits, looked at again every delayMs.',
-    measured:
-      'Nothing. Without it, queueOrder and burstEvents together a burst costs 17 % less CPU of the controllers and 21 % fewer reconciles, in two rounds. To be deleted.',
   }),
   adoptionStatus: describeMechanism({
     kind: 'yield',
@@ -99,17 +72,6 @@ const yields = {
     measured:
       'A burst costs 9.6 writes a claim instead of 8.1 and 20 % more CPU of the controllers; at 20 claims a second 8.2 writes instead of 6.5.',
   }),
-  queueOrder: describeMechanism({
-    kind: 'yield',
-    values: { urgentPriority: 1, patientPriority: -1 },
-    off: { urgentPriority: 0, patientPriority: 0 },
-    usedIn: [
-      'services/sandbox-controller/src/wiring/sources.ts',
-      'services/sandbox-controller/src/lifetime/activity-reports.ts',
-    ],
-    why: 'The sandbox-controller looks at Pods that became Ready first, and at members of pools last.',
-    measured: 'Nothing; see adoptionPod. To be deleted.',
-  }),
   claimAnnotations: describeMechanism({
     kind: 'yield',
     values: { perClaimMs: 100, longestMs: 5_000 },
@@ -117,14 +79,6 @@ const yields = {
     usedIn: ['services/claim-controller/src/publish/write-behind.ts'],
     why: 'The bookkeeping annotations of a claim are written behind, at ten a second, but at most longestMs late. SANDBOX_WRITE_BEHIND_WINDOW sets the shortest wait.',
     measured: 'At 20 short-lived claims a second 7.3 writes a claim instead of 6.5.',
-  }),
-  burstEvents: describeMechanism({
-    kind: 'yield',
-    values: { delayMs: 3_000 },
-    off: { delayMs: 0 },
-    usedIn: ['libs/outbox/src/outbox.ts'],
-    why: 'During a burst lifecycle events wait, so that those of one object leave and are recorded together.',
-    measured: 'Nothing; see adoptionPod. To be deleted.',
   }),
   traceExport: describeMechanism({
     kind: 'yield',

@@ -50,13 +50,12 @@ function recordFirstSight({ quietStarts, adoptionHolds, earlyActivity }: Observe
   earlyActivity.record(sandbox);
 }
 
-type Holds = Pick<Snapshot, 'quietMs' | 'statusHoldUntilMs' | 'podHoldUntilMs'>;
+type Holds = Pick<Snapshot, 'quietMs' | 'statusHoldUntilMs'>;
 
 function observeHolds({ quietStarts, adoptionHolds }: ObserveDeps, sandbox: Sandbox): Holds {
   return {
     quietMs: quietStarts.quietMs(sandbox),
     statusHoldUntilMs: adoptionHolds.statusHoldUntilMs(sandbox),
-    podHoldUntilMs: adoptionHolds.podHoldUntilMs(sandbox),
   };
 }
 

@@ -7,7 +7,6 @@ import { decide } from './decide.ts';
 import { requeueAtMs } from './lifetime/decide-requeue.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
-import { decideYieldMs } from './pacing/decide-yield.ts';
 import { getPriority } from './pacing/priority.ts';
 import type { Snapshot } from './plan/snapshot.ts';
 import type { Plan } from './plan/steps.ts';
@@ -26,8 +25,6 @@ export async function reconcile(deps: ReconcileDeps, key: string): Promise<Recon
   if (snapshot === undefined) return done;
   const plan = decide(snapshot);
   if (plan.length === 0) return finish(snapshot);
-  const yieldMs = decideYieldMs(snapshot, plan);
-  if (yieldMs > 0) return requeueAfter(yieldMs, 'claims are being served');
   const attributes = buildAttributes(snapshot, plan);
   return withChildSpan({ name: spanNames.sandboxReconcile, attributes }, () => applyUntilDone(deps, snapshot, plan));
 }

@@ -127,7 +127,6 @@ export function buildSnapshot(parts: SnapshotParts = {}): Snapshot {
     sandbox: notebook(),
     quietMs: 2_000,
     statusHoldUntilMs: undefined,
-    podHoldUntilMs: undefined,
     ownedPods: [],
     foreignPod: undefined,
     service: undefined,

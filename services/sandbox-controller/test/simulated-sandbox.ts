@@ -36,7 +36,6 @@ export class SimulatedSandbox {
       settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', runtime: RUNTIME },
       quietMs: 2_000,
       statusHoldUntilMs: undefined,
-      podHoldUntilMs: undefined,
       sandbox,
       ownedPods: owned,
       foreignPod: owned.length > 0 ? undefined : this.pods[0],

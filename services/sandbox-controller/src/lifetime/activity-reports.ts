@@ -1,7 +1,6 @@
 import type { ActivityReport, Bus } from '@sandlot/bus';
 import { createChannelSource } from '@sandlot/kube';
 import type { Source } from '@sandlot/kube';
-import { pacing } from '@sandlot/pacing';
 import type { Clock } from '@sandlot/std';
 import { TimedMap } from '../wiring/timed-map.ts';
 
@@ -36,7 +35,7 @@ export function createActivitySource(bus: Bus, reports: ActivityReports): Source
   const source = createChannelSource();
   const subscription = bus.onActivity((report) => {
     reports.record(report);
-    source.push(`${report.namespace}/${report.name}`, { priority: pacing.queueOrder.patientPriority });
+    source.push(`${report.namespace}/${report.name}`);
   });
   return { ...source, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
 }

@@ -3,9 +3,7 @@ import type { Sandbox } from '@sandlot/api-types';
 import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
 import { AdoptionHolds } from './adoption-holds.ts';
-import { decideYieldMs } from './decide-yield.ts';
-import type { Plan } from '../plan/steps.ts';
-import { NOW_MS, notebook, podOf, buildSnapshot } from '../../test/builders.ts';
+import { notebook } from '../../test/builders.ts';
 
 const READY = { type: 'Ready', status: 'True', reason: '', message: '', lastTransitionTime: '' } as const;
 const getSandbox = (uid: string, generation: number): Sandbox =>
@@ -63,52 +61,5 @@ describe('the status write after an adoption is held', () => {
     const { holds, statusHoldMs } = holdsOf(0);
     holds.onSandboxChange({ old: undefined, next: getSandbox('uid-0', 2) });
     expect(statusHoldMs('uid-0')).toBeUndefined();
-  });
-});
-
-/** `count` adoptions `everyMs` apart, the last one just now, of Sandboxes `uid-0` and so on. */
-async function adoptionsEvery(everyMs: number, count: number) {
-  const clock = new FakeClock();
-  const holds = new AdoptionHolds(clock);
-  for (let i = 0; i < count; i += 1) {
-    if (i > 0) await clock.advance(everyMs);
-    holds.onSandboxChange({ old: getSandbox(`uid-${i}`, 1), next: getSandbox(`uid-${i}`, 2) });
-  }
-  const podHoldMs = (uid: string): number | undefined => {
-    const untilMs = holds.podHoldUntilMs(getSandbox(uid, 2));
-    return untilMs === undefined ? undefined : untilMs - clock.now();
-  };
-  return { clock, podHoldMs };
-}
-
-describe('the labels of an adopted Pod are held', () => {
-  it.each([
-    ['not at all when adoptions come one by one', 200, 10, undefined],
-    ['not at all under steady traffic of 50 a second', 20, 200, undefined],
-    ['for 300 ms in a burst', 5, 200, 300],
-    ['for the rest of three seconds in a longer burst', 5, 580, 105],
-    ['no longer than three seconds', 5, 700, -495],
-  ])('%s', async (...[, everyMs, count, ms]) => {
-    const { podHoldMs } = await adoptionsEvery(everyMs, count);
-    expect(podHoldMs('uid-0')).toBe(ms);
-  });
-
-  it('not at all once the burst is over', async () => {
-    const { clock, podHoldMs } = await adoptionsEvery(5, 200);
-    await clock.advance(300);
-    expect(podHoldMs('uid-199')).toBeUndefined();
-  });
-});
-
-describe('a pass yields to claims', () => {
-  const patch = { kind: 'patchPod', phase: 'pod', pod: podOf(notebook()), patch: {} } as const;
-  it.each<[string, Plan, number | undefined, number]>([
-    ['before it patches labels of a Pod in a burst', [patch], NOW_MS + 300, 300],
-    ['not outside a burst', [patch], undefined, 0],
-    ['not after the longest hold', [patch], NOW_MS - 500, 0],
-    ['not before it changes an image that a claim waits for', [{ ...patch, image: 'x' }], NOW_MS + 300, 0],
-    ['not before it writes a status', [patch, { kind: 'patchStatus', patch: {} }], NOW_MS + 300, 0],
-  ])('%s', (...[, plan, podHoldUntilMs, ms]) => {
-    expect(decideYieldMs(buildSnapshot({ podHoldUntilMs }), plan)).toBe(ms);
   });
 });

@@ -1,6 +1,6 @@
 import type { Sandbox } from '@sandlot/api-types';
-import { computeFairDelayMs, isBurst, pacing, withBurstEvent } from '@sandlot/pacing';
-import type { Clock, Rate } from '@sandlot/std';
+import { computeFairDelayMs, pacing } from '@sandlot/pacing';
+import type { Clock } from '@sandlot/std';
 import { isAfterAdoption } from './priority.ts';
 
 /**
@@ -13,9 +13,6 @@ export class AdoptionHolds {
   readonly #clock: Clock;
   /** By UID: when the adoption was seen, and until when its status is held once that is granted. Wall time. */
   readonly #adoptions = new Map<string, { readonly sinceMs: number; statusUntilMs?: number }>();
-
-  /** Of adoptions. */
-  #rate: Rate | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -34,14 +31,6 @@ export class AdoptionHolds {
     return this.#adoptions.get(uid)?.statusUntilMs;
   }
 
-  /** Until when the Pod keeps its old labels, wall time in milliseconds; undefined: it is not held. */
-  podHoldUntilMs({ metadata: { uid = '' } }: Sandbox): number | undefined {
-    const adoption = this.#adoptions.get(uid);
-    if (adoption === undefined || !isBurst(this.#rate, this.#clock.monotonic())) return undefined;
-    const { delayMs, longestMs } = pacing.adoptionPod;
-    return Math.min(this.#clock.now() + delayMs, adoption.sinceMs + longestMs);
-  }
-
   /** Call it with every change of the cache of Sandboxes. */
   onSandboxChange({ old, next }: { readonly old: Sandbox | undefined; readonly next: Sandbox | undefined }): void {
     const uid = (next ?? old)?.metadata.uid ?? '';
@@ -49,7 +38,6 @@ export class AdoptionHolds {
       this.#adoptions.delete(uid);
     } else if (old !== undefined && !this.#adoptions.has(uid)) {
       this.#adoptions.set(uid, { sinceMs: this.#clock.now() });
-      this.#rate = withBurstEvent(this.#rate, this.#clock.monotonic());
     }
   }
 }

@@ -1,19 +1,7 @@
-import { annotations, resolveMode, findCondition, labels, launchTypes } from '@sandlot/api-types';
+import { annotations, resolveMode, labels, launchTypes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import type { Change, Pod, Priority } from '@sandlot/kube';
+import type { Priority } from '@sandlot/kube';
 import { isReadyNow } from '../status/status.ts';
-
-/**
- * Whether a Pod has become Ready or is no longer Ready. A client waits for that, or must learn of it, before the controller
- * begins the next of many new Sandboxes.
- */
-export function isUrgent({ old, next }: Pick<Change<Pod>, 'old' | 'next'>): boolean {
-  return isPodReady(old) !== isPodReady(next);
-}
-
-function isPodReady(pod: Pod | undefined): boolean {
-  return findCondition(pod?.status?.conditions, 'Ready')?.status === 'True';
-}
 
 /**
  * Priority of this Sandbox's requests to the API server. What follows the adoption of a Ready Sandbox steps back. A pool

@@ -43,8 +43,6 @@ export interface Snapshot {
   readonly quietMs: number;
   /** Until when the status need not show the generation that an adoption made; undefined: it is not held. */
   readonly statusHoldUntilMs: number | undefined;
-  /** Until when the Pod need not get the labels of its adoption; undefined: it is not held. */
-  readonly podHoldUntilMs: number | undefined;
   /** Pods whose controller is this Sandbox's UID, terminating ones included. The controller never resolves more than one. */
   readonly ownedPods: readonly Pod[];
   /** A Pod with the name that ours has or would have, but not controlled by this Sandbox. */

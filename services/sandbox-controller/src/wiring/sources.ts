@@ -1,26 +1,16 @@
-import { isPoolMember, labels } from '@sandlot/api-types';
+import { labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { findController, getKey, watchSource } from '@sandlot/kube';
 import type { KubeObject, Source, Store } from '@sandlot/kube';
-import { pacing } from '@sandlot/pacing';
 import { delayOf } from '../pacing/adoption-delay.ts';
-import { isUrgent } from '../pacing/priority.ts';
 import { BY_NAME_HASH } from './informers.ts';
 import type { Informers } from './informers.ts';
 
 /** Which change of which object enqueues which Sandboxes, and how soon. */
 export function watchSources({ sandboxes, pods, services, disks }: Informers): Source[] {
   const ofChild = (child: KubeObject): string[] => listSandboxKeys(child, sandboxes.store);
-  const keyIf = (isWanted: boolean, sandbox: Sandbox): string[] => (isWanted ? [getKey(sandbox)] : []);
   return [
-    watchSource(sandboxes, (sandbox) => keyIf(!isPoolMember(sandbox), sandbox), { delayMs: delayOf }),
-    watchSource(sandboxes, (sandbox) => keyIf(isPoolMember(sandbox), sandbox), {
-      delayMs: delayOf,
-      priority: pacing.queueOrder.patientPriority,
-    }),
-    watchSource(pods, (pod, change) => (isUrgent(change) ? ofChild(pod) : []), {
-      priority: pacing.queueOrder.urgentPriority,
-    }),
+    watchSource(sandboxes, (sandbox) => [getKey(sandbox)], { delayMs: delayOf }),
     watchSource(pods, ofChild),
     watchSource(services, ofChild),
     watchSource(disks, ofChild),

@@ -1,5 +1,5 @@
 import type { Tokens } from '@sandlot/std';
-import { pauseOf, refillDelayMs } from './adoption-pause.ts';
+import { pauseOf } from './adoption-pause.ts';
 import type { Adoptions, RefillSpec } from './adoption-pause.ts';
 import { findMsUntilToken, refillTokensAt } from './tokens.ts';
 
@@ -25,7 +25,7 @@ export interface RefillInput {
 export interface Refill {
   /** Members to create now. */
   readonly count: number;
-  /** Claims that adopt members meanwhile interrupt the refill. */
+  /** Adoptions that start another pause of `refill.delay` interrupt the refill. */
   readonly yields: boolean;
   /** Less than half of the pool is Ready: claims are about to find no stock, so the refill is as urgent as they are. */
   readonly isShort: boolean;
@@ -43,8 +43,7 @@ export function decideRefill(input: RefillInput): Refill {
   const pausedMs = getPausedForMs(input);
   const waitMs = Math.max(pausedMs, notBeforeMs - nowMs);
   if (waitMs <= 0) return decideBatch(input);
-  const isHeld = refillDelayMs(input.refill) > 0 && pausedMs > 0;
-  return { count: 0, yields: true, isShort, waitMs, ...(isHeld ? { heldMs: pausedMs } : {}) };
+  return { count: 0, yields: true, isShort, waitMs, ...(pausedMs > 0 ? { heldMs: pausedMs } : {}) };
 }
 
 function decideBatch(input: RefillInput): Refill {
@@ -66,14 +65,11 @@ function isShortOfReady({ ready, starting, missing }: RefillInput): boolean {
   return ready < starting + missing;
 }
 
-/** A pool without Ready members does not pause: claims can adopt nothing, and wait for its members. */
-function getPausedForMs({ refill, ready, adoptions, nowMs }: RefillInput): number {
-  if (adoptions === undefined || (ready === 0 && refillDelayMs(refill) === 0)) return 0;
-  return Math.max(0, pauseOf(adoptions, refill, nowMs).untilMs - nowMs);
+function getPausedForMs({ refill, adoptions, nowMs }: RefillInput): number {
+  return adoptions === undefined ? 0 : Math.max(0, pauseOf(adoptions, refill, nowMs).untilMs - nowMs);
 }
 
 /** After an exhausted pause the pool refills without yielding, or steady claims would interrupt every refill. */
-function canYield({ refill, ready, adoptions, nowMs }: RefillInput): boolean {
-  if (ready === 0 && refillDelayMs(refill) === 0) return false;
+function canYield({ refill, adoptions, nowMs }: RefillInput): boolean {
   return adoptions === undefined || !pauseOf(adoptions, refill, nowMs).exhausted;
 }
