@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process';
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
-import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runKubectlOrFail } from '../support/kubectl.ts';
 import { readAccess, openSandbox } from '../support/sdk/client.ts';
+import { listReachable, listServices, openOutside, readNodeAddress } from '../support/sdk/reach.ts';
 
 const run = promisify(execFile);
 
@@ -14,55 +12,25 @@ const run = promisify(execFile);
 const OUTSIDE = '192.175.48.77';
 /** The port on which the sandbox of the first tenant serves HTTP. */
 const PORT = 7_070;
-/** Answers take milliseconds here: no answer within this time counts as refused. */
-const PATIENCE_S = 2;
 
 /** For changes that controllers make asynchronously. */
 const SOON = { timeout: 60_000, interval: 200 };
 
-let outside: Server;
-let mine: Sandbox & AsyncDisposable;
+const stack = new AsyncDisposableStack();
+let mine: Sandbox;
 let address: string;
 
 beforeAll(async () => {
-  await run('ip', ['address', 'replace', `${OUTSIDE}/32`, 'dev', 'lo']);
-  outside = createServer((_request, response) => response.end('outside')).listen(80, OUTSIDE);
-  await once(outside, 'listening');
-  mine = await openSandbox();
+  stack.use(await openOutside(OUTSIDE));
+  mine = stack.use(await openSandbox());
   const path = '{.status.sandbox.podIPs[0]}';
   address = await runKubectlOrFail(['get', 'sandboxclaim', '-n', 'tenant-a', mine.sandboxId, '-o', `jsonpath=${path}`]);
   await mine.commands.run(`python3 -m http.server ${PORT}`, { background: true });
 });
-afterAll(async () => {
-  await mine[Symbol.asyncDispose]();
-  outside.closeAllConnections();
-  outside.close();
-  await run('ip', ['address', 'delete', `${OUTSIDE}/32`, 'dev', 'lo']);
-});
-
-/** Which of these `address:port` accept a connection from inside a sandbox. */
-async function listReachable(sandbox: Sandbox, places: readonly string[]): Promise<string[]> {
-  const attempts = places.map((place) => {
-    const [host = '', port = ''] = place.split(':');
-    return `(timeout ${PATIENCE_S} bash -c '</dev/tcp/${host}/${port}' 2>/dev/null && echo ${place}) &`;
-  });
-  const { stdout } = await sandbox.commands.run(`${attempts.join(' ')} wait`);
-  return stdout
-    .split('\n')
-    .filter((line) => line !== '')
-    .sort();
-}
+afterAll(() => stack.disposeAsync());
 
 const canReachOutside = async (sandbox: Sandbox): Promise<boolean> =>
   (await listReachable(sandbox, [`${OUTSIDE}:80`])).length > 0;
-
-/** `address:port` of the Services of the installation, and of the API server. */
-async function listServices(): Promise<string[]> {
-  const path = '{range .items[*]}{.metadata.name} {.spec.clusterIP}:{.spec.ports[0].port}{"\\n"}{end}';
-  const listed = await runKubectlOrFail(['get', 'services', '-n', 'sandlot-system', '-o', `jsonpath=${path}`]);
-  const places = listed.split('\n').flatMap((line) => /^\S+ (\d+\.\d+\.\d+\.\d+:\d+)$/.exec(line)?.[1] ?? []);
-  return [...places, '10.96.0.1:443', '10.96.0.10:53'];
-}
 
 describe('the ports of a sandbox', () => {
   const ports = (): string[] => [8_888, 49_983, PORT].map((port) => `${address}:${port}`);
@@ -82,15 +50,14 @@ describe('the ports of a sandbox', () => {
 
   it('run no command of another tenant through the agent-sandbox API', async () => {
     await using other = await openSandbox(await readAccess('E2B_API_KEY_2'));
-    const curl = `curl --silent --max-time ${PATIENCE_S} --data '{"command":"id"}' http://${address}:8888/execute`;
+    const curl = `curl --silent --max-time 2 --data '{"command":"id"}' http://${address}:8888/execute`;
     expect((await other.commands.run(`${curl} || echo refused`)).stdout).toBe('refused\n');
   });
 });
 
 describe('a sandbox', () => {
   it('reaches the internet, but not the cluster, its node or the cloud metadata', async () => {
-    const path = '{.items[0].status.addresses[0].address}';
-    const node = await runKubectlOrFail(['get', 'nodes', '-o', `jsonpath=${path}`]);
+    const node = await readNodeAddress();
     const inside = [...(await listServices()), `${node}:16443`, `${node}:10250`, '169.254.169.254:80'];
     expect(inside.length).toBeGreaterThan(6);
     expect(await listReachable(mine, [...inside, `${OUTSIDE}:80`])).toEqual([`${OUTSIDE}:80`]);

@@ -3,18 +3,16 @@ import { sandboxClaims } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials } from '@sandlot/kube';
 import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { runKubectlOrFail } from '../support/kubectl.ts';
+import { openAccount } from '../support/security/account.ts';
 import { ask } from '../support/sdk/http.ts';
 import type { Ask } from '../support/sdk/http.ts';
 import { readAccess, openSandbox } from '../support/sdk/client.ts';
 
 const SECRET = 'kept by the first tenant';
-/** The stranger has an API key, a sandbox with tokens, and a cluster account that may edit the stranger's namespace. */
-const account = `stranger-${process.pid}`;
-const inTenantB = ['--namespace', 'tenant-b'];
 const stack = new AsyncDisposableStack();
 let mine: Sandbox;
 let name: string;
+/** What the stranger has: an API key, a sandbox with tokens, and a cluster account that may edit the stranger's namespace. */
 let headers: Readonly<Record<string, string>>;
 let bearer: string;
 beforeAll(async () => {
@@ -32,13 +30,7 @@ beforeAll(async () => {
     'X-Access-Token': String(Reflect.get(own, 'envdAccessToken')),
     'e2b-traffic-access-token': own.trafficAccessToken ?? '',
   };
-  await runKubectlOrFail([...inTenantB, 'create', 'serviceaccount', account]);
-  stack.defer(async () => {
-    await runKubectlOrFail([...inTenantB, 'delete', `serviceaccount/${account}`, `rolebinding/${account}`]);
-  });
-  const who = `--serviceaccount=tenant-b:${account}`;
-  await runKubectlOrFail([...inTenantB, 'create', 'rolebinding', account, '--clusterrole=edit', who]);
-  bearer = `Bearer ${(await runKubectlOrFail([...inTenantB, 'create', 'token', account])).trim()}`;
+  ({ bearer } = stack.use(await openAccount('tenant-b', `stranger-${process.pid}`, 'edit')));
 });
 afterAll(() => stack.disposeAsync());
 
