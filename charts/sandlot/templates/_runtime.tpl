@@ -27,11 +27,15 @@ rendering. Templates cannot print the public half of a key alone, so that it is 
 {{- toYaml .Values._runtimeKeys -}}
 {{- end -}}
 
-{{/* Settings of the sandbox-controller alone: the daemon it puts into pods, and the key that daemon trusts. */}}
+{{/* Settings of the sandbox-controller alone: the daemon it puts into pods, and the keys that daemon trusts. */}}
 {{- define "sandlot.env.runtime.sandbox-controller" -}}
 - { name: RUNTIME_IMAGE, value: {{ include "sandlot.runtime.image" . | quote }} }
 - name: RUNTIME_PUBLIC_KEY
   valueFrom: { secretKeyRef: { name: {{ include "sandlot.runtime.secretName" . }}, key: signing.pub } }
+{{- if .Values.gateway.enabled }}
+- name: GATEWAY_PUBLIC_KEYS
+  valueFrom: { secretKeyRef: { name: {{ include "sandlot.gateway.secretName" . }}, key: signing.pub } }
+{{- end }}
 {{- end -}}
 
 {{- define "sandlot.env.runtime.warmpool-controller" -}}{{- end -}}

@@ -157,6 +157,7 @@ export const valueSets: Readonly<Record<string, object>> = {
       auth: { existingSecret: 'redis-user' },
     },
     runtime: { existingSecret: 'runtime-keys' },
+    gateway: { existingSecret: 'gateway-key' },
     policies: { mode: 'off' },
     tracing: { endpoint: 'http://collector.observability:4318', sampleRatio: 0.1 },
     image: { registry: 'registry.example.com', repository: 'team/sandlot', pullSecrets: [{ name: 'registry' }] },

@@ -75,5 +75,5 @@ function withoutSecrets(text: string): string {
   return text
     .replaceAll(/^( {2}(?:[a-z]+-controller|api|gateway|events-[a-z]+|admin|password)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
     .replaceAll(/^( {2}(?:signing\.key|signing\.pub|envd\.key)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
-    .replaceAll(/(checksum\/(?:passwords?|runtime-keys|(?:nats|redis)-password)): "[0-9a-f]{16}"/g, '$1: OF-MADE-UP');
+    .replaceAll(/(checksum\/(?:passwords?|runtime-keys|gateway-key|(?:nats|redis)-password)): "[0-9a-f]{16}"/g, '$1: OF-MADE-UP');
 }

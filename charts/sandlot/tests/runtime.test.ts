@@ -4,6 +4,7 @@ import { find, podTemplates, render } from './chart.ts';
 import type { Rendered } from './chart.ts';
 
 const SECRET = 'sandlot-runtime';
+const GATEWAY_SECRET = 'sandlot-gateway-key';
 
 function decode({ data = {} }: Rendered, key: string): string {
   return Buffer.from(data[key] ?? '', 'base64').toString();
@@ -37,13 +38,41 @@ describe('the keys of the in-sandbox daemon', () => {
 
   it('go only where needed: the public key to the sandbox-controller, the others to the claim-controller', async () => {
     const { 'sandlot-sandbox-controller': builder, 'sandlot-claim-controller': speaker } = findKeyVariables(await render());
-    expect(builder).toEqual({ RUNTIME_PUBLIC_KEY: key('signing.pub') });
+    expect(builder).toMatchObject({ RUNTIME_PUBLIC_KEY: key('signing.pub') });
     expect(speaker).toEqual({ RUNTIME_SIGNING_KEY: key('signing.key'), ENVD_TOKEN_KEY: key('envd.key') });
   });
 
   it("may be in the user's own Secret, and then the chart creates none", async () => {
     const objects = await render({ runtime: { existingSecret: 'own' } });
     expect(objects.filter(({ kind, metadata }) => kind === 'Secret' && metadata.name === SECRET)).toEqual([]);
-    expect(findKeyVariables(objects)['sandlot-sandbox-controller']).toEqual({ RUNTIME_PUBLIC_KEY: key('signing.pub', 'own') });
+    expect(findKeyVariables(objects)['sandlot-sandbox-controller']).toMatchObject({ RUNTIME_PUBLIC_KEY: key('signing.pub', 'own') });
+  });
+});
+
+describe('the key by which daemons recognise the gateway', () => {
+  it('is a key pair', async () => {
+    const secret = find(await render(), 'Secret', GATEWAY_SECRET);
+    const signature = sign(null, Buffer.from('proof'), createPrivateKey(decode(secret, 'signing.key')));
+    expect(verify(null, Buffer.from('proof'), createPublicKey(decode(secret, 'signing.pub')), signature)).toBe(true);
+  });
+
+  it('goes to the gateway alone, and its public half to the sandbox-controller alone', async () => {
+    const named = Object.entries(findKeyVariables(await render())).flatMap(([workload, keys]) =>
+      Object.entries(keys).map(([variable, from]) => [workload, variable, JSON.stringify(from)] as const),
+    );
+    expect(named.filter(([, , from]) => from.includes(GATEWAY_SECRET))).toEqual([
+      ['sandlot-sandbox-controller', 'GATEWAY_PUBLIC_KEYS', JSON.stringify(key('signing.pub', GATEWAY_SECRET))],
+      ['sandlot-gateway', 'GATEWAY_SIGNING_KEY', JSON.stringify(key('signing.key', GATEWAY_SECRET))],
+    ]);
+  });
+
+  it("may be in the user's own Secret, and does not exist without a gateway", async () => {
+    const own = await render({ gateway: { existingSecret: 'own' } });
+    expect(findKeyVariables(own)['sandlot-gateway']).toEqual({ GATEWAY_SIGNING_KEY: key('signing.key', 'own') });
+    for (const objects of [own, await render({ gateway: { enabled: false } })]) {
+      expect(objects.filter(({ kind, metadata }) => kind === 'Secret' && metadata.name === GATEWAY_SECRET)).toEqual([]);
+    }
+    const none = findKeyVariables(await render({ gateway: { enabled: false } }));
+    expect(Object.keys(none['sandlot-sandbox-controller'] ?? {})).toEqual(['RUNTIME_PUBLIC_KEY']);
   });
 });

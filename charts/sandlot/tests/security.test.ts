@@ -105,7 +105,7 @@ describe('passwords', () => {
     expect(new Set(all).size).toBe(all.length);
     const passwords = first.filter((secret) => /^p[A-Za-z0-9]{31}$/.test(secret));
     expect(passwords).toHaveLength(12);
-    expect(first).toHaveLength(15);
+    expect(first).toHaveLength(17);
   });
 
   it('reach containers by reference only', async () => {
@@ -125,6 +125,7 @@ describe('passwords', () => {
       nats: { auth: { existingSecret: 'mine' } },
       redis: { auth: { existingSecret: 'mine-too' } },
       runtime: { existingSecret: 'mine-as-well' },
+      gateway: { existingSecret: 'and-this' },
     });
     expect(objects.filter(({ kind }) => kind === 'Secret')).toEqual([]);
   });

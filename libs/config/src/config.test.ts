@@ -1,7 +1,9 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { ConfigError, Secret, loadConfig } from './index.ts';
+import { ed25519PrivateKey, ed25519PublicKeys } from './index.ts';
 import { durationMs, flag, integer, json, list, logLevel, port, ratio, secret, text, url } from './index.ts';
 
 function buildProblems(schema: z.ZodObject, env: Record<string, string | undefined>): Record<string, string> {
@@ -142,5 +144,40 @@ describe('Secret', () => {
   it('returns its value to a caller that asks for it', () => {
     expect(password).toBeInstanceOf(Secret);
     expect(password.reveal()).toBe('hunter2');
+  });
+});
+
+describe('keys', () => {
+  const [first, second] = [generateKeyPairSync('ed25519'), generateKeyPairSync('ed25519')];
+  const other = generateKeyPairSync('x25519');
+  const [firstPem = '', secondPem = '', otherPem = ''] = [first, second, other].map(({ publicKey }) =>
+    publicKey.export({ format: 'pem', type: 'spki' }).toString(),
+  );
+  const rawOf = ({ publicKey }: typeof first): string =>
+    Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url').toString('base64');
+
+  it('are read as the 32 bytes of each public key, in their order', () => {
+    const read = loadConfig(z.object({ V: ed25519PublicKeys() }), { V: `${firstPem}\n${secondPem}` });
+    expect(read).toEqual({ V: [rawOf(first), rawOf(second)] });
+  });
+
+  it.each([
+    ['nothing but text', 'nonsense'],
+    ['a key of another kind', otherPem],
+    ['a key of another kind behind a good one', firstPem + otherPem],
+  ])('are refused when there is %s', (_, given) => {
+    const wrong = buildProblems(z.object({ V: ed25519PublicKeys() }), { V: given });
+    expect(wrong['V']).toMatch(/^expected Ed25519 public keys or certificates in PEM/);
+  });
+
+  it('that are private are never printed, whether right or wrong', () => {
+    const pem = first.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+    const schema = z.object({ GATEWAY_SIGNING_KEY: ed25519PrivateKey() });
+    const read = loadConfig(schema, { GATEWAY_SIGNING_KEY: pem });
+    expect(read.GATEWAY_SIGNING_KEY.asymmetricKeyType).toBe('ed25519');
+    const broken = pem.replace('BEGIN PRIVATE KEY', 'BEGIN');
+    expect(buildProblems(schema, { GATEWAY_SIGNING_KEY: broken })).toEqual({
+      GATEWAY_SIGNING_KEY: 'expected an Ed25519 private key in PEM, got a value that is not shown',
+    });
   });
 });

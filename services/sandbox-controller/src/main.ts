@@ -14,7 +14,11 @@ await main(sandboxSettings, (settings) =>
         settings: {
           clusterDomain: settings.CLUSTER_DOMAIN,
           unsetService: settings.UNSET_SERVICE,
-          runtime: { image: settings.RUNTIME_IMAGE, publicKey: settings.RUNTIME_PUBLIC_KEY },
+          runtime: {
+            image: settings.RUNTIME_IMAGE,
+            publicKey: settings.RUNTIME_PUBLIC_KEY,
+            gatewayKeys: settings.GATEWAY_PUBLIC_KEYS,
+          },
         },
       }),
   }),

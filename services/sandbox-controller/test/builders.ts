@@ -16,7 +16,11 @@ export const NOW = formatRfc3339(NOW_MS);
 export const EARLIER = '2026-01-01T11:00:00Z';
 
 /** The daemon of the installation. */
-export const RUNTIME = { image: 'registry.test/runtime:1', publicKey: 'cHVibGljIGtleSBvZiB0aGUgaW5zdGFsbGF0aW9uISE=' };
+export const RUNTIME = {
+  image: 'registry.test/runtime:1',
+  publicKey: 'cHVibGljIGtleSBvZiB0aGUgaW5zdGFsbGF0aW9uISE=',
+  gatewayKeys: ['Zmlyc3QgcHVibGljIGtleSBvZiB0aGUgZ2F0ZXdheSE=', 'b3RoZXIgcHVibGljIGtleSBvZiB0aGUgZ2F0ZXdheSE='],
+};
 
 /** `notebook` in `team-a`, one container. */
 export function notebook(parts: Parts<Sandbox> = {}): Sandbox {

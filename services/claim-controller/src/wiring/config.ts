@@ -1,6 +1,4 @@
-import { createPrivateKey } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
-import { durationMs, flag, integer, json, list, text } from '@sandlot/config';
+import { durationMs, ed25519PrivateKey, flag, integer, json, list, secretValue, text } from '@sandlot/config';
 import { controllerSettings } from '@sandlot/service';
 import { containerResources } from '@sandlot/api-types';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
@@ -26,7 +24,7 @@ export const claimSettings = controllerSettings.extend({
   /** Whether claims may name PersistentVolumes that are open to their namespace; needs permission to read them. */
   PERSISTENT_VOLUMES: flag().default(false),
   /** Ed25519 private key in PEM. Its signature proves to the daemons in sandboxes that the installation calls. */
-  RUNTIME_SIGNING_KEY: parseSigningKey().optional(),
+  RUNTIME_SIGNING_KEY: ed25519PrivateKey().optional(),
   /** Base64 of 32 random bytes that derive the access tokens of sandboxes. */
   ENVD_TOKEN_KEY: tokenKey().optional(),
   /** Whether to write no Kubernetes Events on claims. */
@@ -45,26 +43,6 @@ export function findRuntimeAccess({ RUNTIME_SIGNING_KEY, ENVD_TOKEN_KEY }: Runti
   return { client, tokenKey: ENVD_TOKEN_KEY };
 }
 
-/** Parses a secret: no error message contains the value. */
-function buildSecretValue<T>(expected: string, read: (text: string) => T) {
-  return z.string({ error: expected }).transform((text, context): T => {
-    try {
-      return read(text);
-    } catch {
-      context.issues.push({ code: 'custom', message: expected, input: '[secret]' });
-      return z.NEVER;
-    }
-  });
-}
-
-function parseSigningKey() {
-  return buildSecretValue('an Ed25519 private key in PEM', (pem): KeyObject => {
-    const key = createPrivateKey(pem);
-    if (key.asymmetricKeyType !== 'ed25519') throw new Error('a key of another kind');
-    return key;
-  });
-}
-
 function tokenKey() {
-  return buildSecretValue('base64 of at least 32 bytes', parseTokenKey);
+  return secretValue('base64 of at least 32 bytes', parseTokenKey);
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, generateKeyPairSync, verify } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
@@ -15,9 +15,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask, echo, read, startSandboxServer } from '../../test/client.ts';
 import type { Echo } from '../../test/client.ts';
 import { DOMAIN, GatewayHarness, eventually, findFreePort, nextAddress } from '../../test/harness.ts';
+import type { TestSandbox } from '../../test/harness.ts';
 
 const TOKEN = 'a traffic token';
 const guarded = { [annotations.trafficTokenHash]: createHash('sha256').update(TOKEN).digest('hex') };
+
+const gatewayKeys = generateKeyPairSync('ed25519');
+
+/** Whether a daemon would accept the proof in a request: the text is that of docs/reference/runtime.md#proof-of-the-gateway. */
+function hasProof({ 'x-sandlot-proof': proof }: IncomingMessage['headers'], { uid, address }: TestSandbox): boolean {
+  const [ms = '', named = '', signature = ''] = String(proof).split(';');
+  const text = Buffer.from(`sandlot-gateway-v1\n${uid}\n${address}\n${ms}`);
+  return named === address && verify(null, text, gatewayKeys.publicKey, Buffer.from(signature, 'base64'));
+}
 
 let harness: GatewayHarness;
 let folder: string;
@@ -35,6 +45,7 @@ beforeAll(async () => {
     TLS_CERT_FILE: join(folder, 'tls.crt'),
     TLS_KEY_FILE: join(folder, 'tls.key'),
     ROUTER_PORT: String(routerPort),
+    GATEWAY_SIGNING_KEY: gatewayKeys.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
     API_URL: `http://127.0.0.1:${apiPort}`,
   });
 });
@@ -89,7 +100,7 @@ describe('a server on the loopback of its sandbox', () => {
     const daemon = await startSandboxServer(sandbox.address, echo, 49_983);
     daemon.http.on('upgrade', (incoming: IncomingMessage, socket: Socket) => {
       const port = new URL(incoming.url ?? '', 'http://daemon').searchParams.get('port');
-      if (incoming.headers['x-sandlot-gateway'] !== '1' || port !== '3000') {
+      if (!hasProof(incoming.headers, sandbox) || incoming.headers['x-sandlot-gateway'] !== '1' || port !== '3000') {
         socket.end('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
         return;
       }
@@ -181,6 +192,7 @@ describe('agent-sandbox headers', () => {
     expect(friend).toMatchObject({ status: 200, json: { url: '/execute' } });
     const seen = (friend.json as Echo).headers;
     expect(Object.keys(seen).filter((name) => /authorization|x-sandbox/.test(name))).toEqual([]);
+    expect(hasProof(seen, sandbox)).toBe(true);
     expect(seen['host']).toBe(`${sandbox.address}:8888`);
     expect(await as(await readToken('stranger'))).toMatchObject({
       status: 403,
@@ -188,6 +200,21 @@ describe('agent-sandbox headers', () => {
     });
     expect((await as('made-up')).status).toBe(401);
     expect((await as(undefined)).status).toBe(401);
+  });
+
+  it('carry the proof of the gateway to the agent-sandbox API alone, and never one of the client', async () => {
+    const sandbox = await harness.createSandbox();
+    await startSandboxServer(sandbox.address, echo);
+    await startSandboxServer(sandbox.address, echo, 8888);
+    const asked = { 'X-Sandbox-ID': sandbox.name, 'X-Sandbox-Namespace': 'team-a', 'X-Sandlot-Proof': 'forged' };
+    const see = async (port: string): Promise<Echo['headers']> => {
+      const headers = { ...asked, 'X-Sandbox-Port': port, X_Sandlot_Proof: 'forged' };
+      return ((await ask(routerPort, { headers })).json as Echo).headers;
+    };
+    const runtime = await see('8888');
+    expect([hasProof(runtime, sandbox), runtime['x_sandlot_proof']]).toEqual([true, undefined]);
+    const other = await see('8080');
+    expect([other['x-sandlot-proof'], other['x_sandlot_proof']]).toEqual([undefined, undefined]);
   });
 
   it('get errors in the format of agent-sandbox', async () => {

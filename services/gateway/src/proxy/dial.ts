@@ -2,6 +2,8 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { DAEMON_PORT } from '../routing/paths.ts';
+import { PROOF_HEADER } from './proofs.ts';
+import type { Prove } from './proofs.ts';
 
 /** A dial that failed. `refused`: the pod refused the connection, so nothing listens on the port. */
 export class DialError extends Error {
@@ -18,6 +20,8 @@ export interface DialTarget {
   readonly address: string;
   readonly port: number;
   readonly limitMs: number;
+  /** Opens the daemon's tunnel. */
+  readonly prove: Prove;
 }
 
 /**
@@ -57,13 +61,20 @@ function connectTo({ address, port, limitMs }: DialTarget): Promise<Socket> {
 }
 
 /** Connects to the loopback of the pod: the daemon answers 101 and then passes bytes through. */
-function tunnelTo({ address, port, limitMs }: DialTarget, refusal: DialError): Promise<Socket> {
+function tunnelTo({ address, port, limitMs, prove }: DialTarget, refusal: DialError): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const proof = prove();
   const tunnel = request({
     host: address,
     port: DAEMON_PORT,
     path: `/sandlot/tunnel?port=${port}`,
-    headers: { Connection: 'Upgrade', Upgrade: 'sandlot-tunnel', 'X-Sandlot-Gateway': '1' },
+    headers: {
+      Connection: 'Upgrade',
+      Upgrade: 'sandlot-tunnel',
+      // Daemons of earlier releases, in Pods that still run, know no proof and look for this instead.
+      'X-Sandlot-Gateway': '1',
+      ...(proof === undefined ? {} : { [PROOF_HEADER]: proof }),
+    },
     agent: false,
     timeout: limitMs,
   });

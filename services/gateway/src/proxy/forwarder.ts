@@ -16,6 +16,8 @@ import type { ActiveExchange, Upstream } from './upstreams.ts';
 
 export interface ForwarderDeps {
   readonly openExchanges: OpenExchanges;
+  /** Port of the daemon's agent-sandbox API, which answers the gateway only. */
+  readonly execPort: number;
   readonly onBegin: (target: Target) => void;
   readonly onEnd: (target: Target) => void;
   readonly onUpgrade: (change: 1 | -1) => void;
@@ -78,7 +80,7 @@ export class Forwarder implements ActiveExchange {
   }
 
   #send(): void {
-    const { target, connections } = this.#upstream;
+    const { target, connections, prove } = this.#upstream;
     const { port, dialect, peer, timeoutMs } = this.#exchange;
     const [address] = target.addresses;
     const bracketed = address.includes(':') ? `[${address}]` : address;
@@ -90,6 +92,7 @@ export class Forwarder implements ActiveExchange {
         port,
         host: dialect === 'router' ? `${bracketed}:${port}` : peer.host,
         kind: dialect === 'router' ? 'router' : 'sandbox',
+        proof: port === this.#deps.execPort ? prove() : undefined,
       },
       clock: this.#deps.clock,
       timeoutMs,

@@ -16,7 +16,14 @@ function valuesOf(sent: readonly string[], name: string): string[] {
   return sent.filter((_, at) => at % 2 === 1 && sent[at - 1]?.toLowerCase().replaceAll('_', '-') === name);
 }
 
-const FORGED = ['X-Sandlot-Gateway', 'X-API-Key', 'E2b-Sandbox-Id', 'E2b-Traffic-Access-Token', 'X-Sandbox-ID'];
+const FORGED = [
+  'X-Sandlot-Gateway',
+  'X-Sandlot-Proof',
+  'X-API-Key',
+  'E2b-Sandbox-Id',
+  'E2b-Traffic-Access-Token',
+  'X-Sandbox-ID',
+];
 const SPELLINGS: readonly [string, (name: string) => string][] = [
   ['as they are', (name) => name],
   ['in capitals', (name) => name.toUpperCase()],

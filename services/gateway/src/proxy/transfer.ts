@@ -8,6 +8,7 @@ import type { ClientSocket, Exchange } from './exchange.ts';
 import { requestHeaders, listResponseHeaders } from './headers.ts';
 import { getBodyBytes, breakOff, flushHead, sendEnd, sendHead } from './messages.ts';
 import type { Request } from './messages.ts';
+import { PROOF_HEADER } from './proofs.ts';
 import { listPairs } from './raw-headers.ts';
 import { joinSockets, switchProtocols } from './switch-protocols.ts';
 
@@ -19,6 +20,8 @@ export interface NextHop {
   /** The value of Host. */
   readonly host: string;
   readonly kind: 'sandbox' | 'router' | 'control';
+  /** What shows a daemon that the gateway sends the request. */
+  readonly proof?: string | undefined;
 }
 
 /** The two sockets of an upgraded connection. */
@@ -107,6 +110,7 @@ export class Transfer {
       upgrade: exchange.upgrade?.protocol,
       te: joinValues(headers['te']),
     });
+    if (hop.proof !== undefined) sent.push(PROOF_HEADER, hop.proof);
     if (method === 'CONNECT') sent.push('Sec-WebSocket-Key', randomBytes(NONCE_BYTES).toString('base64'));
     const isFramed = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
     if (!isFramed && length > 0) sent.push('Transfer-Encoding', 'chunked');

@@ -3,6 +3,7 @@ import type { Target } from '../directory/target.ts';
 import type { Traffic } from '../telemetry/traffic.ts';
 import { Connections } from './connections.ts';
 import { dial } from './dial.ts';
+import type { Proofs, Prove } from './proofs.ts';
 
 /** A request, stream or WebSocket that is open with a sandbox and ends with it. */
 export interface ActiveExchange {
@@ -14,19 +15,23 @@ export interface UpstreamOptions {
   /** Limit for opening a connection. */
   readonly connectMs: number;
   readonly traffic: Traffic;
+  readonly proofs: Proofs;
 }
 
 /** All connections to one incarnation of a sandbox. */
 export class Upstream {
   readonly target: Target;
   readonly connections: Connections;
+  readonly prove: Prove;
   readonly active = new Set<ActiveExchange>();
 
-  constructor(target: Target, { connectMs, traffic }: UpstreamOptions) {
+  constructor(target: Target, { connectMs, traffic, proofs }: UpstreamOptions) {
     const [address] = target.addresses;
     this.target = target;
+    const prove = proofs.createProver({ uid: target.uid, address });
+    this.prove = prove;
     this.connections = new Connections(async (port) => {
-      const socket = await dial({ address, port, limitMs: connectMs });
+      const socket = await dial({ address, port, limitMs: connectMs, prove });
       traffic.watch(socket);
       return socket;
     });

@@ -13,6 +13,7 @@ import { closeWithSandboxes } from '../proxy/close-with-sandboxes.ts';
 import { ConcurrencyLimit } from '../limits/concurrency-limit.ts';
 import type { Exchange } from '../proxy/exchange.ts';
 import { OpenExchanges } from '../proxy/open-exchanges.ts';
+import { Proofs } from '../proxy/proofs.ts';
 import { SandboxProxy } from '../proxy/sandbox-proxy.ts';
 import { Upstreams } from '../proxy/upstreams.ts';
 import { answerOf } from '../refusals/answer.ts';
@@ -85,7 +86,11 @@ function createState({ bus, clock }: ProcessParts, settings: GatewaySettings) {
   const traffic = new Traffic();
   return {
     traffic,
-    upstreams: new Upstreams({ connectMs: settings.CONNECT_TIMEOUT, traffic }),
+    upstreams: new Upstreams({
+      connectMs: settings.CONNECT_TIMEOUT,
+      traffic,
+      proofs: new Proofs(settings.GATEWAY_SIGNING_KEY, clock),
+    }),
     heldRequests: new HeldRequests({
       requests: settings.HOLD_MAX,
       bytes: settings.HOLD_MAX_BYTES,

@@ -1,4 +1,4 @@
-import { durationMs, integer, list, port, text, url } from '@sandlot/config';
+import { durationMs, ed25519PrivateKey, integer, list, port, text, url } from '@sandlot/config';
 import { processSettings } from '@sandlot/service';
 import { z } from 'zod';
 import { authModes } from '../access/authoriser.ts';
@@ -32,6 +32,11 @@ export const gatewaySettings = processSettings.extend({
   AGENT_SANDBOX_MAX_TIMEOUT: durationMs().default(3_600_000),
   /** The port of the daemon's agent-sandbox API. It has no authentication, so E2B clients cannot reach it. 0: not served. */
   EXEC_PORT: port().default(8888),
+  /**
+   * Ed25519 private key in PEM, by which daemons recognise the gateway. Unset: they open neither their tunnel to loopback nor the
+   * agent-sandbox API of Sandboxes without a claim.
+   */
+  GATEWAY_SIGNING_KEY: ed25519PrivateKey().optional(),
   /** Networks of proxies whose X-Forwarded-* headers the gateway trusts. */
   TRUSTED_PROXIES: list().default([]),
   /**

@@ -10,6 +10,8 @@ export interface RuntimeSettings {
   readonly image: string;
   /** Ed25519 public key of the installation, base64 of its 32 bytes. Empty: no daemon is injected. */
   readonly publicKey: string;
+  /** Ed25519 public keys of the gateway in the same form, the one that it signs with first. Empty: daemons obey no gateway. */
+  readonly gatewayKeys: readonly string[];
 }
 
 /** Choices of the installation that decisions depend on. */

@@ -22,12 +22,12 @@ export function buildPod(sandbox: Sandbox, runtime: RuntimeSettings): Pod {
   };
 }
 
-function withRuntime(sandbox: Sandbox, podSpec: PodSpec, { image, publicKey }: RuntimeSettings): PodSpec {
+function withRuntime(sandbox: Sandbox, podSpec: PodSpec, { image, ...keys }: RuntimeSettings): PodSpec {
   const { metadata, spec } = sandbox;
   if (spec.runtime?.inject !== true) return podSpec;
   return injectRuntime(podSpec, {
     image: spec.runtime.image ?? image,
-    publicKey,
+    ...keys,
     sandboxUid: metadata.uid ?? '',
     execOpen: isAuthored(sandbox),
   });

@@ -70,6 +70,7 @@ describe('a Pod with the daemon', () => {
       { name: 'SANDLOT_EXEC_OPEN', value: 'false' },
       { name: 'SANDLOT_RUNTIME_UNPROTECTED', value: 'true' },
       { name: 'SANDLOT_RUNTIME_PUBLIC_KEY', value: 'own' },
+      { name: 'SANDLOT_GATEWAY_PUBLIC_KEYS', value: 'own' },
     ];
     expect(variables(injected({ env, workingDir: '/app' }))).toEqual({
       SANDLOT_DEFAULT_USER: 'ana',
@@ -81,6 +82,7 @@ describe('a Pod with the daemon', () => {
       SANDLOT_EXEC_OPEN: 'true',
       SANDLOT_RUNTIME_UNPROTECTED: 'false',
       SANDLOT_RUNTIME_PUBLIC_KEY: RUNTIME.publicKey,
+      SANDLOT_GATEWAY_PUBLIC_KEYS: RUNTIME.gatewayKeys.join(','),
     });
   });
 
@@ -168,7 +170,10 @@ describe('a daemon that cannot be started', () => {
     });
 
   it('without an image keeps the Pod from being created, and says what to set', () => {
-    const snapshot = buildSnapshot({ sandbox: asking({}), settings: { runtime: { image: '', publicKey: '' } } });
+    const snapshot = buildSnapshot({
+      sandbox: asking({}),
+      settings: { runtime: { image: '', publicKey: '', gatewayKeys: [] } },
+    });
     expect(getStep(decidePod(snapshot), 'reportFailure').message).toContain('runtime.image');
   });
 

@@ -4,6 +4,8 @@ import type { RuntimeSettings } from '../plan/snapshot.ts';
 export interface Injection {
   readonly image: string;
   readonly publicKey: string;
+  /** By these keys the daemon recognises the gateway. */
+  readonly gatewayKeys: readonly string[];
   readonly sandboxUid: string;
   /** Whether the agent-sandbox API answers without being opened: no claim serves this Sandbox, so nothing will open it. */
   readonly execOpen: boolean;
@@ -65,7 +67,10 @@ export function injectRuntime(spec: PodSpec, injection: Injection): PodSpec {
 }
 
 /** Why the daemon cannot start in this Pod, as a text for the owner; undefined when it can. */
-export function findInjectionRefusal(spec: PodSpec, { image, publicKey }: RuntimeSettings): string | undefined {
+export function findInjectionRefusal(
+  spec: PodSpec,
+  { image, publicKey }: Omit<RuntimeSettings, 'gatewayKeys'>,
+): string | undefined {
   const [first] = spec.containers;
   if (first === undefined || hasDaemon(spec)) return undefined;
   if (image === '') {
@@ -170,12 +175,15 @@ function findCommand({ exec }: Hook): readonly string[] | undefined {
 
 /** The key by which the daemon recognises the installation. */
 export const DAEMON_KEY = 'SANDLOT_RUNTIME_PUBLIC_KEY';
+/** The keys by which it recognises the gateway, separated by commas. */
+export const DAEMON_GATEWAY_KEYS = 'SANDLOT_GATEWAY_PUBLIC_KEYS';
 /** The Sandbox whose calls the daemon accepts. */
 export const DAEMON_UID = 'SANDLOT_SANDBOX_UID';
 
 /** Identity and trust of the daemon: the template must not set them. */
 const RESERVED: ReadonlySet<string> = new Set([
   DAEMON_KEY,
+  DAEMON_GATEWAY_KEYS,
   DAEMON_UID,
   'SANDLOT_RUNTIME_UNPROTECTED',
   'SANDLOT_RUNTIME_DIR',
@@ -190,7 +198,7 @@ function withoutReserved(env: readonly EnvVar[]): EnvVar[] {
 /** The template may set the other variables: SANDLOT_DEFAULT_USER, SANDLOT_WORKDIR, SANDLOT_EXEC_PORT. */
 function listDaemonVariables(
   { env = [], workingDir }: Container,
-  { publicKey, sandboxUid, execOpen }: Injection,
+  { publicKey, gatewayKeys, sandboxUid, execOpen }: Injection,
 ): EnvVar[] {
   const given = new Set(env.map(({ name }) => name));
   const defaults = {
@@ -200,9 +208,10 @@ function listDaemonVariables(
   const fixed = {
     [DAEMON_UID]: sandboxUid,
     [DAEMON_KEY]: publicKey,
+    // These are always set: an unset variable could come from envFrom.
+    [DAEMON_GATEWAY_KEYS]: gatewayKeys.join(','),
     SANDLOT_RUNTIME_DIR: STATE_FOLDER,
     SANDLOT_ENVD_PORT: String(ENVD_PORT),
-    // Always set: an unset variable could come from envFrom.
     SANDLOT_EXEC_OPEN: String(execOpen),
     SANDLOT_RUNTIME_UNPROTECTED: 'false',
   };

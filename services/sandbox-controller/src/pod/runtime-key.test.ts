@@ -5,6 +5,8 @@ import { kinds, notebook, podOf, RUNTIME, buildSnapshot } from '../../test/build
 import { reducePod } from '../wiring/transform.ts';
 import { buildPod } from './build-pod.ts';
 
+/** As the second one is in {@link RUNTIME}: a later key, which the daemons know already. */
+const [USED = '', NEXT = ''] = RUNTIME.gatewayKeys;
 const LATER_KEY = 'dGhlIGtleSBvZiBhIGxhdGVyIGluc3RhbGxhdGlvbiE=';
 
 const buildOwner = (kind: string): OwnerReference => ({
@@ -20,6 +22,8 @@ interface Case {
   readonly inject?: boolean;
   /** The key of the installation now. */
   readonly publicKey?: string;
+  /** The keys of its gateway now, the one in use first. */
+  readonly gatewayKeys?: readonly string[];
   /** The template has a daemon of its own. */
   readonly ownDaemon?: boolean;
   readonly terminating?: boolean;
@@ -28,6 +32,7 @@ interface Case {
 /** Steps for a Sandbox whose Pod was built with the key of {@link RUNTIME}. */
 function decideSteps(given: Case): string[] {
   const { owner = 'SandboxWarmPool', inject = true, publicKey = LATER_KEY, ownDaemon, terminating = false } = given;
+  const { gatewayKeys = RUNTIME.gatewayKeys } = given;
   const ports = ownDaemon === true ? { ports: [{ containerPort: 49_983 }] } : {};
   const sandbox = notebook({
     metadata: { ownerReferences: [buildOwner(owner)], labels: { [labels.warmPoolMember]: 'hash' } },
@@ -36,7 +41,7 @@ function decideSteps(given: Case): string[] {
   const { spec } = buildPod(sandbox, RUNTIME);
   const seen = podOf(sandbox, { terminating, labels: { ...buildPod(sandbox, RUNTIME).metadata.labels } });
   const pod = reducePod({ ...seen, spec: { ...spec, nodeName: 'node-1' } });
-  const settings = { runtime: { ...RUNTIME, publicKey } };
+  const settings = { runtime: { ...RUNTIME, publicKey, gatewayKeys } };
   return kinds(buildSnapshot({ sandbox, ownedPods: [pod], settings })).filter((kind) => kind === 'deletePod');
 }
 
@@ -56,5 +61,16 @@ describe('a Pod whose daemon trusts another key than that of the installation', 
     ['no daemon', { inject: false }],
   ])('is not one with %s', (_, given) => {
     expect(decideSteps(given)).toEqual([]);
+  });
+});
+
+describe('a Pod whose daemon knows the gateway by another key', () => {
+  it.each<[string, readonly string[], string[]]>([
+    ['is replaced in a pool', [LATER_KEY], ['deletePod']],
+    ['is left alone when the gateway goes on to a key that the daemon knows', [NEXT, USED], []],
+    ['is left alone when the gateway has announced a key that it does not use yet', [USED, LATER_KEY], []],
+    ['is left alone while the installation has no gateway', [], []],
+  ])('%s', (_, gatewayKeys, expected) => {
+    expect(decideSteps({ publicKey: RUNTIME.publicKey, gatewayKeys })).toEqual(expected);
   });
 });

@@ -1,5 +1,4 @@
-import { createPublicKey } from 'node:crypto';
-import { integer, text } from '@sandlot/config';
+import { ed25519PublicKeys, integer, text } from '@sandlot/config';
 import { controllerSettings } from '@sandlot/service';
 import { z } from 'zod';
 
@@ -16,24 +15,10 @@ export const sandboxSettings = controllerSettings.extend({
   /** Image of the in-sandbox daemon for Sandboxes that name none. */
   RUNTIME_IMAGE: z.string().default(''),
   /** By this key the daemon recognises the installation; without it no daemon is injected. */
-  RUNTIME_PUBLIC_KEY: parsePublicKey().default(''),
+  RUNTIME_PUBLIC_KEY: ed25519PublicKeys()
+    .refine(({ length }) => length === 1, { error: 'one Ed25519 public key or certificate in PEM' })
+    .transform(([key = '']) => key)
+    .default(''),
+  /** By these keys the daemon recognises the gateway, the one in use first; without them it obeys no gateway. */
+  GATEWAY_PUBLIC_KEYS: ed25519PublicKeys().default([]),
 });
-
-/** An Ed25519 public key as PEM, alone or in a certificate, read as base64 of its 32 bytes. */
-function parsePublicKey() {
-  return z.string().transform((pem, context): string => {
-    const key = findRawPublicKey(pem);
-    if (key !== undefined) return key;
-    context.issues.push({ code: 'custom', message: 'an Ed25519 public key or certificate in PEM', input: pem });
-    return z.NEVER;
-  });
-}
-
-function findRawPublicKey(pem: string): string | undefined {
-  try {
-    const { crv, x = '' } = createPublicKey(pem).export({ format: 'jwk' });
-    return crv === 'Ed25519' ? Buffer.from(x, 'base64url').toString('base64') : undefined;
-  } catch {
-    return undefined;
-  }
-}
