@@ -189,8 +189,8 @@ describe.concurrent('users of the NATS server', () => {
     listener.bus.onHint('sandbox.ready', ({ id }) => heard.push(id));
     listener.bus.onActivity(({ uid }) => heard.push(uid));
     for (let wait = 0; wait < 40 && heard.length < 2; wait += 1) {
-      gateway.bus.tell({ ...event('forged'), type: 'sandbox.ready', data: object });
-      gateway.bus.tell({ ...event('wish'), type: 'sandbox.wake.requested', data: object });
+      gateway.bus.sendOnce({ ...event('forged'), type: 'sandbox.ready', data: object });
+      gateway.bus.sendOnce({ ...event('wish'), type: 'sandbox.wake.requested', data: object });
       gateway.bus.reportActivity({ ...object, atMs: 0 });
       await sleep(25);
     }

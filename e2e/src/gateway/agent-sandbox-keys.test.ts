@@ -16,7 +16,7 @@ beforeAll(async () => {
   gateway = (await readAccess()).apiUrl;
   const metadata = { namespace: NAMESPACE, name: CLAIM };
   await client.create(sandboxClaims, { metadata, spec: { warmPoolRef: { name: 'base' } } });
-  sandboxName = await nameOf(CLAIM);
+  sandboxName = await readSandboxName(CLAIM);
 });
 afterAll(async () => {
   await client.delete(sandboxClaims, { namespace: NAMESPACE, name: CLAIM });
@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 /** Waits until a claim is Ready and returns the name of its Sandbox. */
-function nameOf(name: string): Promise<string> {
+function readSandboxName(name: string): Promise<string> {
   return eventually(`the claim ${name} is served`, async () => {
     const { status } = await client.get(sandboxClaims, { namespace: NAMESPACE, name });
     return (status?.readyReplicas ?? 0) > 0 ? status?.sandbox?.name : undefined;
@@ -57,7 +57,7 @@ describe('agent-sandbox headers with an API key', () => {
   it('run nothing in a sandbox created through the E2B API, not even with its own key', async () => {
     await using sandbox = await openSandbox();
     const { apiKey } = await readAccess();
-    const answer = await execute(await nameOf(sandbox.sandboxId), { 'X-API-Key': apiKey });
+    const answer = await execute(await readSandboxName(sandbox.sandboxId), { 'X-API-Key': apiKey });
     expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining('made for E2B clients')]);
   });
 });

@@ -26,7 +26,7 @@ export interface Bus {
    * Sends the event once to the current listeners: no acknowledgement, no retry, nothing while the server is away. For
    * requests that their sender repeats while it waits. Never throws.
    */
-  tell<T extends EventType>(event: OutgoingEvent<T>): void;
+  sendOnce<T extends EventType>(event: OutgoingEvent<T>): void;
   /** Reports that a client used a Sandbox, once; does nothing while the server is away. Never throws. */
   reportActivity(report: ActivityReport): void;
   /** Calls `handler` for reports of activity while connected. It must not throw. */
@@ -94,7 +94,7 @@ export function createNullBus(): Bus {
   return {
     publish: ignore,
     send: () => Promise.reject(new Error('there is no NATS server')),
-    tell: ignore,
+    sendOnce: ignore,
     reportActivity: ignore,
     onActivity: () => ({ [Symbol.dispose]: ignore }),
     reportSpending: ignore,

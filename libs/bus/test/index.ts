@@ -100,7 +100,7 @@ export function memoryBus(): MemoryBus {
     async send(event) {
       this.publish(event);
     },
-    tell(event) {
+    sendOnce(event) {
       this.publish(event);
     },
     openLedger: (name) => {

@@ -3,12 +3,14 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import type { Server } from '@sandlot/local-cluster';
 import { startRedis } from '@sandlot/local-cluster';
+import { switchOffPacing } from '@sandlot/pacing';
 import type { Logger } from '@sandlot/std';
 import { silentLogger, systemClock } from '@sandlot/std';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { connectDeadlineStore } from './store.ts';
-import type { Deadline, DeadlineStore, DeadlineStoreOptions } from './index.ts';
+import { DeadlineKeeper } from './index.ts';
+import type { Deadline, DeadlineMetrics, DeadlineStore, DeadlineStoreOptions } from './index.ts';
 import { formatJobId } from './deadline.ts';
 
 const PATIENCE = { timeout: 30_000, interval: 25 };
@@ -217,5 +219,65 @@ describe('connectDeadlineStore with a password', () => {
     expect(await accepted.add([dueIn(FAR_MS)])).toBe(true);
     expect(lines.filter((line) => line.startsWith('error: '))).toHaveLength(1);
     await Promise.all([refused.close(), accepted.close()]);
+  });
+});
+
+const noMetrics: DeadlineMetrics = {
+  setConnected: () => undefined,
+  watchPending: () => undefined,
+  countFired: () => undefined,
+  observeLateness: () => undefined,
+  countAudit: () => undefined,
+};
+
+/** How many scripts Redis has run; BullMQ adds and removes each job with one. */
+async function countScripts(server: Server): Promise<number> {
+  const text = await withRedis(server, (redis) => redis.info('commandstats'));
+  const counts = [...text.matchAll(/cmdstat_(?:evalsha|del|unlink|zrem):calls=(\d+)/g)];
+  return counts.reduce((sum, [, calls]) => sum + Number(calls), 0);
+}
+
+describe('deadlines of 100 objects that come and go within 200 ms', () => {
+  let server: Server;
+  beforeEach(async () => {
+    server = await startRedis();
+  });
+  afterEach(() => server.stop());
+
+  it.each([
+    ['cost Redis nothing', '', 0, 30],
+    ['cost Redis a script each without pacing.redisErrands', 'redisErrands', 100, 1_000],
+  ])('%s', async (...[, off, least, most]) => {
+    using _off = switchOffPacing(off);
+    const store = openStore({ url: server.url });
+    await connected(store);
+    const live = new Map<string, Deadline>();
+    const keeper = new DeadlineKeeper({
+      source: {
+        listDeadlines: (key) => [...live.values()].filter((one) => one.key === key),
+        listKeys: () => live.keys(),
+      },
+      ...{ store, queue: () => undefined, isLeader: () => true, auditEveryMs: 3_600_000 },
+      ...{ clock: systemClock, log: silentLogger, metrics: noMetrics },
+    });
+    await keeper.pass('none', () => keeper.audit());
+    // The repeated audit fires once when it is new, and would store the jobs.
+    await systemClock.sleep(1_000);
+    const before = await countScripts(server);
+    for (let n = 0; n < 100; n += 1) {
+      const key = `team-a/box-${n}`;
+      live.set(key, dueIn(FAR_MS, { key, uid: `u-${n}` }));
+      keeper.update(key);
+    }
+    await systemClock.sleep(200);
+    for (const key of [...live.keys()]) {
+      live.delete(key);
+      keeper.update(key);
+    }
+    await systemClock.sleep(1_000);
+    const scripts = (await countScripts(server)) - before;
+    await keeper.close();
+    expect(scripts).toBeGreaterThanOrEqual(least);
+    expect(scripts).toBeLessThanOrEqual(most);
   });
 });

@@ -130,7 +130,7 @@ export class Backlog<T extends KubeObject> {
     const work = this.#works.get(uid);
     if (isOnlyMissed(work, last)) return;
     const isKnown = work !== undefined || this.recorded?.has(uid) === true;
-    const fact = this.#endOf({ uid, last, about: this.#aboutGone(uid), recorded: this.#known(uid) });
+    const fact = this.#findEnd({ uid, last, about: this.#aboutGone(uid), recorded: this.#known(uid) });
     if (fact === undefined ? !isKnown : !this.#hasRoom()) return;
     const target = work ?? this.#open(uid);
     target.gone = true;
@@ -187,7 +187,7 @@ export class Backlog<T extends KubeObject> {
     return this.#works.get(uid)?.about ?? this.recorded?.get(uid)?.about;
   }
 
-  #endOf(end: End<T>): AnyFact | undefined {
+  #findEnd(end: End<T>): AnyFact | undefined {
     return this.#o.source.findEnd?.(end);
   }
 
@@ -250,8 +250,8 @@ function isOnlyMissed(work: Work | undefined, last: KubeObject | undefined): boo
 
 /** Names of the facts that a lost stream had. */
 function buildRetry(entry: Entry | undefined, facts: readonly AnyFact[]): ReadonlySet<string> {
-  const told = entry?.again === true ? entry.facts : NONE;
-  return new Set(facts.map(formatFactName).filter((name) => told.includes(name)));
+  const sentBefore = entry?.again === true ? entry.facts : NONE;
+  return new Set(facts.map(formatFactName).filter((name) => sentBefore.includes(name)));
 }
 
 /** Facts that are published again happened before those that wait, so they go first. */
@@ -268,8 +268,8 @@ function getUid({ metadata: { uid = '' } }: KubeObject): string {
   return uid;
 }
 
-function merge(facts: readonly string[], told: readonly string[]): readonly string[] {
-  return told.length === 0 ? facts : [...new Set([...facts, ...told])];
+function merge(facts: readonly string[], sentBefore: readonly string[]): readonly string[] {
+  return sentBefore.length === 0 ? facts : [...new Set([...facts, ...sentBefore])];
 }
 
 function getEvent(uid: string, { type, marker, timeMs, data }: AnyFact, nowMs: number): OutgoingEvent {

@@ -57,12 +57,12 @@ interface LeaseInput {
 /** The bus reports a dead replica within a second, long before its lease expires. */
 function leaseOf(name: string, { instance, settings, bus }: LeaseInput): ManagerOptions['lease'] {
   if (!settings.LEADER_ELECT) return undefined;
-  const nameOf = (identity: string): string => `${settings.POD_NAMESPACE}/${name}/${identity}`;
-  bus.announce(nameOf(instance));
+  const formatName = (identity: string): string => `${settings.POD_NAMESPACE}/${name}/${identity}`;
+  bus.announce(formatName(instance));
   return {
     name: `sandlot-${name}`,
     namespace: settings.LEASE_NAMESPACE ?? settings.POD_NAMESPACE,
     identity: instance,
-    isGone: (identity) => bus.isAbsent(nameOf(identity)),
+    isGone: (identity) => bus.isAbsent(formatName(identity)),
   };
 }

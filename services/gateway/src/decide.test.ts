@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { createAddressRule } from './access/address.ts';
 import { decide } from './decide.ts';
 import type { Decision } from './decide.ts';
-import { endOfIncarnation } from './directory/decide-ending.ts';
+import { findEndOfIncarnation } from './directory/decide-ending.ts';
 import { findHolder } from './directory/ownership.ts';
 
 const ADDRESS = '10.1.2.3';
@@ -219,7 +219,7 @@ describe('exchanges with a sandbox', () => {
   ];
   it.each(rows)('%s', (_, sandbox, reason) => {
     if (first.kind !== 'go') throw new Error('the sandbox does not run');
-    expect(endOfIncarnation(first.target, { claim: claimOf(), sandbox })).toBe(reason);
+    expect(findEndOfIncarnation(first.target, { claim: claimOf(), sandbox })).toBe(reason);
   });
 });
 

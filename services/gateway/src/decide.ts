@@ -1,6 +1,6 @@
 import { resolveMode, hasSignOfPool, sandboxConditions, wakeObstacleOf } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { endOf, isTrue } from './directory/decide-ending.ts';
+import { findEnding, isTrue } from './directory/decide-ending.ts';
 import type { GoneReason } from './directory/decide-ending.ts';
 import { findOwningClaim } from './directory/ownership.ts';
 import type { RequestSnapshot } from './directory/snapshot.ts';
@@ -17,7 +17,7 @@ export type Decision =
 export function decide(snapshot: RequestSnapshot): Decision {
   const { claim, sandbox } = snapshot;
   if (claim === undefined && sandbox === undefined) return gone('unknown');
-  const end = endOf(claim, sandbox);
+  const end = findEnding(claim, sandbox);
   if (end !== undefined) return gone(end);
   const terms = buildTerms(claim, sandbox);
   if (sandbox === undefined) return { kind: 'wait', terms, wake: undefined };

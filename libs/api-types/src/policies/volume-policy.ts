@@ -20,7 +20,7 @@ export function mergeVolumeClaimTemplates(request: VolumeRequest): VolumeOutcome
   const message = refusal(request);
   if (message !== undefined) return { kind: 'refused', message };
   const { template, claim } = request;
-  const byName = new Map([...template, ...claim].map((volume) => [nameOf(volume), volume]));
+  const byName = new Map([...template, ...claim].map((volume) => [getName(volume), volume]));
   return { kind: 'merged', volumeClaimTemplates: [...byName.values()] };
 }
 
@@ -42,8 +42,8 @@ function findPolicyProblem(
   if (inClaim !== undefined) return `claim: ${inClaim}`;
   if (inTemplate !== undefined) return `template: ${inTemplate}`;
   if (policy === 'Overrides') return undefined;
-  const taken = new Set(template.map(nameOf));
-  const overridden = claim.map(nameOf).find((name) => taken.has(name));
+  const taken = new Set(template.map(getName));
+  const overridden = claim.map(getName).find((name) => taken.has(name));
   if (overridden === undefined) return undefined;
   return `overriding volume claim templates is forbidden by the template: cannot override template volume "${overridden}"`;
 }
@@ -51,7 +51,7 @@ function findPolicyProblem(
 function findNamesProblem(volumes: readonly VolumeClaimTemplate[]): string | undefined {
   const seen = new Set<string>();
   for (const [index, volume] of volumes.entries()) {
-    const name = nameOf(volume);
+    const name = getName(volume);
     if (name === '') return `invalid volume claim templates: name at index ${index} is empty`;
     if (seen.has(name)) return `invalid volume claim templates: duplicate name "${name}"`;
     seen.add(name);
@@ -59,6 +59,6 @@ function findNamesProblem(volumes: readonly VolumeClaimTemplate[]): string | und
   return undefined;
 }
 
-function nameOf(volume: VolumeClaimTemplate): string {
+function getName(volume: VolumeClaimTemplate): string {
   return volume.metadata?.name ?? '';
 }

@@ -110,7 +110,7 @@ class NatsBus implements Bus {
     }
   }
 
-  tell<T extends EventType>(event: OutgoingEvent<T>): void {
+  sendOnce<T extends EventType>(event: OutgoingEvent<T>): void {
     const { connection } = this.#link;
     if (connection === undefined || connection.isClosed()) return;
     const trace = tracePublish(event);

@@ -53,7 +53,7 @@ describe('reports of activity and wake requests', () => {
     listener.onHint('sandbox.wake.requested', ({ data }) => heard.push(data.uid));
     await vi.waitFor(() => {
       const data = { namespace: 'team-a', name: 's', uid: 'u' };
-      teller.tell({ type: 'sandbox.wake.requested', id: 'wish', timeMs: 0, data });
+      teller.sendOnce({ type: 'sandbox.wake.requested', id: 'wish', timeMs: 0, data });
       expect(heard[0]).toBe('u');
     }, PATIENCE);
     const client = await connect({ servers: server.url });

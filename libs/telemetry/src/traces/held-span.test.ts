@@ -42,7 +42,7 @@ async function failed(sampleRatio: number): Promise<readonly ReadableSpan[]> {
 
 /** The exported spans with names in place of random ids. */
 function getShape(spans: readonly ReadableSpan[]) {
-  const nameOf = (spanId = ''): string | undefined =>
+  const getName = (spanId = ''): string | undefined =>
     spans.find((span) => span.spanContext().spanId === spanId)?.name ?? (spanId === '' ? undefined : spanId);
   return spans
     .map((span) => ({
@@ -51,7 +51,7 @@ function getShape(spans: readonly ReadableSpan[]) {
       status: span.status,
       links: span.links.map(({ context }) => context.spanId),
       events: span.events.map(({ name, attributes }) => [name, attributes?.['exception.message']]),
-      parent: nameOf(span.parentSpanContext?.spanId),
+      parent: getName(span.parentSpanContext?.spanId),
       traceId: span.spanContext().traceId,
       flags: span.spanContext().traceFlags,
     }))

@@ -28,7 +28,7 @@ export interface ClaimInput {
 /** Builds the claim of an E2B create (docs/reference/e2b-api.md#mapping-to-kubernetes). The claim contains no secret. */
 export function buildE2bClaim(input: ClaimInput): SandboxClaim {
   const { request, key, id, source } = input;
-  const end = endOf(input);
+  const end = buildEnding(input);
   return {
     metadata: {
       namespace: key.namespace,
@@ -47,7 +47,7 @@ export function buildE2bClaim(input: ClaimInput): SandboxClaim {
   };
 }
 
-function endOf({ request, nowMs }: ClaimInput): Partial<ReturnType<typeof endFields>> {
+function buildEnding({ request, nowMs }: ClaimInput): Partial<ReturnType<typeof endFields>> {
   const { timeoutSeconds, autoPause, control } = request;
   if (control.neverTimeout === true) return {};
   return endFields(autoPause ? 'pause' : 'kill', { endMs: nowMs + timeoutSeconds * 1_000, timeoutSeconds });

@@ -12,23 +12,23 @@ export type GoneReason = (typeof GONE_REASONS)[number];
  * Why the exchanges with a target must end: it is gone or paused, or another incarnation runs. A sandbox that is only not
  * Ready keeps them, because it may be slow and not over.
  */
-export function endOfIncarnation(target: Target, { claim, sandbox }: SandboxSnapshot): GoneReason | undefined {
+export function findEndOfIncarnation(target: Target, { claim, sandbox }: SandboxSnapshot): GoneReason | undefined {
   if (sandbox === undefined || sandbox.metadata.uid !== target.uid) return 'killed';
-  const end = endOf(claim, sandbox);
+  const end = findEnding(claim, sandbox);
   if (end !== undefined) return end;
   if (resolveMode(sandbox.spec) === 'Suspended') return 'paused';
   return formatIncarnation(sandbox) === target.incarnation ? undefined : 'failed';
 }
 
 /** Why a sandbox is over for good, by its claim or its Sandbox; undefined: it is not. */
-export function endOf(claim: SandboxClaim | undefined, sandbox: Sandbox | undefined): GoneReason | undefined {
+export function findEnding(claim: SandboxClaim | undefined, sandbox: Sandbox | undefined): GoneReason | undefined {
   if (claim?.metadata.deletionTimestamp !== undefined || sandbox?.metadata.deletionTimestamp !== undefined) {
     return 'killed';
   }
-  return endOfClaim(claim) ?? endOfSandbox(sandbox);
+  return findEndOfClaim(claim) ?? findEndOfSandbox(sandbox);
 }
 
-function endOfClaim(claim: SandboxClaim | undefined): GoneReason | undefined {
+function findEndOfClaim(claim: SandboxClaim | undefined): GoneReason | undefined {
   const conditions = claim?.status?.conditions;
   const ready = findCondition(conditions, sandboxConditions.ready);
   const ending = ready?.status === 'False' ? claimEndingOf(ready.reason) : undefined;
@@ -37,7 +37,7 @@ function endOfClaim(claim: SandboxClaim | undefined): GoneReason | undefined {
   return isOver || isTrue(conditions, sandboxConditions.finished) ? 'failed' : undefined;
 }
 
-function endOfSandbox(sandbox: Sandbox | undefined): GoneReason | undefined {
+function findEndOfSandbox(sandbox: Sandbox | undefined): GoneReason | undefined {
   if (sandbox === undefined) return undefined;
   if (sandbox.status?.phase === 'Expired') return 'expired';
   if (sandbox.metadata.labels?.[labels.reservedFailed] === 'true') return 'failed';

@@ -1,6 +1,6 @@
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import type { Change } from '@sandlot/kube';
-import { endOfIncarnation } from '../directory/decide-ending.ts';
+import { findEndOfIncarnation } from '../directory/decide-ending.ts';
 import type { Directory } from '../directory/directory.ts';
 import type { Informers } from '../wiring/informers.ts';
 import type { Upstreams } from './upstreams.ts';
@@ -11,7 +11,7 @@ export function closeWithSandboxes({ claims, sandboxes }: Informers, directory: 
     const upstream = upstreams.of(uid);
     if (upstream === undefined) return;
     const claim = sandbox === undefined ? undefined : directory.claimOf(sandbox);
-    const end = endOfIncarnation(upstream.target, { claim, sandbox });
+    const end = findEndOfIncarnation(upstream.target, { claim, sandbox });
     if (end !== undefined) upstreams.drop(uid, end);
   };
   sandboxes.onChange(({ old, next }: Change<Sandbox>) => check((next ?? old)?.metadata.uid ?? '', next));

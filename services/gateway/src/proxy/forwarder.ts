@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events';
-import { endOfIncarnation } from '../directory/decide-ending.ts';
+import { findEndOfIncarnation } from '../directory/decide-ending.ts';
 import type { GoneReason } from '../directory/decide-ending.ts';
 import type { SandboxSnapshot } from '../directory/snapshot.ts';
 import type { Target, Terms } from '../directory/target.ts';
@@ -113,7 +113,7 @@ export class Forwarder implements ActiveExchange {
 
   #onFailure(error: NodeJS.ErrnoException, isLate: boolean): void {
     const { id, port, dialect, timeoutMs = 0 } = this.#exchange;
-    const gone = endOfIncarnation(this.#upstream.target, this.#deps.find());
+    const gone = findEndOfIncarnation(this.#upstream.target, this.#deps.find());
     const pauseMs = ROUTER_PAUSES_MS[this.#dials];
     if (gone !== undefined) this.#refuse({ kind: 'gone', id, reason: gone });
     else if (isLate) this.#refuse({ kind: 'timeout', id, seconds: timeoutMs / 1_000 });

@@ -54,6 +54,6 @@ export class WakeRequester {
     const timeMs = this.#clock.now();
     const type = 'sandbox.wake.requested';
     const data = { namespace, name, uid, requestedBy: 'gateway' };
-    this.#bus.tell({ type, id: formatEventId({ uid, type, marker: timeMs }), timeMs, data });
+    this.#bus.sendOnce({ type, id: formatEventId({ uid, type, marker: timeMs }), timeMs, data });
   }
 }

@@ -17,7 +17,7 @@ function listStatuses({ status: { initContainerStatuses = [], containerStatuses 
   ];
 }
 
-const nameOf = ({ noun, status: { name, image = '' } }: NamedStatus): string =>
+const formatName = ({ noun, status: { name, image = '' } }: NamedStatus): string =>
   `${noun} "${name}"${image === '' ? '' : ` (image "${image}")`}`;
 
 /** Reasons of kubelets for a container that waits, and what helps. Other reasons are steps of an ordinary start. */
@@ -55,7 +55,7 @@ function listWaitingTroubles({ metadata: { uid } }: Pod, container: NamedStatus)
   if (known === undefined || isReportedAsRestart) return [];
   const [, kind, advice] = known;
   const detail = [reason, message].filter((text) => text !== undefined && text !== '').join(': ');
-  const note = formatWarning(kind, `${nameOf(container)} does not start: ${detail}. ${advice}`);
+  const note = formatWarning(kind, `${formatName(container)} does not start: ${detail}. ${advice}`);
   return [{ key: `${uid ?? ''}/${container.status.name}/${kind}`, note }];
 }
 
@@ -67,7 +67,7 @@ function restartTroubles({ metadata }: Pod, container: NamedStatus & { readonly 
   if (restartCount === 0 || !isNews) return [];
   const advice =
     reason === 'OOMKilled' ? 'Raise its memory limit, or have it use less' : 'What it logged: kubectl logs --previous';
-  const text = `${nameOf(container)} ended (${reason}, exit code ${exitCode}) and is started again in its Pod. ${advice}`;
+  const text = `${formatName(container)} ended (${reason}, exit code ${exitCode}) and is started again in its Pod. ${advice}`;
   const key = `${metadata.uid ?? ''}/${name}/restart/${restartCount}`;
   return [{ key, note: formatWarning('ContainerRestarted', text), isPast: true }];
 }

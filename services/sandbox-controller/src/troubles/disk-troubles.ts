@@ -32,7 +32,7 @@ function listUnboundTroubles(snapshot: Snapshot): Trouble[] {
   const sinceMs = Date.parse(lastTransitionTime);
   return listUnboundDisks(snapshot).map((disk) => ({
     key: `${disk.metadata.uid ?? ''}/unbound`,
-    note: { type: 'Warning', reason: 'VolumeNotBound', message: `${nameOf(disk)} has no volume` },
+    note: { type: 'Warning', reason: 'VolumeNotBound', message: `${formatName(disk)} has no volume` },
     ...(Number.isNaN(sinceMs) ? {} : { dueMs: sinceMs + UNSCHEDULED_MS }),
     causedBy: disk,
     otherwise: message,
@@ -44,7 +44,7 @@ function listLostTroubles(disk: PersistentVolumeClaim): Trouble[] {
   const { metadata, spec, status } = disk;
   if (status?.phase !== 'Lost') return [];
   const volume = `its volume "${spec.volumeName ?? ''}" is gone`;
-  const message = `${nameOf(disk)} is lost: ${volume}. Delete the claim and the Pod to go on with an empty disk`;
+  const message = `${formatName(disk)} is lost: ${volume}. Delete the claim and the Pod to go on with an empty disk`;
   return [{ key: `${metadata.uid ?? ''}/lost`, note: { type: 'Warning', reason: 'VolumeLost', message } }];
 }
 
@@ -59,7 +59,7 @@ function listDisks({ sandbox, disks }: Snapshot): PersistentVolumeClaim[] {
   return listDiskNames(sandbox).flatMap((name) => disks.get(name) ?? []);
 }
 
-function nameOf({ metadata, spec }: PersistentVolumeClaim): string {
+function formatName({ metadata, spec }: PersistentVolumeClaim): string {
   const storageClass = spec.storageClassName === undefined ? 'the default class' : `class "${spec.storageClassName}"`;
   return `PersistentVolumeClaim "${metadata.name ?? ''}" of ${storageClass}`;
 }

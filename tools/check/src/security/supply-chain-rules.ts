@@ -64,7 +64,7 @@ export function findSupplyChainProblems(chain: SupplyChain): string[] {
 
 type Entry = readonly [path: string, one: LockedPackage];
 
-function nameOf(path: string): string {
+function getPackageName(path: string): string {
   return path.slice(path.lastIndexOf(INSIDE) + INSIDE.length);
 }
 
@@ -80,7 +80,9 @@ function findUnlocked(packages: SupplyChain['packages']): string[] {
 
 function findScripts({ packages, allowScripts }: SupplyChain): string[] {
   return Object.entries(packages)
-    .filter(([path, { hasInstallScript }]) => hasInstallScript === true && !Object.hasOwn(allowScripts, nameOf(path)))
+    .filter(
+      ([path, { hasInstallScript }]) => hasInstallScript === true && !Object.hasOwn(allowScripts, getPackageName(path)),
+    )
     .map(([path]) => `${path} runs a script when it is installed; decide about it in allowScripts of package.json`);
 }
 
@@ -88,7 +90,7 @@ function findScripts({ packages, allowScripts }: SupplyChain): string[] {
 function findTwice(shipped: readonly Entry[]): string[] {
   const majors = new Map<string, Set<string>>();
   for (const [path, { version = '' }] of shipped) {
-    const name = nameOf(path);
+    const name = getPackageName(path);
     majors.set(name, (majors.get(name) ?? new Set()).add(version.split('.')[0] ?? ''));
   }
   const twice = [...majors].filter(([, versions]) => versions.size > 1).map(([name]) => name);

@@ -67,12 +67,12 @@ export async function setMode(deps: PatchDeps, claimed: ClaimedSandbox, mode: Mo
     } catch (error) {
       if (isNotFound(error)) throw noSandbox(id);
       if (!isConflict(error) || tries >= MAX_TRIES) throw error;
-      sandbox = await deps.state.readSandbox(nameOf(sandbox));
+      sandbox = await deps.state.readSandbox(getObjectKey(sandbox));
     }
   }
 }
 
-function nameOf({ metadata: { namespace, name = '' } }: Sandbox): ObjectKey {
+function getObjectKey({ metadata: { namespace, name = '' } }: Sandbox): ObjectKey {
   return { namespace, name };
 }
 
@@ -80,7 +80,7 @@ async function patchMode({ client, state }: PatchDeps, sandbox: Sandbox, mode: M
   const spelling = getModeSpelling(sandbox.spec);
   const patch =
     mode === 'Suspended' ? suspendPatch(sandbox, { by: 'API', spelling }) : resumePatch(sandbox, { spelling });
-  return state.sandboxes.write(getKey(sandbox), () => client.mergePatch(sandboxes, nameOf(sandbox), patch));
+  return state.sandboxes.write(getKey(sandbox), () => client.mergePatch(sandboxes, getObjectKey(sandbox), patch));
 }
 
 interface Preconditions {
