@@ -22,6 +22,11 @@ claim-controller: [CLAIMS]
 {{- concat (keys (include "sandlot.nats.publishes" . | fromYaml) | sortAlpha) (list "api" "gateway" "events-reader" "events-replayer" "admin") | toJson -}}
 {{- end -}}
 
+{{/* Where replies for a user arrive: no other user may subscribe there. libs/bus forms the same prefix. */}}
+{{- define "sandlot.nats.inbox" -}}
+"_INBOX_{{ . }}.>"
+{{- end -}}
+
 {{/* What a reader of events may do on JetStream: read streams, and create consumers that end with its connection. */}}
 {{- define "sandlot.nats.reads" -}}
             "$JS.API.INFO"
@@ -37,7 +42,8 @@ claim-controller: [CLAIMS]
 
 {{/*
 The server's configuration. Each service has a user that may publish its own events, keep its own records, declare the
-streams, listen to events, and answer for its presence. `api` may publish its audit log and read events. `gateway` may ask
+streams, listen to events, and answer its own replicas about its presence: it may publish into its own inbox and into no
+other, or it could acknowledge events in the name of the stream. `api` may publish its audit log and read events. `gateway` may ask
 for Sandboxes to be woken and report activity. `events-reader` may read events and dead letters; `events-replayer` may also
 publish dead letters again. `admin` may do everything. Passwords come from the environment, so this text is no secret.
 */}}
@@ -72,6 +78,7 @@ accounts {
             "sandlot.*.{{ . }}.>"
             {{- end }}
             "sandlot.presence.*"
+            {{ include "sandlot.nats.inbox" $user }}
             "$JS.API.INFO"
             {{- range list "SANDLOT_EVENTS" "SANDLOT_DEAD_LETTERS" }}
             "$JS.API.STREAM.INFO.{{ . }}"
@@ -90,8 +97,7 @@ accounts {
             "$JS.API.CONSUMER.DELETE.{{ $bucket }}.>"
             {{- end }}
           ]
-          subscribe: ["sandlot.>", "_INBOX.>"]
-          allow_responses: true
+          subscribe: ["sandlot.>", {{ include "sandlot.nats.inbox" $user }}]
         }
       }
       {{- end }}
@@ -104,7 +110,7 @@ accounts {
             "sandlot.spending"
             {{ include "sandlot.nats.reads" . }}
           ]
-          subscribe: ["sandlot.*.claim.>", "sandlot.*.sandbox.>", "sandlot.spending", "_INBOX.>"]
+          subscribe: ["sandlot.*.claim.>", "sandlot.*.sandbox.>", "sandlot.spending", {{ include "sandlot.nats.inbox" "api" }}]
         }
       }
       {
@@ -112,7 +118,7 @@ accounts {
         password: $GATEWAY_PASSWORD
         permissions {
           publish: ["sandlot.*.sandbox.wake.requested", "sandlot.activity"]
-          subscribe: ["_INBOX.>"]
+          subscribe: [{{ include "sandlot.nats.inbox" "gateway" }}]
         }
       }
       {
@@ -122,7 +128,7 @@ accounts {
           publish: [
             {{- include "sandlot.nats.reads" . }}
           ]
-          subscribe: ["_INBOX.>"]
+          subscribe: [{{ include "sandlot.nats.inbox" "events-reader" }}]
         }
       }
       {
@@ -136,7 +142,7 @@ accounts {
             "sandlot.*.{{ . }}.>"
             {{- end }}
           ]
-          subscribe: ["_INBOX.>"]
+          subscribe: [{{ include "sandlot.nats.inbox" "events-replayer" }}]
         }
       }
       { user: admin, password: $ADMIN_PASSWORD }

@@ -1,74 +1,22 @@
-import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectBus } from '@sandlot/bus';
 import type { Bus } from '@sandlot/bus';
 import { readSession } from '@sandlot/bus/testing';
-import { ensureBinaries } from '@sandlot/local-cluster';
 import { silentLogger } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { find, render } from './chart.ts';
+import { formatPassword, startNatsServer, users } from './nats-server.ts';
+import type { NatsServer, User } from './nats-server.ts';
 
-const users = [
-  'sandbox-controller',
-  'warmpool-controller',
-  'claim-controller',
-  'api',
-  'gateway',
-  'events-reader',
-  'events-replayer',
-  'admin',
-] as const;
-type User = (typeof users)[number];
+let server: NatsServer;
 
-let folder: string;
-let server: ChildProcess;
-let url: string;
-
-/** Runs a NATS server with the chart's configuration on a free port. */
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sandlot-nats-'));
-  const config = find(await render(), 'ConfigMap', 'sandlot-nats').data?.['nats.conf'] ?? '';
-  const local = config.replace('port: 4222', 'host: 127.0.0.1\nport: -1').replace('http_port: 8222', 'http_port: -1');
-  await writeFile(join(folder, 'nats.conf'), local.replace('store_dir: /data', `store_dir: ${folder}`));
-  const bin = await ensureBinaries(['nats-server']);
-  const passwords = users.map((user): [string, string] => [
-    `${user.toUpperCase().replaceAll('-', '_')}_PASSWORD`,
-    formatPassword(user),
-  ]);
-  server = spawn(bin('nats-server'), ['-c', join(folder, 'nats.conf'), '--ports_file_dir', folder], {
-    env: { ...process.env, ...Object.fromEntries(passwords), POD_NAME: 'sandlot-nats-0' },
-    stdio: 'ignore',
-  });
-  url = await waitForServerUrl();
+  server = await startNatsServer();
 });
-
-afterAll(async () => {
-  server.kill('SIGKILL');
-  await once(server, 'exit');
-  await rm(folder, { recursive: true, force: true });
-});
-
-function formatPassword(user: User): string {
-  return `p${user.replaceAll('-', '')}`;
-}
-
-async function waitForServerUrl(): Promise<string> {
-  const file = join(folder, `nats-server_${server.pid ?? 0}.ports`);
-  for (;;) {
-    const ports = await readFile(file, 'utf8').catch(() => '');
-    if (ports !== '') return (JSON.parse(ports) as { nats: [string] }).nats[0];
-    await sleep(20);
-  }
-}
+afterAll(() => server.stop());
 
 async function connectAs(user: User): Promise<Bus> {
   const bus = await connectBus({
-    url,
+    url: server.url,
     user,
     password: formatPassword(user),
     service: user,
@@ -202,7 +150,7 @@ describe.concurrent('users of the NATS server', () => {
     await writer.bus.ensureStreams();
     kinds['claim']?.publish(writer.bus, 'to-be-read');
     await writer.bus.flush();
-    await using reader = await readSession(url, { user: 'events-reader', pass: formatPassword('events-reader') });
+    await using reader = await readSession(server.url, { user: 'events-reader', pass: formatPassword('events-reader') });
     const { js, manager } = reader;
     const consumer = await js.consumers.get('SANDLOT_EVENTS');
     const message = await consumer.next({ expires: 2_000 });
@@ -214,7 +162,7 @@ describe.concurrent('users of the NATS server', () => {
   });
 
   it('need the right password', async () => {
-    const bus = await connectBus({ url, user: 'admin', password: 'wrong', service: 'test', log: silentLogger });
+    const bus = await connectBus({ url: server.url, user: 'admin', password: 'wrong', service: 'test', log: silentLogger });
     await sleep(200);
     expect(bus.isConnected()).toBe(false);
     await bus.close();

@@ -17,4 +17,4 @@ export type { Ledger, LedgerIdentity, Session } from './streams/ledger.ts';
 export type { BusOptions, BusTls, StreamSizing } from './connection/options.ts';
 export { DEAD_LETTER_STREAM, declareStreams, EVENT_STREAM } from './streams/streams.ts';
 export type { StreamDeclaration } from './streams/streams.ts';
-export { parseSubject, formatSubject } from './events/subjects.ts';
+export { formatInboxPrefix, parseSubject, formatSubject } from './events/subjects.ts';

@@ -1,6 +1,7 @@
 import { connect } from '@nats-io/transport-node';
 import type { Bus } from '../src/bus.ts';
 import type { ActivityReport } from '../src/reports/activity.ts';
+import { formatInboxPrefix } from '../src/events/subjects.ts';
 import { openSession } from '../src/streams/ledger.ts';
 import type { Ledger, Session } from '../src/streams/ledger.ts';
 import type { EventType } from '../src/events/catalogue.ts';
@@ -13,7 +14,7 @@ export async function readSession(
   servers: string,
   { user, pass }: { readonly user: string; readonly pass: string },
 ): Promise<Session & AsyncDisposable> {
-  const connection = await connect({ servers, user, pass });
+  const connection = await connect({ servers, user, pass, inboxPrefix: formatInboxPrefix(user) });
   const session = await openSession(connection, 1_000);
   return { ...session, [Symbol.asyncDispose]: () => connection.close() };
 }

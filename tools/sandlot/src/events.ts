@@ -1,6 +1,6 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { openSession, readDeadLetters, replayDeadLetters } from '@sandlot/bus';
+import { formatInboxPrefix, openSession, readDeadLetters, replayDeadLetters } from '@sandlot/bus';
 import type { Session } from '@sandlot/bus';
 import { eventsHelp, parseEventsArguments } from './arguments.ts';
 import type { EventsOptions } from './arguments.ts';
@@ -56,6 +56,7 @@ async function connectToServer(
       servers: access.url,
       name: 'sandlot-cli',
       timeout: 5_000,
+      inboxPrefix: formatInboxPrefix(access.user),
       ...(access.user === undefined ? {} : { user: access.user }),
       ...(env['NATS_CA_FILE'] === undefined ? {} : { tls: { caFile: env['NATS_CA_FILE'] } }),
       ...(access.password === undefined ? {} : { pass: access.password }),

@@ -25,6 +25,7 @@ import { Publisher } from '../publish/publisher.ts';
 import { reconcileStreams } from '../streams/reconcile-streams.ts';
 import { spendingReport } from '../reports/spending.ts';
 import type { SpendingReport } from '../reports/spending.ts';
+import { formatInboxPrefix } from '../events/subjects.ts';
 import { DEAD_LETTER_STREAM, declareStreams } from '../streams/streams.ts';
 import { tracePublish } from '../publish/publish-trace.ts';
 
@@ -223,9 +224,14 @@ class NatsBus implements Bus {
 
   async #onUp(connection: NatsConnection, fresh: boolean): Promise<void> {
     this.#metrics.setConnected(true);
+    // Also after a reconnect: the client forgets a subscription that the server refused before its settings changed.
+    this.#sender?.close();
+    this.#sender = new AcknowledgedSender(connection, {
+      clock: this.#clock,
+      timeoutMs: this.#ackTimeoutMs,
+      inboxPrefix: formatInboxPrefix(this.#options.user),
+    });
     if (fresh) {
-      this.#sender?.close();
-      this.#sender = new AcknowledgedSender(connection, this.#clock, this.#ackTimeoutMs);
       this.#session = await openSession(connection, this.#ackTimeoutMs);
       this.#hints.use(connection);
       this.#activity.use(connection);

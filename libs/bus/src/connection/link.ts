@@ -4,6 +4,7 @@ import { connect } from '@nats-io/transport-node';
 import type { NodeConnectionOptions } from '@nats-io/transport-node';
 import { computeBackoffMs } from '@sandlot/std';
 import type { Clock, Logger, Random } from '@sandlot/std';
+import { formatInboxPrefix } from '../events/subjects.ts';
 import type { BusOptions } from './options.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -141,6 +142,7 @@ export class Link {
     return {
       servers: url,
       name: service,
+      inboxPrefix: formatInboxPrefix(user),
       timeout: CONNECT_TIMEOUT_MS,
       reconnect: true,
       maxReconnectAttempts: -1,

@@ -1,10 +1,27 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { eventTypes } from './catalogue.ts';
-import { escapeToken, parseSubject, formatSubject, formatSubjectInAllNamespaces } from './subjects.ts';
+import {
+  escapeToken,
+  formatInboxPrefix,
+  formatSubject,
+  formatSubjectInAllNamespaces,
+  parseSubject,
+} from './subjects.ts';
 
 const anyType = fc.constantFrom(...eventTypes);
 const anyName = fc.string({ unit: 'grapheme', maxLength: 40 }).filter((name) => name.isWellFormed());
+
+describe('formatInboxPrefix', () => {
+  it.each([
+    [undefined, '_INBOX'],
+    ['claim-controller', '_INBOX_claim-controller'],
+    ['a.b', '_INBOX_a%2Eb'],
+    ['>', '_INBOX_%3E'],
+  ] as const)('gives the user %j the prefix %s', (user, prefix) => {
+    expect(formatInboxPrefix(user)).toBe(prefix);
+  });
+});
 
 describe('formatSubject', () => {
   it.each([

@@ -28,6 +28,11 @@ function unescapeToken(token: string): string | undefined {
   }
 }
 
+/** Where the replies of a user's requests arrive. Each user has its own, so that the server can close it to the others. */
+export function formatInboxPrefix(user: string | undefined): string {
+  return user === undefined ? '_INBOX' : `_INBOX_${escapeToken(user)}`;
+}
+
 /** Subject of an event: `sandlot.<namespace>.<kind>.<event>`, such as `sandlot.team-a.claim.bound`. */
 export function formatSubject(type: EventType, namespace: string): string {
   return `${ROOT}.${escapeToken(namespace)}.${type}`;

@@ -25,6 +25,13 @@ export interface OutgoingMessage {
   readonly head?: MsgHdrs | undefined;
 }
 
+export interface SenderOptions {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  /** Acknowledgements arrive below it. */
+  readonly inboxPrefix: string;
+}
+
 /**
  * Publishes to streams over one connection and awaits their acknowledgements. A request of the client costs a timer and two
  * stack traces per message, which is most of its cost; here all messages share an inbox and a timer.
@@ -33,17 +40,18 @@ export class AcknowledgedSender {
   readonly #connection: NatsConnection;
   readonly #clock: Clock;
   readonly #timeoutMs: number;
-  readonly #inbox = createInbox();
+  readonly #inbox: string;
   readonly #answers: Subscription;
   /** By the last token of the reply subject, oldest first. */
   readonly #waiting = new Map<string, Waiting>();
   #sent = 0;
   #sweep: Timer | undefined;
 
-  constructor(connection: NatsConnection, clock: Clock, timeoutMs: number) {
+  constructor(connection: NatsConnection, { clock, timeoutMs, inboxPrefix }: SenderOptions) {
     this.#connection = connection;
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
+    this.#inbox = createInbox(inboxPrefix);
     this.#answers = connection.subscribe(`${this.#inbox}.*`, {
       callback: (error, message) => {
         if (error === null) this.#onAnswer(message);
