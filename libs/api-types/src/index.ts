@@ -92,5 +92,6 @@ export type { ClaimEnding } from './rules/claim-endings.ts';
 export { hasSignOfPool, isAdoptable, isMemberOf, isPoolMember, isStock } from './rules/pool-membership.ts';
 export { isFinished, isReady } from './rules/readiness.ts';
 export { formatStoredEnvsName, hasStoredEnvs, namesSecrets, STORED_ENVS } from './rules/stored-envs.ts';
+export { findNetworkGap } from './rules/template-network.ts';
 export { getModeSpelling, resumePatch, getSuspender, suspendPatch } from './rules/suspension.ts';
 export { wakeObstacleOf } from './rules/wake.ts';

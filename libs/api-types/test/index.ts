@@ -1,6 +1,8 @@
-import type { ObjectMeta } from '@sandlot/kube/objects';
+import type { NetworkPolicy, ObjectMeta } from '@sandlot/kube/objects';
 import { CORE_GROUP, EXTENSIONS_GROUP } from '../src/objects.ts';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '../src/objects.ts';
+import { setCondition } from '../src/rules/conditions.ts';
+import { formatNetworkPolicyName } from '../src/rules/naming.ts';
 
 /** The parts of an object that matter to a test; the others have plain values. */
 export interface Parts<O extends { spec: object; status?: object | undefined }> {
@@ -65,5 +67,31 @@ export function pool(parts: Parts<SandboxWarmPool> = {}): SandboxWarmPool {
     metadata: buildMetadata(parts, 'pool'),
     spec: { replicas: 1, sandboxTemplateRef: { name: 'template' }, ...parts.spec },
     ...(parts.status === undefined ? {} : { status: parts.status }),
+  };
+}
+
+interface TemplateNetwork {
+  readonly status: NonNullable<SandboxTemplate['status']>;
+  readonly policy: NetworkPolicy;
+}
+
+/** What the warmpool-controller writes for a template: a policy, and the condition that it is in place. */
+export function buildTemplateNetwork({ metadata, status }: SandboxTemplate): TemplateNetwork {
+  const { namespace = '', name = '', uid = '', generation = 0 } = metadata;
+  const owner = { apiVersion: `${EXTENSIONS_GROUP}/v1beta1`, kind: 'SandboxTemplate', name, uid };
+  const ready = { type: 'NetworkPolicyReady', status: 'True', reason: 'Applied', message: 'applied' } as const;
+  const conditions = setCondition(
+    status?.conditions,
+    { ...ready, observedGeneration: generation },
+    '2026-01-01T00:00:00Z',
+  );
+  return {
+    status: { ...status, conditions },
+    policy: {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'NetworkPolicy',
+      metadata: { namespace, name: formatNetworkPolicyName(name), ownerReferences: [{ ...owner, controller: true }] },
+      spec: { podSelector: {}, policyTypes: ['Ingress', 'Egress'] },
+    },
   };
 }

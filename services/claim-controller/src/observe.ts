@@ -5,7 +5,7 @@ import { getKey } from '@sandlot/kube';
 import type { OwnWrites } from '@sandlot/kube';
 import type { DeliveryMemory } from './delivery/delivery-memory.ts';
 import type { ClaimMemory } from './memory/claim-memory.ts';
-import { observeNetwork } from './network/observe-network.ts';
+import { findTemplateGap, observeNetwork } from './network/observe-network.ts';
 import type { ClaimSnapshot } from './plan/snapshot.ts';
 import type { Places } from './quota/places.ts';
 import type { RuntimeInits } from './runtime/runtime-inits.ts';
@@ -61,6 +61,7 @@ export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
     namesake: isOwned ? undefined : cache.sandboxes.store.get(getKey(claim)),
     promised: findPromisedSandbox(cache, claim, pools),
     quota: places.findPendingQuota(claim),
+    networkGap: findTemplateGap(cache.policies.store, source),
     network: observeNetwork(cache.policies.store, claim, source),
     nowMs: deps.nowMs(),
     allowedLabelDomains: policy.allowedLabelDomains,

@@ -4,7 +4,7 @@ import { claim, pool, template } from '@sandlot/api-types/testing';
 import { buildMemberSandbox, POD_DEFAULTS } from '@sandlot/blueprint';
 import { events, networkPolicies } from '@sandlot/kube';
 import type { ActiveFault, RequestMatch } from '@sandlot/kube-testkit';
-import { ControllerHarness, startTestEnvironment } from '@sandlot/service-testkit';
+import { ControllerHarness, secureTemplates, startTestEnvironment } from '@sandlot/service-testkit';
 import type { TestController } from '@sandlot/service-testkit';
 import { addClaimController } from '../src/controller.ts';
 import type { RuntimeAccess } from '../src/runtime/runtime-inits.ts';
@@ -32,10 +32,14 @@ export class ClaimHarness extends ControllerHarness {
   address = '10.0.0.1';
   #members = 0;
 
-  /** Starts with template `template` and pool `pool` with so many warm members; without both when `members` is absent. */
-  static async start({ members }: { members?: number } = {}): Promise<ClaimHarness> {
+  /**
+   * Starts with template `template` and pool `pool` with so many warm members; without both when `members` is absent.
+   * Templates have their NetworkPolicies unless `secured` is false.
+   */
+  static async start({ members, secured = true }: { members?: number; secured?: boolean } = {}): Promise<ClaimHarness> {
     const resources = [sandboxes, sandboxClaims, sandboxTemplates, sandboxWarmPools, networkPolicies];
     const harness = new ClaimHarness(await startTestEnvironment(resources));
+    if (secured) secureTemplates(harness.api);
     if (members === undefined) return harness;
     harness.api.seed(sandboxTemplates, template());
     harness.api.seed(sandboxWarmPools, pool());

@@ -61,6 +61,12 @@ export class Platform implements AsyncDisposable {
     await Promise.all(CONTROLLERS.map((name) => this.startController(name, env)));
   }
 
+  /** Stops the running controller of that name, if any. */
+  async stopController(name: ControllerName): Promise<void> {
+    await this.#running.get(name)?.stop();
+    this.#running.delete(name);
+  }
+
   async killControllers(): Promise<void> {
     await Promise.all([...this.#running.values()].map((process) => process.kill()));
     this.#running.clear();

@@ -11,7 +11,7 @@ import type { Plan, Step } from './plan/plan.ts';
 import type { Member, PoolSnapshot } from './plan/snapshot.ts';
 import { decideRefill } from './refill/decide-refill.ts';
 import type { Refill } from './refill/decide-refill.ts';
-import { findVolumeProblem } from './refill/template-problem.ts';
+import { canStartMembers } from './refill/template-problem.ts';
 import { findMsUntilTooOld } from './rollout/max-age.ts';
 import { CLAIM_RATE_RECHECK_MS, decideTarget } from './sizing/decide-target.ts';
 import type { Target } from './sizing/decide-target.ts';
@@ -45,13 +45,12 @@ export function decide(snapshot: PoolSnapshot): Plan {
 }
 
 function refillOf(snapshot: PoolSnapshot, { missing }: MemberChanges): Refill {
-  const { pool, template, members, unseenCreates, history, monotonicMs } = snapshot;
-  const isPossible = template !== undefined && findVolumeProblem(template) === undefined;
+  const { pool, members, unseenCreates, history, monotonicMs } = snapshot;
   const ready = members.filter(({ sandbox }) => isReady(sandbox)).length;
   return decideRefill({
     refill: pool.spec.refill,
     maxInFlight: snapshot.maxInFlight,
-    missing: isPossible ? missing : 0,
+    missing: canStartMembers(snapshot) ? missing : 0,
     ready,
     starting: members.length - ready + unseenCreates,
     adoptions: history.adoptions,

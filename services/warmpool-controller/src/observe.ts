@@ -1,4 +1,4 @@
-import { isMemberOf } from '@sandlot/api-types';
+import { findNetworkGap, formatNetworkPolicyName, isMemberOf } from '@sandlot/api-types';
 import type { SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { getBlueprintHash } from '@sandlot/blueprint';
 import type { CurrencyTest, PodDefaults } from '@sandlot/blueprint';
@@ -41,6 +41,7 @@ export function observe(deps: ObserveDeps, pool: SandboxWarmPool): PoolSnapshot 
     pool,
     template,
     templateHash,
+    networkGap: findTemplateGap(cache, template),
     ...observeMembers(deps, pool, template),
     strays: observeStrays(deps, { pool, template, unseenDeletes: pending.deleteIds }),
     unseenCreates: pending.creates,
@@ -55,6 +56,12 @@ export function observe(deps: ObserveDeps, pool: SandboxWarmPool): PoolSnapshot 
     monotonicMs,
     jitter: random(),
   };
+}
+
+function findTemplateGap({ policies }: Cache, template: SandboxTemplate | undefined): string | undefined {
+  if (template === undefined) return undefined;
+  const { namespace = '', name = '' } = template.metadata;
+  return findNetworkGap(template, policies.store.get(`${namespace}/${formatNetworkPolicyName(name)}`));
 }
 
 function observeMembers(

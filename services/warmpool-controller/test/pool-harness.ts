@@ -2,7 +2,7 @@ import { sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-type
 import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
 import { pool, template } from '@sandlot/api-types/testing';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
-import { ControllerHarness, startTestEnvironment } from '@sandlot/service-testkit';
+import { ControllerHarness, secureTemplates, startTestEnvironment } from '@sandlot/service-testkit';
 import type { TestController } from '@sandlot/service-testkit';
 import { addWarmPoolController } from '../src/controller.ts';
 
@@ -10,9 +10,10 @@ export const POOL = { namespace: 'default', name: 'pool' };
 
 /** The controller of pools on an in-process API server. */
 export class PoolHarness extends ControllerHarness {
-  /** Starts without a pool, and with the template `template` by default. */
-  static async start({ withTemplate = true } = {}): Promise<PoolHarness> {
+  /** Starts without a pool, and with the template `template` by default. Templates have their NetworkPolicies. */
+  static async start({ withTemplate = true, secured = true } = {}): Promise<PoolHarness> {
     const harness = new PoolHarness(await startTestEnvironment([sandboxes, sandboxTemplates, sandboxWarmPools]));
+    if (secured) secureTemplates(harness.api);
     if (withTemplate) harness.api.seed(sandboxTemplates, template());
     return harness;
   }

@@ -31,7 +31,7 @@ export class TemplateHarness extends ControllerHarness {
     return this.run('warmpool-controller', (parts) => {
       const { client, clock, random, log, kubeMetrics: metrics } = parts;
       const cache = createCache({ client, clock, random, log, metrics, namespace: undefined });
-      const options = { cache, concurrency: 4, namespace: undefined, podDefaults: POD_DEFAULTS };
+      const options = { cache, concurrency: 4, podDefaults: POD_DEFAULTS };
       return addTemplateController(parts, { ...options, network: { ...NETWORK, ...network } });
     });
   }

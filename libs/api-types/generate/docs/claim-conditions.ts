@@ -80,6 +80,12 @@ export const claimRows: readonly ConditionRow[] = [
   },
   {
     ...claimReady,
+    reason: claimReasons.networkPolicyPending,
+    messages: [claimMessages.networkPolicyPending('<template>', '<detail>')],
+    when: 'The claim needs a cold start and has waited a second for the [policy of its template](sandbox-template.md#network-policy). The controller goes on when it is in place.',
+  },
+  {
+    ...claimReady,
     reason: claimReasons.claimTimeout,
     messages: [claimMessages.claimTimeout(1, 2).replace('1 of 2', '<n> of <m>')],
     when: 'Final. `claimTimeout` has passed.',

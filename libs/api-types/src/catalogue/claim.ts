@@ -14,6 +14,7 @@ export const claimReasons = {
   dynamicVolumesRejected: 'DynamicVolumesRejected',
   quotaExceeded: 'QuotaExceeded',
   waitingForStock: 'WaitingForStock',
+  networkPolicyPending: 'NetworkPolicyPending',
   claimTimeout: 'ClaimTimeout',
   sandboxInitFailed: 'SandboxInitFailed',
   claimExpired: 'ClaimExpired',
@@ -42,6 +43,8 @@ export const claimMessages = {
   quotaExceeded: (limit: number) =>
     `the API key of this claim may have ${limit} sandboxes at a time; delete some, or ask for a larger quota`,
   waitingForStock: 'No ready sandbox in the pool; createOnNoStock is false',
+  networkPolicyPending: (template: string, detail: string) =>
+    `the NetworkPolicy of SandboxTemplate "${template}" is not in place, so no Pod of it may start: ${detail}`,
   claimTimeout: (claimed: number, wanted: number) => `Claimed ${claimed} of ${wanted} sandboxes before claimTimeout`,
   claiming: (claimed: number, wanted: number) => `Claimed ${claimed} of ${wanted} sandboxes`,
   notAllReady: (ready: number, wanted: number) => `Claimed ${wanted} sandboxes, ${ready} of them are ready`,

@@ -34,7 +34,9 @@ beforeAll(async () => {
   open.defer(() => client.close());
   for (const name of [namespace, KEYS_NAMESPACE]) await client.create(namespaces, { metadata: { name } });
   const podTemplate = { spec: { containers: [{ name: 'main', image: 'busybox' }] } };
-  await client.create(sandboxTemplates, { metadata: { namespace, name: 'base' }, spec: { podTemplate } });
+  // Without a warmpool-controller no NetworkPolicy comes.
+  const spec = { podTemplate, networkPolicyManagement: 'Unmanaged' } as const;
+  await client.create(sandboxTemplates, { metadata: { namespace, name: 'base' }, spec });
   const input = { namespace, team: namespace, role: 'tenant', description: '', limits: {} } as const;
   key = (await createKey({ client, namespace: KEYS_NAMESPACE }, input)).text;
   const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: backend.otlpEndpoint, TRACE_SAMPLE_RATIO: '1' };

@@ -104,7 +104,7 @@ function decideFilling(snapshot: BatchSnapshot, slots: readonly number[]): Plan 
   }
   const pools = needsColdStart(snapshot, template) ? [] : source.pools;
   const cold = { kind: 'createSlot', input: buildColdStart(snapshot, template) } as const;
-  return [{ kind: 'fillSlots', slots, pools, template, otherwise: decideQueue(snapshot, pools) ?? cold }];
+  return [{ kind: 'fillSlots', slots, pools, template, otherwise: decideQueue(snapshot, template, pools) ?? cold }];
 }
 
 function buildMissingReport(source: {

@@ -4,6 +4,7 @@ import {
   claimMessages,
   claimReasons,
   findEgressWish,
+  findNetworkGap,
   labels,
   nameHash,
   formatNetworkPolicyName,
@@ -40,13 +41,24 @@ export function observeNetwork(
   return due.length === 0 ? { kind: 'inForce' } : { kind: 'due', policies: due };
 }
 
+/** Why the claim may not start a Pod of its template yet; undefined: it may. */
+export function findTemplateGap(policies: Store<NetworkPolicy>, source: Source): string | undefined {
+  return source.kind === 'found'
+    ? findNetworkGap(source.template, findTemplatePolicy(policies, source.template))
+    : undefined;
+}
+
 type Rules = Pick<Spec, 'policyTypes' | 'ingress' | 'egress'>;
 
 /** The template's rules as the warmpool-controller has written them; undefined: not written yet. */
-function findBase(policies: Store<NetworkPolicy>, { metadata, spec }: SandboxTemplate): Rules | undefined {
-  if (spec.networkPolicyManagement === 'Unmanaged') return { policyTypes: ['Egress'], egress: [{}] };
-  const found = policies.get(`${metadata.namespace ?? ''}/${formatNetworkPolicyName(metadata.name ?? '')}`)?.spec;
+function findBase(policies: Store<NetworkPolicy>, template: SandboxTemplate): Rules | undefined {
+  if (template.spec.networkPolicyManagement === 'Unmanaged') return { policyTypes: ['Egress'], egress: [{}] };
+  const found = findTemplatePolicy(policies, template)?.spec;
   return found === undefined ? undefined : { policyTypes: BOTH, ingress: found.ingress ?? [], egress: found.egress };
+}
+
+function findTemplatePolicy(policies: Store<NetworkPolicy>, { metadata }: SandboxTemplate): NetworkPolicy | undefined {
+  return policies.get(`${metadata.namespace ?? ''}/${formatNetworkPolicyName(metadata.name ?? '')}`);
 }
 
 function ownPolicy(claim: SandboxClaim, rules: Rules): WantedPolicy {

@@ -24,7 +24,7 @@ function addTemplatePolicy(harness: ClaimHarness): void {
 }
 
 async function started({ policy = true } = {}): Promise<ClaimHarness> {
-  const harness = await ClaimHarness.start({ members: 1 });
+  const harness = await ClaimHarness.start({ members: 1, secured: policy });
   if (policy) addTemplatePolicy(harness);
   harness.startController();
   await harness.watching();

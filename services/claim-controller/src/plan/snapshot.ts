@@ -43,6 +43,8 @@ export interface ClaimSnapshot {
   readonly timedSince: ReadonlyMap<string, number>;
   /** Places of the claim's API key, while the claim has none; undefined: nothing limits it. */
   readonly quota?: Quota | undefined;
+  /** Why no Pod of the source's template may start yet; undefined: its network rules are in place. */
+  readonly networkGap?: string | undefined;
   /** The claim's own egress rules; undefined: it asks for none. */
   readonly network?: OwnNetwork | undefined;
   readonly nowMs: number;

@@ -121,6 +121,7 @@ function buildUnreadyStatus(
 const WITHOUT_SANDBOX: ReadonlySet<string> = new Set([
   claimReasons.quotaExceeded,
   claimReasons.waitingForStock,
+  claimReasons.networkPolicyPending,
   claimReasons.claimTimeout,
   claimReasons.sandboxInitFailed,
 ]);

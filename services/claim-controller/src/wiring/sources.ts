@@ -1,4 +1,4 @@
-import { hasOwnNetwork } from '@sandlot/api-types';
+import { findCondition, hasOwnNetwork, templateConditions } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { claimNameOf, findSlot } from '@sandlot/blueprint';
 import { findController, getKey, watchSource } from '@sandlot/kube';
@@ -23,10 +23,9 @@ export function claimSources(cache: Cache): Source[] {
         ]
       : [];
   const claimsOfTemplate = (template: SandboxTemplate, change: Change<SandboxTemplate>): string[] => {
-    if (!changesSpec(change)) return [];
-    const pools = [...cache.pools.store.listByIndex(BY_TEMPLATE, getKey(template))];
-    const viaPools = pools.flatMap((pool) => listKeys(cache.claims.store.listByIndex(BY_POOL, getKey(pool))));
-    return [...listKeys(cache.claims.store.listByIndex(BY_TEMPLATE, getKey(template))), ...viaPools];
+    if (!changesSpec(change) && !changesNetwork(change)) return [];
+    const claims = listClaimsOfTemplate(cache, getKey(template));
+    return listKeys(changesSpec(change) ? claims : claims.filter(isWaiting));
   };
   return [
     // A new leader serves waiting claims before it checks the thousands of served ones.
@@ -41,20 +40,32 @@ export function claimSources(cache: Cache): Source[] {
   ];
 }
 
-/** A claim's own policy enqueues the claim; a template's policy enqueues the claims whose rules derive from it. */
+/** Whether what the template says of its network rules has changed: claims may wait for them. */
+function changesNetwork({ old, next }: Change<SandboxTemplate>): boolean {
+  const find = (template: SandboxTemplate | undefined): string => {
+    const ready = findCondition(template?.status?.conditions, templateConditions.networkPolicyReady);
+    return `${ready?.observedGeneration ?? 0} ${ready?.status ?? ''} ${ready?.message ?? ''}`;
+  };
+  return find(old) !== find(next);
+}
+
+/** A claim's own policy enqueues the claim; a template's policy enqueues the claims that wait, or derive rules from it. */
 function listClaimsOfPolicy(cache: Cache, policy: NetworkPolicy): string[] {
   const owners = policy.metadata.ownerReferences ?? [];
   return owners.flatMap(({ kind, name }) => {
     if (kind === 'SandboxClaim') return [formatRefKey(policy, name)];
-    return kind === 'SandboxTemplate' ? listClaimsWithOwnNetwork(cache, formatRefKey(policy, name)) : [];
+    if (kind !== 'SandboxTemplate') return [];
+    const claims = listClaimsOfTemplate(cache, formatRefKey(policy, name));
+    return listKeys(claims.filter((claim) => hasOwnNetwork(claim) || isWaiting(claim)));
   });
 }
 
-function listClaimsWithOwnNetwork({ claims, pools }: Cache, templateKey: string): string[] {
+/** Claims that name the template, or a pool of it. */
+function listClaimsOfTemplate({ claims, pools }: Cache, templateKey: string): SandboxClaim[] {
   const viaPools = [...pools.store.listByIndex(BY_TEMPLATE, templateKey)].flatMap((pool) => [
     ...claims.store.listByIndex(BY_POOL, getKey(pool)),
   ]);
-  return listKeys([...claims.store.listByIndex(BY_TEMPLATE, templateKey), ...viaPools].filter(hasOwnNetwork));
+  return [...claims.store.listByIndex(BY_TEMPLATE, templateKey), ...viaPools];
 }
 
 /** The claim that has the Sandbox, and the claim of the same name, since the Sandbox may block its cold start. */

@@ -41,21 +41,28 @@ export function decideMembers(snapshot: PoolSnapshot, target: number): MemberCha
  * A pool that cannot create members keeps those it has. Once the back-off is over it replaces again: a full pool has no
  * other way to find out that creations succeed again.
  */
-function canReplace({ template, monotonicMs, history: { backoff } }: PoolSnapshot): boolean {
-  return template !== undefined && (backoff === undefined || backoff.untilMs <= monotonicMs);
+function canReplace(snapshot: PoolSnapshot): boolean {
+  const { monotonicMs, history } = snapshot;
+  return hasSource(snapshot) && (history.backoff === undefined || history.backoff.untilMs <= monotonicMs);
+}
+
+/** Whether the pool has something to make members from now: a template with its network rules in place. */
+function hasSource({ template, networkGap }: PoolSnapshot): boolean {
+  return template !== undefined && networkGap === undefined;
 }
 
 /**
- * No claim can adopt a member whose Pod ended or that is stuck. With a template to create from, Recreate gives up every
+ * No claim can adopt a member whose Pod ended or that is stuck. With a template to create from now, Recreate gives up every
  * stale member, and RollingUpdate the stale members that are not Ready.
  */
-function isUseless(member: Member, { pool, template, nowMs }: PoolSnapshot): boolean {
+function isUseless(member: Member, snapshot: PoolSnapshot): boolean {
+  const { pool, nowMs } = snapshot;
   const { sandbox, current } = member;
+  const canCreate = hasSource(snapshot);
   const { updateStrategy, stuckMember } = pool.spec;
   if (isFinished(sandbox)) return true;
-  if (isStuck(sandbox, stuckMember, nowMs) && needsReplacement(member, stuckMember, template !== undefined))
-    return true;
-  if (current || template === undefined) return false;
+  if (isStuck(sandbox, stuckMember, nowMs) && needsReplacement(member, stuckMember, canCreate)) return true;
+  if (current || !canCreate) return false;
   return updateStrategy?.type === 'Recreate' || (updateStrategy?.type === 'RollingUpdate' && !isReady(sandbox));
 }
 

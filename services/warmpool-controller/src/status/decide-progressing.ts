@@ -113,8 +113,11 @@ function formatSizeMessage(
   { target }: Outlook,
   notReady: readonly Member[] = listSlowMembers(snapshot),
 ): string {
-  const text = `${snapshot.members.length} members, ${countReady(snapshot)} Ready, ${target} wanted`;
-  return notReady.length === 0 ? text : `${text}; not Ready: ${describeNotReady(notReady)}`;
+  const { members, networkGap } = snapshot;
+  const text = `${members.length} members, ${countReady(snapshot)} Ready, ${target} wanted`;
+  const gap =
+    networkGap === undefined || members.length >= target ? '' : `; waits for its NetworkPolicy: ${networkGap}`;
+  return `${text}${gap}${notReady.length === 0 ? '' : `; not Ready: ${describeNotReady(notReady)}`}`;
 }
 
 function listSlowMembers({ members, nowMs }: PoolSnapshot): readonly Member[] {

@@ -87,17 +87,14 @@ function handleFailure(error: unknown): PolicyResult {
   return { kind: 'outcome', outcome: { kind: 'failed', message: error.message }, error };
 }
 
-/**
- * Writes the label of the template. Returns the template as the API server has it then; unchanged without a patch, and
- * when it is gone.
- */
+/** Writes the label of the template, if the plan has one. */
 export async function applyLabel(
   deps: ApplyDeps,
   pass: Pass,
   { template, label }: { readonly template: SandboxTemplate } & Pick<TemplatePlan, 'label'>,
-): Promise<SandboxTemplate> {
-  if (label === undefined) return template;
-  return (await patchTemplate(deps, pass, { template, patch: { metadata: label } })) ?? template;
+): Promise<void> {
+  if (label === undefined) return;
+  await patchTemplate(deps, pass, { template, patch: { metadata: label }, priority: 'background' });
 }
 
 /** Writes the status when it is due; otherwise a later pass does. */
@@ -111,7 +108,8 @@ export async function applyStatus(
   if (waitMs > 0) return requeueAfter(waitMs, 'the last status write was a moment ago');
   deps.statusPace.recordWrite(pass.key);
   const patch = { metadata: { uid: template.metadata.uid }, status: step.patch };
-  const after = await patchTemplate(deps, pass, { template, patch, subresource: 'status' });
+  const priority = step.notBeforeMs === undefined ? 'normal' : 'background';
+  const after = await patchTemplate(deps, pass, { template, patch, subresource: 'status', priority });
   if (after !== undefined && step.warning !== undefined) warn(deps, after, step.warning);
   return done;
 }
@@ -125,17 +123,18 @@ interface Patch {
   readonly template: SandboxTemplate;
   readonly patch: JsonObject;
   readonly subresource?: 'status';
+  readonly priority: 'normal' | 'background';
 }
 
 /** The template after the patch; undefined when it is gone. */
 async function patchTemplate(
   { client, templates }: ApplyDeps,
   { key, signal }: Pass,
-  { template, patch, subresource }: Patch,
+  { template, patch, subresource, priority }: Patch,
 ): Promise<SandboxTemplate | undefined> {
   const { namespace, name = '' } = template.metadata;
   try {
-    const options = { subresource, priority: 'background', signal } as const;
+    const options = { subresource, priority, signal };
     return await templates.write(key, () => client.mergePatch(sandboxTemplates, { namespace, name }, patch, options));
   } catch (error) {
     // Another template has the name, or the API server gave up on competing writes: the next pass sees which.

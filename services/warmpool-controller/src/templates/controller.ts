@@ -4,10 +4,8 @@ import {
   createChannelSource,
   findController,
   createEventRecorder,
-  createInformer,
   createOwnWrites,
   getKey,
-  networkPolicies,
   watchSource,
 } from '@sandlot/kube';
 import type { Informer, NetworkPolicy, Source } from '@sandlot/kube';
@@ -30,8 +28,6 @@ export interface TemplateControllerOptions {
   readonly podDefaults: PodDefaults;
   readonly network: NetworkSettings;
   readonly concurrency: number;
-  /** Absent: all namespaces. */
-  readonly namespace: string | undefined;
 }
 
 /** How long a watch may lag behind our writes of templates. */
@@ -43,9 +39,9 @@ export function addTemplateController(
   options: TemplateControllerOptions,
 ): { close(): Promise<void> } {
   const { client, manager, instance, clock, random, log, kubeMetrics } = parts;
-  const { cache, podDefaults, network, concurrency, namespace } = options;
+  const { cache, podDefaults, network, concurrency } = options;
+  const { policies } = cache;
   const shared = { client, clock, random, log, metrics: kubeMetrics };
-  const policies = createInformer({ ...shared, resource: networkPolicies, namespace });
   const recorder = createEventRecorder({ ...shared, controller: 'sandlot.dev/warmpool-controller', instance });
   const common = { client, recorder, network, metrics: createPolicyMetrics(parts.registry), policies: policies.store };
   const templates = createOwnWrites({ informer: cache.templates, clock, keepMs: OWN_WRITES_MS });

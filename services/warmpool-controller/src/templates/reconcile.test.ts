@@ -1,4 +1,4 @@
-import { sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import { findNetworkGap, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import { pool } from '@sandlot/api-types/testing';
 import { events, networkPolicies } from '@sandlot/kube';
 import { switchOffPacing } from '@sandlot/pacing';
@@ -34,8 +34,8 @@ describe('a template', () => {
     await harness.elapse(5_000);
     expect(harness.writes()).toEqual([
       'create networkpolicies',
-      'patch sandboxtemplates',
       'patch sandboxtemplates/status',
+      'patch sandboxtemplates',
     ]);
     const { metadata, status } = harness.template();
     expect(metadata.labels).toEqual({ 'agents.x-k8s.io/sandbox-template-ref-hash': '694aaa0b' });
@@ -45,6 +45,26 @@ describe('a template', () => {
       networkPolicyName: 'template-network-policy',
     });
     expect(status?.blueprintHash).toMatch(/^[0-9a-f]{8}$/);
+  });
+
+  it('says that its policy is in place for no later generation than the policy was built from', async () => {
+    await using harness = await TemplateHarness.start();
+    harness.createTemplate({ networkPolicy: OPEN });
+    const early: unknown[] = [];
+    harness.api.onChange(sandboxTemplates, () => {
+      const gap = findNetworkGap(harness.template(), harness.policy());
+      const isOld = harness.template().metadata.generation === 2 && rulesInForce(harness).length > 0;
+      if (gap === undefined && isOld) early.push(harness.template().status?.conditions);
+    });
+    const stop = harness.api.onChange(networkPolicies, () => {
+      stop();
+      harness.edit((spec) => (spec.networkPolicy = {}));
+    });
+    harness.startController();
+    await harness.eventually(() => expect(harness.template().status?.observedGeneration).toBe(2));
+    await harness.eventually(() => expect(rulesInForce(harness)).toEqual([]));
+    await harness.elapse(1_500);
+    expect(early).toEqual([]);
   });
 
   it('is not written again after a restart of the controller', async () => {

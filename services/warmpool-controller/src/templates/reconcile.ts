@@ -13,7 +13,7 @@ export type TemplateDeps = ObserveDeps & ApplyDeps;
 /** How long the cache may lag behind what a write met. */
 const CATCH_UP_MS = 1_000;
 
-/** One pass over one template: its NetworkPolicy, its label, its status. */
+/** One pass over one template: its NetworkPolicy, its status, its label. */
 export async function reconcileTemplate(
   deps: TemplateDeps,
   key: string,
@@ -31,9 +31,9 @@ export async function reconcileTemplate(
   const snapshot = observe(deps, key, template);
   const plan = decide(snapshot);
   const policy = await reconcilePolicy(deps, pass, { snapshot, step: plan.policy });
-  const labelled = await applyLabel(deps, pass, { template, label: plan.label });
-  const status = decideStatus({ ...snapshot, template: labelled }, policy.outcome);
-  const result = await applyStatus(deps, pass, { template: labelled, step: status });
+  // Claims and pools wait for the condition. It is about the generation that the policy was built from, and no later one.
+  const result = await applyStatus(deps, pass, { template, step: decideStatus(snapshot, policy.outcome) });
+  await applyLabel(deps, pass, { template, label: plan.label });
   if (policy.error !== undefined) throw policy.error;
   return policy.isBehind ? requeueAfter(CATCH_UP_MS, 'the cache does not show the NetworkPolicy as it is') : result;
 }

@@ -1,7 +1,7 @@
 import { labels, sandboxTemplates, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { findController, createInformer } from '@sandlot/kube';
-import type { Informer, InformerOptions } from '@sandlot/kube';
+import { findController, createInformer, networkPolicies } from '@sandlot/kube';
+import type { Informer, InformerOptions, NetworkPolicy } from '@sandlot/kube';
 import { nameHash } from '@sandlot/std';
 
 /** Index of Sandboxes by the UID of the owner that controls them. */
@@ -20,6 +20,7 @@ export interface Cache {
   readonly pools: Informer<SandboxWarmPool>;
   readonly sandboxes: Informer<Sandbox>;
   readonly templates: Informer<SandboxTemplate>;
+  readonly policies: Informer<NetworkPolicy>;
 }
 
 type Shared = Omit<InformerOptions<SandboxWarmPool>, 'resource' | 'indexers' | 'transform'>;
@@ -80,5 +81,6 @@ export function createCache(shared: Shared): Cache {
       },
     }),
     templates: createInformer({ ...shared, resource: sandboxTemplates }),
+    policies: createInformer({ ...shared, resource: networkPolicies }),
   };
 }

@@ -3,7 +3,7 @@ import { findCondition, templateConditions } from '@sandlot/api-types';
 import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import type { Bus } from '@sandlot/bus';
 import { createChannelSource, findController, getKey, watchSource } from '@sandlot/kube';
-import type { Change, Source } from '@sandlot/kube';
+import type { Change, NetworkPolicy, Source } from '@sandlot/kube';
 import { pacing } from '@sandlot/pacing';
 import { BY_HASH, BY_TEMPLATE, findFormerPool, findStrayPool } from './cache.ts';
 import type { Cache } from './cache.ts';
@@ -19,6 +19,7 @@ export function createWatchSources(cache: Cache): readonly Source[] {
       { delayMs: enqueueDelayMs },
     ),
     watchSource(cache.templates, (template, change) => (isRelevantTemplate(change) ? listPools(cache, template) : [])),
+    watchSource(cache.policies, (policy) => listPoolsOfPolicy(cache, policy)),
   ];
 }
 
@@ -51,10 +52,23 @@ function listPools(cache: Cache, template: SandboxTemplate): string[] {
   return [...cache.pools.store.listByIndex(BY_TEMPLATE, getKey(template))].map(getKey);
 }
 
-/** The status of a template counts its pools and changes with each adoption; a pool needs only the spec and Accepted. */
+/** Pools whose template controls the policy: none of them creates members without it. */
+function listPoolsOfPolicy(cache: Cache, policy: NetworkPolicy): string[] {
+  const owner = findController(policy);
+  if (owner?.kind !== 'SandboxTemplate') return [];
+  const key = `${policy.metadata.namespace ?? ''}/${owner.name}`;
+  return [...cache.pools.store.listByIndex(BY_TEMPLATE, key)].map(getKey);
+}
+
+/** The status of a template counts its pools and changes with each adoption; a pool needs only the spec and the conditions. */
 function isRelevantTemplate({ old, next }: Change<SandboxTemplate>): boolean {
-  const accepted = (template: SandboxTemplate | undefined): string =>
-    findCondition(template?.status?.conditions, templateConditions.accepted)?.status ?? '';
   const same = old?.metadata.uid === next?.metadata.uid && old?.metadata.generation === next?.metadata.generation;
-  return !same || accepted(old) !== accepted(next);
+  return !same || formatFindings(old) !== formatFindings(next);
+}
+
+function formatFindings(template: SandboxTemplate | undefined): string {
+  const { conditions } = template?.status ?? {};
+  const accepted = findCondition(conditions, templateConditions.accepted);
+  const { status, observedGeneration } = findCondition(conditions, templateConditions.networkPolicyReady) ?? {};
+  return JSON.stringify([accepted?.status, status, observedGeneration]);
 }
