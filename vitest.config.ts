@@ -28,7 +28,10 @@ class LongestFirst extends BaseSequencer {
 /** Tests that stop or measure what other tests use. */
 const ALONE = 'e2e/src/**/*.alone.test.ts';
 
-/** The first project that runs raises the cluster, for both. */
+/** Tests that judge what all the others did. */
+const LAST = 'e2e/src/**/*.last.test.ts';
+
+/** The first project that runs raises the cluster, for all of them. */
 const endToEnd = {
   globalSetup: ['e2e/src/setup.ts'],
   testTimeout: 240_000,
@@ -37,7 +40,7 @@ const endToEnd = {
 
 /**
  * Projects from fast to real: `unit` starts no process, `integration` starts control planes, NATS and Redis, `chart` runs
- * helm, `e2e` and `e2e-alone` need the node of the local cluster (they raise one when none is up).
+ * helm, `e2e`, `e2e-alone` and `e2e-last` need the node of the local cluster (they raise one when none is up).
  */
 export default defineConfig({
   test: {
@@ -46,7 +49,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{libs,services,tools}/**/*.test.ts'],
+          include: ['{libs,services,tools}/**/*.test.ts', 'e2e/rights/*.test.ts'],
           exclude: ['**/*.integration.test.ts', '**/node_modules/**'],
           // Most files load longer than they run, so the files of a worker share its modules. A test undoes what it changes
           // in its process, such as OpenTelemetry's globals.
@@ -60,7 +63,7 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          include: ['{libs,services,tools}/**/*.integration.test.ts', 'e2e/bench/**/*.integration.test.ts'],
+          include: ['{libs,services,tools}/**/*.integration.test.ts', 'e2e/{bench,rights}/**/*.integration.test.ts'],
           globalSetup: ['tools/local-cluster/src/test-servers/prepare.ts'],
           testTimeout: 120_000,
           hookTimeout: 600_000,
@@ -85,7 +88,7 @@ export default defineConfig({
           ...endToEnd,
           name: 'e2e',
           include: ['e2e/src/**/*.test.ts'],
-          exclude: [ALONE, '**/node_modules/**'],
+          exclude: [ALONE, LAST, '**/node_modules/**'],
           // These files wait most of the time; each has its own namespaces.
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
@@ -99,6 +102,14 @@ export default defineConfig({
           fileParallelism: false,
           // After the files above: these stop what all of them use.
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          ...endToEnd,
+          name: 'e2e-last',
+          include: [LAST],
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -1,10 +1,10 @@
 {{/*
 What each controller may do with the objects of the namespaces it serves, and nothing more. Clusters with
-OwnerReferencesPermissionEnforcement require `…/finalizers` update of a client that sets blockOwnerDeletion. Events go to
-events.k8s.io; the core group is for clusters whose aggregator still needs it.
+OwnerReferencesPermissionEnforcement require `…/finalizers` update of a client that sets blockOwnerDeletion. The end-to-end
+tests end with a look for rights that nothing used (e2e/src/security/least-privilege.last.test.ts).
 */}}
 {{- define "sandlot.rules.events" -}}
-- apiGroups: ["", events.k8s.io]
+- apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]
 {{- end -}}
@@ -12,7 +12,7 @@ events.k8s.io; the core group is for clusters whose aggregator still needs it.
 {{- define "sandlot.rules.sandbox-controller" -}}
 - apiGroups: [agents.x-k8s.io]
   resources: [sandboxes]
-  verbs: [delete, get, list, patch, watch]
+  verbs: [delete, list, patch, watch]
 - apiGroups: [agents.x-k8s.io]
   resources: [sandboxes/status]
   verbs: [patch]
@@ -32,10 +32,10 @@ events.k8s.io; the core group is for clusters whose aggregator still needs it.
 {{- define "sandlot.rules.warmpool-controller" -}}
 - apiGroups: [extensions.agents.x-k8s.io]
   resources: [sandboxwarmpools]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 - apiGroups: [extensions.agents.x-k8s.io]
   resources: [sandboxtemplates]
-  verbs: [get, list, patch, watch]
+  verbs: [list, patch, watch]
 - apiGroups: [extensions.agents.x-k8s.io]
   resources: [sandboxwarmpools/status, sandboxtemplates/status]
   verbs: [patch]
@@ -47,7 +47,7 @@ events.k8s.io; the core group is for clusters whose aggregator still needs it.
   verbs: [create, delete, get, list, patch, watch]
 - apiGroups: [agents.x-k8s.io]
   resources: [sandboxes]
-  verbs: [create, delete, get, list, patch, watch]
+  verbs: [create, delete, list, patch, watch]
 {{ include "sandlot.rules.events" . }}
 {{- end -}}
 
@@ -63,7 +63,7 @@ events.k8s.io; the core group is for clusters whose aggregator still needs it.
   verbs: [update]
 - apiGroups: [extensions.agents.x-k8s.io]
   resources: [sandboxtemplates, sandboxwarmpools]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 - apiGroups: [agents.x-k8s.io]
   resources: [sandboxes]
   verbs: [create, delete, get, list, patch, watch]

@@ -84,6 +84,14 @@ it('the network policy of a template selects its pods, is restored after edits a
   );
 });
 
+it('the network policy of a template goes when the template manages none', async () => {
+  await team.apply(formatTemplateManifest('open'));
+  const find = () => team.client.find(networkPolicies, { namespace: team.namespace, name: 'open-network-policy' });
+  await eventually('the policy is there', find);
+  await team.kubectl('patch', 'sbt', 'open', '--type=merge', '-p', '{"spec":{"networkPolicyManagement":"Unmanaged"}}');
+  await eventually('the policy is gone', async () => ((await find()) === undefined ? true : undefined));
+});
+
 it('a pod of a template has the defaults of agent-sandbox, or the hardened ones on request', async () => {
   const plain = await readPodOfClaim('plain', '{warmPoolRef: {name: pool}}');
   expect(plain.spec).toMatchObject({ automountServiceAccountToken: false });

@@ -3,18 +3,22 @@ import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { createLineBuffer } from '@sandlot/local-cluster';
 import { z } from 'zod';
+import { formatResource } from '../../rights/rights.ts';
+import type { Request } from '../../rights/rights.ts';
 
 const entrySchema = z.object({
   verb: z.string(),
   user: z.object({ username: z.string() }),
   objectRef: z
     .object({
+      apiGroup: z.string().optional(),
       resource: z.string(),
       namespace: z.string().optional(),
       name: z.string().optional(),
       subresource: z.string().optional(),
     })
     .optional(),
+  annotations: z.record(z.string(), z.string()).optional(),
   responseStatus: z.object({ code: z.number() }).optional(),
   requestReceivedTimestamp: z.string(),
 });
@@ -26,6 +30,14 @@ const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delet
 
 export function isWrite({ verb }: Pick<AuditEntry, 'verb'>): boolean {
   return WRITES.has(verb);
+}
+
+/** The request of an entry about an object, if the API server authorised it; admission may still have refused it. */
+export function formatRequest({ verb, user, objectRef, annotations }: AuditEntry): Request | undefined {
+  if (objectRef === undefined || annotations?.['authorization.k8s.io/decision'] !== 'allow') return undefined;
+  const { apiGroup = '', resource, subresource, namespace, name } = objectRef;
+  const path = subresource === undefined ? resource : `${resource}/${subresource}`;
+  return { account: user.username, verb, resource: formatResource(apiGroup, path), namespace, name };
 }
 
 /**

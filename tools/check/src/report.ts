@@ -57,11 +57,15 @@ export function listFailures(report: Report | undefined): Failure[] {
   });
 }
 
-/** Absolute paths of the test files that failed, in a test or outside one. */
+/** A file that judges what all others did says nothing about a run of a few of them. */
+const JUDGES_ALL = /\.last\.test\.ts$/;
+
+/** Absolute paths of the test files that failed, in a test or outside one, and that may run without the others. */
 export function listFailedFiles(report: Report): string[] {
   return (report.testResults ?? [])
     .filter(({ status, assertionResults }) => status === 'failed' || assertionResults.some(isFailed))
-    .map(({ name }) => name);
+    .map(({ name }) => name)
+    .filter((name) => !JUDGES_ALL.test(name));
 }
 
 /** The report of a whole run in which the results of some files are replaced by those of their second run. */

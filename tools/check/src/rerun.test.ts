@@ -64,6 +64,12 @@ describe('a step whose failed files may run once more', () => {
     expect(await runStep(suite({ 'a.test': ['f', 'f', 'p'] }), rerun)).toMatchObject({ passed: 0, failed: 1 });
   });
 
+  it('does not run a file again that judges what all others did', async () => {
+    const result = await runStep(suite({ 'a.test': ['f', 'p'], 'z.last.test.ts': ['f', 'p'] }), rerun);
+    expect(result).toMatchObject({ passed: 1, failed: 1 });
+    expect(whats(result.failures)).toEqual(['z.last.test.ts > test 1']);
+  });
+
   it('does not run again more than eight failed files', async () => {
     const nine = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`${n}.test`, ['f', 'p']]));
     expect(await runStep(suite(nine), rerun)).toMatchObject({ passed: 0, failed: 9, unsteady: [] });

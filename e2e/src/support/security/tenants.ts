@@ -30,14 +30,14 @@ export async function callApi(request: string, key: string, body?: object): Prom
   return { status: answer.statusCode ?? 0, body: await text(answer) };
 }
 
-/** Makes an API key with these limits, and waits until the API knows it. Disposing revokes it. */
+/** Makes an API key, of a tenant unless asked otherwise, and waits until the API knows it. Disposing revokes it. */
 export async function openKey(
   client: KubeClient,
   namespace: string,
-  limits: KeyLimits,
+  { role = 'tenant', ...limits }: KeyLimits & { readonly role?: 'tenant' | 'admin' },
 ): Promise<AsyncDisposable & { readonly text: string }> {
   const place = { client, namespace: `${inject('releaseNamespace')}-keys` };
-  const input = { namespace, team: namespace, role: 'tenant', description: 'made by a test', limits } as const;
+  const input = { namespace, team: namespace, role, description: 'made by a test', limits } as const;
   const { key, text: made } = await createKey(place, input);
   await eventually('the API knows the key', async () => {
     const { status } = await callApi('GET /api/v1/key', made);

@@ -73,7 +73,8 @@ function listAuditFlags(audit: { policyFile: string; logFile: string }): string[
     `--audit-policy-file=${audit.policyFile}`,
     `--audit-log-path=${audit.logFile}`,
     '--audit-log-maxsize=100',
-    '--audit-log-maxbackup=2',
+    // Enough for all end-to-end tests, which end with a look at everything that services asked for.
+    '--audit-log-maxbackup=9',
   ];
 }
 

@@ -1,0 +1,94 @@
+// Rights that a service needs although no end-to-end test makes it use them. Keep the list short: write a test instead where
+// one is possible, and take away what nothing needs.
+import type { Right } from './rights.ts';
+
+/** Rights that may stay unused, and why. */
+export interface Exception {
+  /** Names of ServiceAccounts. */
+  readonly accounts: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resources: readonly string[];
+  readonly why: string;
+}
+
+const SANDBOXES = 'sandboxes.agents.x-k8s.io';
+const [CLAIMS, TEMPLATES, POOLS] = ['sandboxclaims', 'sandboxtemplates', 'sandboxwarmpools'].map(
+  (plural) => `${plural}.extensions.agents.x-k8s.io`,
+) as [string, string, string];
+
+const [SANDBOXER, POOLER, CLAIMER, API, GATEWAY] = [
+  'sandlot-sandbox-controller',
+  'sandlot-warmpool-controller',
+  'sandlot-claim-controller',
+  'sandlot-api',
+  'sandlot-gateway',
+] as const;
+
+export const exceptions: readonly Exception[] = [
+  {
+    accounts: [SANDBOXER, POOLER, CLAIMER],
+    verbs: ['update'],
+    resources: [SANDBOXES, CLAIMS, TEMPLATES, POOLS].map((resource) => `${resource}/finalizers`),
+    why: 'admission of clusters with OwnerReferencesPermissionEnforcement asks for it, without a request of its own',
+  },
+  {
+    accounts: [SANDBOXER],
+    verbs: ['get'],
+    resources: ['services'],
+    why: 'read when a Service of the name appears between a look and the create',
+  },
+  {
+    accounts: [POOLER],
+    verbs: ['patch'],
+    resources: [SANDBOXES],
+    why: 'a member that lost its owner goes back to its pool',
+  },
+  {
+    accounts: [CLAIMER],
+    verbs: ['get'],
+    resources: [SANDBOXES, CLAIMS, 'networkpolicies.networking.k8s.io'],
+    why: 'read after a write whose outcome is unknown, or that met a conflict',
+  },
+  {
+    accounts: [GATEWAY, API],
+    verbs: ['get'],
+    resources: [SANDBOXES, CLAIMS],
+    why: 'read when the watch lags behind what a client knows already',
+  },
+  {
+    accounts: [API],
+    verbs: ['get'],
+    resources: [POOLS, TEMPLATES],
+    why: 'read when a create names one that the watch does not show yet',
+  },
+  {
+    accounts: [API],
+    verbs: ['delete'],
+    resources: ['configmaps'],
+    why: 'records of creates are deleted after a day',
+  },
+];
+
+export interface Judgement {
+  /** Unused rights without an exception. */
+  readonly unneeded: readonly Right[];
+  /** Exceptions that concern no right at all. */
+  readonly stale: readonly Exception[];
+}
+
+/** Which unused rights no exception covers, and which exceptions cover no right that is granted. */
+export function judgeRights(
+  granted: readonly Right[],
+  unused: readonly Right[],
+  allowed: readonly Exception[],
+): Judgement {
+  return {
+    unneeded: unused.filter((right) => !allowed.some((exception) => covers(exception, right))),
+    stale: allowed.filter((exception) => !granted.some((right) => covers(exception, right))),
+  };
+}
+
+function covers({ accounts, verbs, resources }: Exception, { account, verb, resource }: Right): boolean {
+  const [name = ''] = account.split(':').slice(-1);
+  return accounts.includes(name) && verbs.includes(verb) && resources.includes(resource);
+}
