@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"sandlot.dev/runtime/internal/files"
+	"sandlot.dev/runtime/internal/proof"
 	"sandlot.dev/runtime/internal/server"
 )
 
 const sandboxUID = "0b6f7c1e-0000-4000-8000-000000000001"
 
-// installation signs the /init calls for a sandbox.
+// installation signs the /init calls for a sandbox, and the proofs of its gateway.
 type installation struct {
 	public ed25519.PublicKey
 	secret ed25519.PrivateKey
@@ -33,9 +34,17 @@ func install(t *testing.T) (installation, []string) {
 	}
 	env := []string{
 		"SANDLOT_RUNTIME_PUBLIC_KEY=" + base64.StdEncoding.EncodeToString(public),
+		"SANDLOT_GATEWAY_PUBLIC_KEYS=" + base64.StdEncoding.EncodeToString(public),
 		"SANDLOT_SANDBOX_UID=" + sandboxUID,
 	}
 	return installation{public, secret}, env
+}
+
+// prove returns the proof of a gateway that has the installation's key, for a request to an address.
+func (i installation) prove(uid, address string, at time.Time) string {
+	stamp := strconv.FormatInt(at.UnixMilli(), 10)
+	signature := ed25519.Sign(i.secret, proof.SignedText(uid, address, stamp))
+	return stamp + ";" + address + ";" + base64.StdEncoding.EncodeToString(signature)
 }
 
 // sign returns the headers of a signed /init.

@@ -52,8 +52,10 @@ type daemon struct {
 	url     string
 	execURL string
 	token   string
-	cmd     *exec.Cmd
-	said    *safeBuffer
+	// proof is that of the gateway; empty: requests carry none.
+	proof string
+	cmd   *exec.Cmd
+	said  *safeBuffer
 }
 
 type safeBuffer struct {
@@ -221,6 +223,9 @@ var plainTransport = &http.Transport{DisableCompression: true}
 func (d *daemon) dress(request *http.Request, h header) {
 	if d.token != "" {
 		request.Header.Set("X-Access-Token", d.token)
+	}
+	if d.proof != "" {
+		request.Header.Set("X-Sandlot-Proof", d.proof)
 	}
 	for name, value := range h {
 		request.Header.Set(name, value)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"net"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,8 +34,9 @@ func (d *daemon) expectExec(when, reason string) {
 }
 
 const (
-	notYet  = "the sandbox has not been initialised yet, or not for the agent-sandbox API"
-	notThis = "this sandbox is not used by the agent-sandbox API: it was made for E2B clients"
+	notYet    = "the sandbox has not been initialised yet, or not for the agent-sandbox API"
+	notForAll = "this sandbox has no claim: its agent-sandbox API answers the gateway and callers inside its Pod"
+	notThis   = "this sandbox is not used by the agent-sandbox API: it was made for E2B clients"
 )
 
 func TestASignedInitOpensAndClosesTheAgentSandboxAPI(t *testing.T) {
@@ -73,6 +75,48 @@ func TestExecOpenOpensTheAgentSandboxAPIWithoutInit(t *testing.T) {
 	const body = `{"accessToken":"token","sandlot":{"exec":false}}`
 	d.init(ours.sign(sandboxUID, time.Now().UnixMilli(), body), body)
 	d.expectExec("after a signed /init with exec=false", notThis)
+}
+
+// outsideAddress returns an address of this machine that is not on loopback: what connects to it comes from it, as from
+// another Pod.
+func outsideAddress(t *testing.T) string {
+	t.Helper()
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, each := range all {
+		if network, ok := each.(*net.IPNet); ok && network.IP.IsGlobalUnicast() && network.IP.To4() != nil {
+			return network.IP.String()
+		}
+	}
+	t.Fatal("this machine has no IPv4 address but loopback; the test needs one")
+	return ""
+}
+
+func TestWithoutAClaimTheAgentSandboxAPIAnswersOnlyTheGatewayAndTheInside(t *testing.T) {
+	ours, env := install(t)
+	others, _ := install(t)
+	d := serve(t, append(env, "SANDLOT_EXEC_OPEN=gateway")...)
+	d.expectExec("over loopback", "")
+	address := outsideAddress(t)
+	d.execURL = strings.Replace(d.execURL, "127.0.0.1", address, 1)
+	d.expectExec("from another Pod", notForAll)
+	for _, row := range []struct {
+		name, proof, reason string
+	}{
+		{"another installation", others.prove(sandboxUID, address, time.Now()), notForAll},
+		{"what another sandbox received", ours.prove("other", address, time.Now()), notForAll},
+		{"what this sandbox received at another address", ours.prove(sandboxUID, "127.0.0.1", time.Now()), notForAll},
+		{"what this sandbox received an hour ago", ours.prove(sandboxUID, address, time.Now().Add(-time.Hour)), notForAll},
+		{"the gateway", ours.prove(sandboxUID, address, time.Now()), ""},
+	} {
+		d.proof = row.proof
+		d.expectExec(row.name, row.reason)
+	}
+	const body = `{"accessToken":"token","sandlot":{"exec":false}}`
+	d.init(ours.sign(sandboxUID, time.Now().UnixMilli(), body), body)
+	d.expectExec("the gateway, after a signed /init with exec=false", notThis)
 }
 
 func TestInDebugModeTheAgentSandboxAPIIsOpen(t *testing.T) {

@@ -9,17 +9,22 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
-// tunnel opens a tunnel to a port and returns the connection after the response headers.
-func tunnel(t *testing.T, d *daemon, port int) (net.Conn, *bufio.Reader, int) {
+// tunnel opens a tunnel to a port, with a proof if it is not empty, and returns the connection after the response headers.
+func tunnel(t *testing.T, d *daemon, port int, proof string) (net.Conn, *bufio.Reader, int) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(d.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	fmt.Fprintf(conn, "GET /sandlot/tunnel?port=%d HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: sandlot-tunnel\r\nX-Sandlot-Gateway: 1\r\n\r\n", port)
+	fmt.Fprintf(conn, "GET /sandlot/tunnel?port=%d HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: sandlot-tunnel\r\nX-Sandlot-Gateway: 1\r\n", port)
+	if proof != "" {
+		fmt.Fprintf(conn, "X-Sandlot-Proof: %s\r\n", proof)
+	}
+	_, _ = io.WriteString(conn, "\r\n")
 	reader := bufio.NewReader(conn)
 	response, err := http.ReadResponse(reader, nil)
 	if err != nil {
@@ -53,13 +58,15 @@ func startEchoServer(t *testing.T, network, address string) int {
 }
 
 func TestTheTunnelReachesServersOnLoopback(t *testing.T) {
-	d := serve(t)
-	d.init(nil, `{"accessToken":"the gateway has none"}`)
+	ours, env := install(t)
+	d := serve(t, env...)
+	const body = `{"accessToken":"the gateway has none"}`
+	d.init(ours.sign(sandboxUID, time.Now().UnixMilli(), body), body)
 	for name, port := range map[string]int{
 		"IPv4": startEchoServer(t, "tcp4", "127.0.0.1:0"),
 		"IPv6": startEchoServer(t, "tcp6", "[::1]:0"),
 	} {
-		conn, reader, status := tunnel(t, d, port)
+		conn, reader, status := tunnel(t, d, port, ours.prove(sandboxUID, "127.0.0.1", time.Now()))
 		expect(t, name+" status", strconv.Itoa(status), "101")
 		said := strings.Repeat("hello ", 100_000)
 		go func() {
@@ -76,22 +83,49 @@ func TestTheTunnelReachesServersOnLoopback(t *testing.T) {
 
 func TestTheTunnelReportsAClosedPort(t *testing.T) {
 	d := serve(t)
-	_, _, status := tunnel(t, d, freePort(t))
+	_, _, status := tunnel(t, d, freePort(t), "")
 	expect(t, "status", strconv.Itoa(status), "502")
-	upgrade := header{"Connection": "Upgrade", "Upgrade": "sandlot-tunnel", "X-Sandlot-Gateway": "1"}
+	upgrade := header{"Connection": "Upgrade", "Upgrade": "sandlot-tunnel"}
 	for name, row := range map[string]struct {
 		path   string
 		header header
 	}{
 		"no port":        {"/sandlot/tunnel", upgrade},
 		"a port of many": {"/sandlot/tunnel?port=65536", upgrade},
-		"no upgrade":     {"/sandlot/tunnel?port=1", header{"X-Sandlot-Gateway": "1"}},
-		"no gateway":     {"/sandlot/tunnel?port=1", header{"Connection": "Upgrade", "Upgrade": "sandlot-tunnel"}},
-		"another target": {"/sandlot/tunnel?port=1", header{"Connection": "Upgrade", "Upgrade": "websocket", "X-Sandlot-Gateway": "1"}},
+		"no upgrade":     {"/sandlot/tunnel?port=1", nil},
+		"another target": {"/sandlot/tunnel?port=1", header{"Connection": "Upgrade", "Upgrade": "websocket"}},
 	} {
 		got := d.request("GET", row.path, row.header, nil)
 		expect(t, name, strconv.Itoa(got.status), "400")
 	}
+}
+
+func TestTheTunnelIsClosedToAllButTheGateway(t *testing.T) {
+	ours, env := install(t)
+	others, _ := install(t)
+	d := serve(t, env...)
+	const body = `{"accessToken":"token"}`
+	d.init(ours.sign(sandboxUID, time.Now().UnixMilli(), body), body)
+	d.token = "token"
+	port := startEchoServer(t, "tcp4", "127.0.0.1:0")
+	for _, row := range []struct {
+		name, proof string
+		status      int
+	}{
+		{"the constant header of earlier releases alone", "", 401},
+		{"another installation", others.prove(sandboxUID, "127.0.0.1", time.Now()), 401},
+		{"what another sandbox received", ours.prove("other", "127.0.0.1", time.Now()), 401},
+		{"what this sandbox received at another address", ours.prove(sandboxUID, "127.0.0.2", time.Now()), 401},
+		{"what this sandbox received an hour ago", ours.prove(sandboxUID, "127.0.0.1", time.Now().Add(-time.Hour)), 401},
+		{"the gateway", ours.prove(sandboxUID, "127.0.0.1", time.Now()), 101},
+	} {
+		_, _, status := tunnel(t, d, port, row.proof)
+		expect(t, row.name, strconv.Itoa(status), strconv.Itoa(row.status))
+	}
+	keyless := serve(t, append(env, "SANDLOT_GATEWAY_PUBLIC_KEYS=")...)
+	keyless.init(ours.sign(sandboxUID, time.Now().UnixMilli(), body), body)
+	_, _, status := tunnel(t, keyless, port, ours.prove(sandboxUID, "127.0.0.1", time.Now()))
+	expect(t, "without the key of the gateway", strconv.Itoa(status), "401")
 }
 
 // raw sends a request target to the agent-sandbox API unchanged; Go's HTTP client would clean it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -23,17 +24,29 @@ type Config struct {
 	Dir string
 	// PublicKey verifies /init; nil means debug mode, in which the first caller may set the token. Read returns nil only
 	// if the environment asks for debug mode.
-	PublicKey  ed25519.PublicKey
-	SandboxUID string
-	EnvdPort   int
+	PublicKey ed25519.PublicKey
+	// GatewayKeys verify the gateway's proofs. Without them, the daemon recognises no gateway.
+	GatewayKeys []ed25519.PublicKey
+	SandboxUID  string
+	EnvdPort    int
 	// ExecPort is the port of the agent-sandbox API; 0 turns the API off.
 	ExecPort int
-	// ExecOpen opens the agent-sandbox API before /init, for sandboxes that are never initialised.
-	ExecOpen    bool
+	// ExecAccess says who may use the agent-sandbox API before /init. It counts for sandboxes that are never initialised.
+	ExecAccess  ExecAccess
 	DefaultUser string
 	Workdir     string
 	Exec        Exec
 }
+
+// ExecAccess is a value of SANDLOT_EXEC_OPEN.
+type ExecAccess string
+
+const (
+	// ExecByGateway admits the gateway, and callers inside the Pod. Daemons of earlier releases read it as closed.
+	ExecByGateway ExecAccess = "gateway"
+	// ExecByAll admits every caller that reaches the port. Every other value than these two admits no caller.
+	ExecByAll ExecAccess = "true"
+)
 
 // Exec configures the agent-sandbox API.
 type Exec struct {
@@ -51,7 +64,7 @@ func Read(getenv func(string) string) (Config, error) {
 		DefaultUser: getenv("SANDLOT_DEFAULT_USER"),
 		Workdir:     getenv("SANDLOT_WORKDIR"),
 		Dir:         getenv("SANDLOT_RUNTIME_DIR"),
-		ExecOpen:    getenv("SANDLOT_EXEC_OPEN") == "true",
+		ExecAccess:  ExecAccess(getenv("SANDLOT_EXEC_OPEN")),
 		Exec:        Exec{BaseDir: getenv("SANDBOX_BASE_DIR"), Argv: getenv("SANDLOT_EXEC_MODE") == "argv"},
 	}
 	if info, err := os.Stat(DefaultDir); c.Dir == "" && err == nil && info.IsDir() {
@@ -69,11 +82,13 @@ func Read(getenv func(string) string) (Config, error) {
 		return Config{}, err
 	}
 	c.Exec.Timeout = time.Duration(seconds) * time.Second
-	c.PublicKey, err = publicKey(getenv("SANDLOT_RUNTIME_PUBLIC_KEY"))
-	if err == nil {
-		err = checkProtection(c, getenv("SANDLOT_RUNTIME_UNPROTECTED") == "true")
+	if c.PublicKey, err = publicKey("SANDLOT_RUNTIME_PUBLIC_KEY", getenv("SANDLOT_RUNTIME_PUBLIC_KEY")); err != nil {
+		return c, err
 	}
-	return c, err
+	if c.GatewayKeys, err = publicKeys("SANDLOT_GATEWAY_PUBLIC_KEYS", getenv("SANDLOT_GATEWAY_PUBLIC_KEYS")); err != nil {
+		return c, err
+	}
+	return c, checkProtection(c, getenv("SANDLOT_RUNTIME_UNPROTECTED") == "true")
 }
 
 // checkProtection refuses a daemon that would serve every caller because its key was forgotten.
@@ -103,13 +118,28 @@ func number(getenv func(string) string, name string, in bounds) (int, error) {
 	return value, nil
 }
 
-func publicKey(text string) (ed25519.PublicKey, error) {
+func publicKey(name, text string) (ed25519.PublicKey, error) {
 	if text == "" {
 		return nil, nil
 	}
 	key, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(key) != ed25519.PublicKeySize {
-		return nil, fmt.Errorf("SANDLOT_RUNTIME_PUBLIC_KEY must be the base64 of the %d bytes of an Ed25519 key", ed25519.PublicKeySize)
+		return nil, fmt.Errorf("%s must be the base64 of the %d bytes of an Ed25519 key", name, ed25519.PublicKeySize)
 	}
 	return ed25519.PublicKey(key), nil
+}
+
+// publicKeys reads keys that commas separate.
+func publicKeys(name, text string) ([]ed25519.PublicKey, error) {
+	keys := []ed25519.PublicKey{}
+	for each := range strings.SplitSeq(text, ",") {
+		key, err := publicKey(name, strings.TrimSpace(each))
+		if err != nil {
+			return nil, err
+		}
+		if key != nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
 }

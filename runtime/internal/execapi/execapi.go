@@ -1,6 +1,6 @@
 // Package execapi serves the runtime API of the Kubernetes agent-sandbox SDK on port 8888
-// (docs/reference/runtime.md#agent-sandbox-api). The API has no authentication: a NetworkPolicy admits only the
-// gateway, and the gate opens it only in sandboxes that are used through it.
+// (docs/reference/runtime.md#agent-sandbox-api). The API has no tokens: the gate opens it only in sandboxes that are used
+// through it, and in those without a claim only to the gateway; in the others a NetworkPolicy admits only the gateway.
 package execapi
 
 import (
@@ -66,7 +66,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// The probes of the pod request the root before /init arrives, so it is always open; it reveals nothing.
-	if reason := s.Gate.closedReason(); reason != "" && route != "" {
+	if reason := s.Gate.closedReason(r); reason != "" && route != "" {
 		refuse(w, http.StatusForbidden, reason)
 		return
 	}

@@ -1,26 +1,46 @@
 package execapi
 
-import "sandlot.dev/runtime/internal/state"
+import (
+	"net/http"
 
-// Gate decides whether the API answers. Everything that reaches the port may use the API, so it stays closed until
-// /init says that the sandbox is used through it. A sandbox of an E2B client never is.
+	"sandlot.dev/runtime/internal/config"
+	"sandlot.dev/runtime/internal/proof"
+	"sandlot.dev/runtime/internal/state"
+)
+
+// Gate decides whether the API answers. The API has no tokens, so it stays closed until /init says that the sandbox is
+// used through it. A sandbox of an E2B client never is. In a sandbox that is never initialised, it asks for the proof of
+// the gateway, which has checked the client.
 type Gate struct {
 	Store *state.Store
 	// Managed means that the installation signs /init. Without an installation, in debug mode, the API is open.
 	Managed bool
-	// Open applies until /init says something about the API.
-	Open bool
+	// Access applies until /init says something about the API.
+	Access config.ExecAccess
+	// Gateway recognises what the gateway sends.
+	Gateway *proof.Verifier
 }
 
-// closedReason returns why the API refuses to answer; empty: it answers.
-func (g *Gate) closedReason() string {
+// closedReason returns why the API refuses to answer a request; empty: it answers.
+func (g *Gate) closedReason(r *http.Request) string {
 	switch settings := g.Store.Current(); {
 	case !g.Managed:
 		return ""
 	case settings.Exec != nil && !*settings.Exec:
 		return "this sandbox is not used by the agent-sandbox API: it was made for E2B clients"
-	case settings.Exec != nil || g.Open:
+	case settings.Exec != nil || g.Access == config.ExecByAll:
 		return ""
+	case g.Access == config.ExecByGateway:
+		return g.foreignReason(r)
 	}
 	return "the sandbox has not been initialised yet, or not for the agent-sandbox API"
+}
+
+// foreignReason returns why a caller may not use a sandbox without a claim. Code in the Pod may: it runs in the sandbox
+// anyway. So may a user who forwards a port, because that user may run commands as well.
+func (g *Gate) foreignReason(r *http.Request) string {
+	if proof.IsFromInside(r) || g.Gateway.IsFromGateway(r) {
+		return ""
+	}
+	return "this sandbox has no claim: its agent-sandbox API answers the gateway and callers inside its Pod"
 }

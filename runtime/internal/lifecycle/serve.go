@@ -18,6 +18,7 @@ import (
 	"sandlot.dev/runtime/internal/idle"
 	"sandlot.dev/runtime/internal/metrics"
 	"sandlot.dev/runtime/internal/process"
+	"sandlot.dev/runtime/internal/proof"
 	"sandlot.dev/runtime/internal/reaper"
 	"sandlot.dev/runtime/internal/rpc"
 	"sandlot.dev/runtime/internal/server"
@@ -99,10 +100,13 @@ func handlers(c config.Config, table *process.Table) []http.Handler {
 	}
 	store := state.Open(kept)
 	managed := c.PublicKey != nil
+	gateway := proof.NewVerifier(c.GatewayKeys, c.SandboxUID, time.Now)
 	s := session.New(users.Machine(), store, session.Defaults{User: c.DefaultUser, Workdir: c.Workdir})
 	rpcs := http.NewServeMux()
 	rpc.NewProcesses(table, s).Register(rpcs)
 	rpc.NewFilesystem(s).Register(rpcs)
+	// In debug mode every caller is let in.
+	isGateway := func(r *http.Request) bool { return !managed || gateway.IsFromGateway(r) }
 	transfer := &files.Service{Session: s, Store: store, Managed: managed, Now: time.Now}
 	envd := server.Envd(server.NewGate(store, managed), []server.Route{
 		{Path: "/health", Handler: server.Only(http.MethodGet, server.Health())},
@@ -111,13 +115,13 @@ func handlers(c config.Config, table *process.Table) []http.Handler {
 		{Path: "/metrics", Handler: server.Only(http.MethodGet, metrics.NewMeter(metrics.Container, time.Now).Handler())},
 		{Path: "/files", Handler: transfer.Files()},
 		{Path: "/files/compose", Handler: server.Only(http.MethodPost, transfer.Compose())},
-		{Path: server.TunnelPath, Handler: server.Only(http.MethodGet, server.Tunnel())},
+		{Path: server.TunnelPath, Handler: server.Only(http.MethodGet, server.Tunnel(isGateway))},
 		{Path: "/process.Process/", Handler: rpcs},
 		{Path: "/filesystem.Filesystem/", Handler: rpcs},
 	})
 	exec := &execapi.Service{
 		Session: s, Table: table, BaseDir: c.Exec.BaseDir, Timeout: c.Exec.Timeout, Argv: c.Exec.Argv,
-		Gate: &execapi.Gate{Store: store, Managed: managed, Open: c.ExecOpen},
+		Gate: &execapi.Gate{Store: store, Managed: managed, Access: c.ExecAccess, Gateway: gateway},
 	}
 	return []http.Handler{envd, exec}
 }

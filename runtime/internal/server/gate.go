@@ -44,8 +44,7 @@ func (g *Gate) admit(next http.Handler) http.Handler {
 	})
 }
 
-// isOpen reports whether a route needs no token, or checks it itself. The tunnel is for the gateway, which
-// NetworkPolicies admit, and leads only to the tenant's own servers.
+// isOpen reports whether a route needs no token, or checks its caller itself, as the tunnel does.
 func isOpen(r *http.Request) bool {
 	switch r.URL.Path {
 	case "/health":

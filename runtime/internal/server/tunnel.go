@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sandlot.dev/runtime/internal/httpx"
+	"sandlot.dev/runtime/internal/proof"
 )
 
 const (
@@ -19,15 +20,19 @@ const (
 	dialTimeout    = 5 * time.Second
 )
 
-// Tunnel returns the handler of the tunnel: after 101 the connection carries the bytes to and from the port.
-func Tunnel() http.Handler {
+// Tunnel returns the handler of the tunnel: after 101 the connection carries the bytes to and from the port. It is for
+// callers that isGateway recognises.
+func Tunnel(isGateway func(*http.Request) bool) http.Handler {
 	return httpx.Handle(func(w http.ResponseWriter, r *http.Request) *httpx.Error {
 		port, err := strconv.ParseUint(r.URL.Query().Get("port"), 10, 16)
 		if err != nil {
 			return httpx.Fail(http.StatusBadRequest, "the query must have 'port', a number from 0 to 65535")
 		}
-		if !strings.EqualFold(r.Header.Get("Upgrade"), tunnelProtocol) || r.Header.Get("X-Sandlot-Gateway") != "1" {
+		if !strings.EqualFold(r.Header.Get("Upgrade"), tunnelProtocol) {
 			return httpx.Fail(http.StatusBadRequest, "this route is for upgrades to "+tunnelProtocol+" only")
+		}
+		if !isGateway(r) {
+			return httpx.Fail(http.StatusUnauthorized, "this route is for the gateway: the header "+proof.Header+" is missing or wrong")
 		}
 		upstream, err := dialLoopback(strconv.FormatUint(port, 10))
 		if err != nil {

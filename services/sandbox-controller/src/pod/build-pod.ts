@@ -29,7 +29,7 @@ function withRuntime(sandbox: Sandbox, podSpec: PodSpec, { image, ...keys }: Run
     image: spec.runtime.image ?? image,
     ...keys,
     sandboxUid: metadata.uid ?? '',
-    execOpen: isAuthored(sandbox),
+    isAuthored: isAuthored(sandbox),
   });
 }
 

@@ -79,7 +79,7 @@ describe('a Pod with the daemon', () => {
       SANDLOT_SANDBOX_UID: 'uid-1',
       SANDLOT_RUNTIME_DIR: '/.sandlot',
       SANDLOT_ENVD_PORT: '49983',
-      SANDLOT_EXEC_OPEN: 'true',
+      SANDLOT_EXEC_OPEN: 'gateway',
       SANDLOT_RUNTIME_UNPROTECTED: 'false',
       SANDLOT_RUNTIME_PUBLIC_KEY: RUNTIME.publicKey,
       SANDLOT_GATEWAY_PUBLIC_KEYS: RUNTIME.gatewayKeys.join(','),
@@ -87,8 +87,12 @@ describe('a Pod with the daemon', () => {
   });
 
   it.each<[string, string, ObjectMeta]>([
-    ['open for an authored Sandbox', 'true', {}],
-    ['open for a Sandbox of another controller', 'true', { ownerReferences: [buildOwner('apps/v1', 'ReplicaSet')] }],
+    ['open to the gateway for an authored Sandbox', 'gateway', {}],
+    [
+      'open to the gateway for a Sandbox of another controller',
+      'gateway',
+      { ownerReferences: [buildOwner('apps/v1', 'ReplicaSet')] },
+    ],
     ['closed in a pool', 'false', { ownerReferences: [buildOwner(EXTENSIONS, 'SandboxWarmPool')] }],
     ['closed for a claim', 'false', { ownerReferences: [buildOwner(EXTENSIONS, 'SandboxClaim')] }],
     ['closed for a batch, whose Sandboxes have no owner', 'false', { labels: { [labels.claimUid]: 'uid-2' } }],
@@ -96,6 +100,17 @@ describe('a Pod with the daemon', () => {
     const spec = { podTemplate: { spec: { containers: [{ name: 'main' }] } }, runtime: { inject: true } };
     const { spec: made } = buildPod(notebook({ metadata, spec }), RUNTIME);
     expect(variables(made)['SANDLOT_EXEC_OPEN']).toBe(open);
+  });
+
+  it('has an agent-sandbox API that is open to all only if the author of the Sandbox says so', () => {
+    const env = [{ name: 'SANDLOT_EXEC_OPEN', value: 'true' }];
+    const spec = { podTemplate: { spec: { containers: [{ name: 'main', env }] } }, runtime: { inject: true } };
+    const openOf = (metadata: ObjectMeta) =>
+      variables(buildPod(notebook({ metadata, spec }), RUNTIME).spec)['SANDLOT_EXEC_OPEN'];
+    expect(openOf({})).toBe('true');
+    for (const kind of ['SandboxWarmPool', 'SandboxClaim']) {
+      expect(openOf({ ownerReferences: [buildOwner(EXTENSIONS, kind)] })).toBe('false');
+    }
   });
 
   it.each<[string, Partial<Container>, Partial<Container>]>([

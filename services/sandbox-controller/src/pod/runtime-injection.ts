@@ -7,13 +7,13 @@ export interface Injection {
   /** By these keys the daemon recognises the gateway. */
   readonly gatewayKeys: readonly string[];
   readonly sandboxUid: string;
-  /** Whether the agent-sandbox API answers without being opened: no claim serves this Sandbox, so nothing will open it. */
-  readonly execOpen: boolean;
+  /** Whether no claim serves this Sandbox, so that nothing will open its agent-sandbox API: it answers the gateway at once. */
+  readonly isAuthored: boolean;
 }
 
 /** Port of the daemon. A container that declares it has a daemon of its own, and the Pod stays as it is. */
 const ENVD_PORT = 49_983;
-/** Port of the agent-sandbox API. It has no authentication; the gateway recognises it by this port and closes it to E2B clients. */
+/** Port of the agent-sandbox API. It has no tokens; the gateway recognises it by this port and closes it to E2B clients. */
 const EXEC_PORT = '8888';
 /** Where the daemon keeps its state across restarts of the container. */
 const STATE_FOLDER = '/.sandlot';
@@ -180,6 +180,9 @@ export const DAEMON_GATEWAY_KEYS = 'SANDLOT_GATEWAY_PUBLIC_KEYS';
 /** The Sandbox whose calls the daemon accepts. */
 export const DAEMON_UID = 'SANDLOT_SANDBOX_UID';
 
+/** Whom the agent-sandbox API answers before a call says so: docs/agent-sandbox-clients.md#port-8888. */
+const EXEC_OPEN = 'SANDLOT_EXEC_OPEN';
+
 /** Identity and trust of the daemon: the template must not set them. */
 const RESERVED: ReadonlySet<string> = new Set([
   DAEMON_KEY,
@@ -188,7 +191,7 @@ const RESERVED: ReadonlySet<string> = new Set([
   'SANDLOT_RUNTIME_UNPROTECTED',
   'SANDLOT_RUNTIME_DIR',
   'SANDLOT_ENVD_PORT',
-  'SANDLOT_EXEC_OPEN',
+  EXEC_OPEN,
 ]);
 
 function withoutReserved(env: readonly EnvVar[]): EnvVar[] {
@@ -198,7 +201,7 @@ function withoutReserved(env: readonly EnvVar[]): EnvVar[] {
 /** The template may set the other variables: SANDLOT_DEFAULT_USER, SANDLOT_WORKDIR, SANDLOT_EXEC_PORT. */
 function listDaemonVariables(
   { env = [], workingDir }: Container,
-  { publicKey, gatewayKeys, sandboxUid, execOpen }: Injection,
+  { publicKey, gatewayKeys, sandboxUid, isAuthored }: Injection,
 ): EnvVar[] {
   const given = new Set(env.map(({ name }) => name));
   const defaults = {
@@ -212,9 +215,14 @@ function listDaemonVariables(
     [DAEMON_GATEWAY_KEYS]: gatewayKeys.join(','),
     SANDLOT_RUNTIME_DIR: STATE_FOLDER,
     SANDLOT_ENVD_PORT: String(ENVD_PORT),
-    SANDLOT_EXEC_OPEN: String(execOpen),
+    [EXEC_OPEN]: isAuthored ? findOwnAccess(env) : 'false',
     SANDLOT_RUNTIME_UNPROTECTED: 'false',
   };
   const added = [...Object.entries(defaults).filter(([name]) => !given.has(name)), ...Object.entries(fixed)];
   return added.map(([name, value]) => ({ name, value }));
+}
+
+/** The author of a Sandbox may open its API to every caller, and guard it by a NetworkPolicy. */
+function findOwnAccess(env: readonly EnvVar[]): 'true' | 'gateway' {
+  return env.findLast(({ name }) => name === EXEC_OPEN)?.value === 'true' ? 'true' : 'gateway';
 }
