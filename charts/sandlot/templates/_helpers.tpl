@@ -87,17 +87,17 @@ Call with (dict "root" $ "secret" NAME "key" KEY).
 
 {{/* Where NATS is; empty when there is none. */}}
 {{- define "sandlot.nats.url" -}}
-{{- if .Values.nats.enabled }}{{ ternary "tls" "nats" (ne .Values.nats.tls.secret "") }}://{{ include "sandlot.nats.fullname" . }}.{{ .Release.Namespace }}.svc:4222{{ else }}{{ .Values.nats.external.url }}{{ end -}}
+{{- if .Values.nats.enabled }}{{ ternary "tls" "nats" (ne (include "sandlot.nats.caSecret" .) "") }}://{{ include "sandlot.nats.fullname" . }}.{{ .Release.Namespace }}.svc:4222{{ else }}{{ .Values.nats.external.url }}{{ end -}}
 {{- end -}}
 
-{{/* Secret with the authority of an external server's certificate; empty when there is none. */}}
+{{/* Secret with the authority of the server's certificate; empty when there is none. */}}
 {{- define "sandlot.nats.caSecret" -}}
-{{- if .Values.nats.enabled }}{{ .Values.nats.tls.secret }}{{ else }}{{ .Values.nats.external.caSecret }}{{ end -}}
+{{- if .Values.nats.enabled }}{{ include "sandlot.tls.secretName" (dict "root" . "server" "nats") }}{{ else }}{{ .Values.nats.external.caSecret }}{{ end -}}
 {{- end -}}
 
 {{/* Where Redis is; empty when there is none. */}}
 {{- define "sandlot.redis.url" -}}
-{{- if .Values.redis.enabled }}{{ ternary "rediss" "redis" (ne .Values.redis.tls.existingSecret "") }}://{{ include "sandlot.redis.fullname" . }}.{{ .Release.Namespace }}.svc:6379{{ else }}{{ .Values.redis.external.url }}{{ end -}}
+{{- if .Values.redis.enabled }}{{ ternary "rediss" "redis" (ne (include "sandlot.redis.caSecret" .) "") }}://{{ include "sandlot.redis.fullname" . }}.{{ .Release.Namespace }}.svc:6379{{ else }}{{ .Values.redis.external.url }}{{ end -}}
 {{- end -}}
 
 {{/* Name of a controller's Deployment; call with (dict "root" $ "name" NAME). */}}

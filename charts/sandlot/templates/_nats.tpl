@@ -52,7 +52,7 @@ server_name: $POD_NAME
 port: 4222
 http_port: 8222
 max_payload: 1MB
-{{- with .Values.nats.tls.secret }}
+{{- if include "sandlot.tls.secretName" (dict "root" . "server" "nats") }}
 tls {
   cert_file: /etc/nats-tls/tls.crt
   key_file: /etc/nats-tls/tls.key

@@ -23,17 +23,17 @@
 
 {{/* Secret with the authority of the server's certificate; empty when there is none. */}}
 {{- define "sandlot.redis.caSecret" -}}
-{{- if .Values.redis.enabled }}{{ .Values.redis.tls.existingSecret }}{{ else }}{{ .Values.redis.external.caSecret }}{{ end -}}
+{{- if .Values.redis.enabled }}{{ include "sandlot.tls.secretName" (dict "root" . "server" "redis") }}{{ else }}{{ .Values.redis.external.caSecret }}{{ end -}}
 {{- end -}}
 
 {{/* Asks the server of this pod. */}}
 {{- define "sandlot.redis.ping" -}}
-REDISCLI_AUTH="$ADMIN_PASSWORD" redis-cli --user admin {{ if .Values.redis.tls.existingSecret }}--tls --cacert /etc/redis-tls/ca.crt {{ end }}ping | grep -q PONG
+REDISCLI_AUTH="$ADMIN_PASSWORD" redis-cli --user admin {{ if include "sandlot.redis.caSecret" . }}--tls --cacert /etc/redis-tls/ca.crt {{ end }}ping | grep -q PONG
 {{- end -}}
 
 {{- define "sandlot.redis.config" -}}
 bind * -::*
-{{- if .Values.redis.tls.existingSecret }}
+{{- if include "sandlot.redis.caSecret" . }}
 port 0
 tls-port 6379
 tls-cert-file /etc/redis-tls/tls.crt

@@ -35,7 +35,7 @@ beforeAll(async () => {
   // startRedis installs redis-server if it is missing.
   await (await startRedis()).stop();
   folder = await mkdtemp(join(tmpdir(), 'sandlot-redis-'));
-  const objects = await render();
+  const objects = await render({ redis: { tls: { enabled: false } } });
   const port = await findFreePort();
   const config = find(objects, 'ConfigMap', 'sandlot-redis').data?.['redis.conf'] ?? '';
   const local = config.replace('bind * -::*', 'bind 127.0.0.1').replace('port 6379', `port ${port}`);

@@ -29,7 +29,7 @@ describe('the chart', () => {
   });
 
   it('writes a NATS configuration that the server accepts', async () => {
-    const config = find(await render(), 'ConfigMap', 'sandlot-nats').data?.['nats.conf'] ?? '';
+    const config = find(await render({ nats: { tls: { enabled: false } } }), 'ConfigMap', 'sandlot-nats').data?.['nats.conf'] ?? '';
     const folder = await mkdtemp(join(tmpdir(), 'sandlot-nats-'));
     const bin = await ensureBinaries(['nats-server']);
     const services = ['SANDBOX_CONTROLLER', 'WARMPOOL_CONTROLLER', 'CLAIM_CONTROLLER'];
@@ -75,5 +75,8 @@ function withoutSecrets(text: string): string {
   return text
     .replaceAll(/^( {2}(?:[a-z]+-controller|api|gateway|events-[a-z]+|admin|password)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
     .replaceAll(/^( {2}(?:signing\.key|signing\.pub|envd\.key)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
+    .replaceAll(/^( {2}(?:ca\.crt|tls\.crt|tls\.key)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
+    .replaceAll(/(sandlot\.dev\/expires-at): "[0-9-]{10}"/g, '$1: IN-TEN-YEARS')
+    .replaceAll(/(checksum\/(?:nats|redis)-(?:authority|certificate)): "[0-9a-f]{16}"/g, '$1: OF-MADE-UP')
     .replaceAll(/(checksum\/(?:passwords?|runtime-keys|gateway-key|(?:nats|redis)-password)): "[0-9a-f]{16}"/g, '$1: OF-MADE-UP');
 }

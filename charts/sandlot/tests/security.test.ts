@@ -105,7 +105,7 @@ describe('passwords', () => {
     expect(new Set(all).size).toBe(all.length);
     const passwords = first.filter((secret) => /^p[A-Za-z0-9]{31}$/.test(secret));
     expect(passwords).toHaveLength(12);
-    expect(first).toHaveLength(17);
+    expect(first).toHaveLength(23);
   });
 
   it('reach containers by reference only', async () => {
@@ -122,8 +122,8 @@ describe('passwords', () => {
 
   it('are not generated if the values name a Secret', async () => {
     const objects = await render({
-      nats: { auth: { existingSecret: 'mine' } },
-      redis: { auth: { existingSecret: 'mine-too' } },
+      nats: { auth: { existingSecret: 'mine' }, tls: { secret: 'my-nats' } },
+      redis: { auth: { existingSecret: 'mine-too' }, tls: { existingSecret: 'my-redis' } },
       runtime: { existingSecret: 'mine-as-well' },
       gateway: { existingSecret: 'and-this' },
     });

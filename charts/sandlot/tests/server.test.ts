@@ -3,6 +3,8 @@ import { startControlPlane } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chartFolder, helm, release, template, valueSets } from './chart.ts';
 
+const DAY_MS = 86_400_000;
+
 let plane: ControlPlane;
 
 beforeAll(async () => {
@@ -44,6 +46,8 @@ async function readPasswords(): Promise<Readonly<Record<string, unknown>>> {
     nats: await read('sandlot-nats-auth'),
     redis: await read('sandlot-redis-auth'),
     runtime: await read('sandlot-runtime'),
+    natsCertificate: await read('sandlot-nats-tls'),
+    redisCertificate: await read('sandlot-redis-tls'),
   };
 }
 
@@ -89,6 +93,26 @@ describe('the chart on a real API server', () => {
     expect(after['nats']).not.toEqual(before['nats']);
     expect(after['redis']).toEqual(before['redis']);
     expect(await readTemplates()).not.toBe(podsBefore);
+  });
+
+  it('replaces a certificate in an upgrade of its last year, and restarts its server and their clients', async () => {
+    await ensureInstalled();
+    const [before, podsBefore] = [await readPasswords(), await readTemplates()];
+    const soon = `sandlot.dev/expires-at=${new Date(Date.now() + 300 * DAY_MS).toISOString().slice(0, 10)}`;
+    await kubectl(['-n', release.namespace, 'annotate', '--overwrite', 'secret', 'sandlot-nats-tls', soon]);
+    await install();
+    const after = await readPasswords();
+    expect(after['natsCertificate']).not.toEqual(before['natsCertificate']);
+    expect(after).toEqual({ ...before, natsCertificate: after['natsCertificate'] });
+    const changed = (await readTemplates()).split('\n').filter((line) => !podsBefore.split('\n').includes(line));
+    expect(changed.map((line) => line.split(' ')[0]).toSorted()).toEqual([
+      'sandlot-api',
+      'sandlot-claim-controller',
+      'sandlot-gateway',
+      'sandlot-nats',
+      'sandlot-sandbox-controller',
+      'sandlot-warmpool-controller',
+    ]);
   });
 
   it('installs CRDs that serve the four kinds in both versions', async () => {

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { connect as dial, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,8 +19,8 @@ import type { ContainerSpec, Rendered } from './chart.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 25 };
 const VALUES = {
-  nats: { tls: { secret: 'nats-tls' }, auth: { existingSecret: 'nats-users' } },
-  redis: { tls: { existingSecret: 'redis-tls' }, auth: { existingSecret: 'redis-users' } },
+  nats: { auth: { existingSecret: 'nats-users' } },
+  redis: { auth: { existingSecret: 'redis-users' } },
 };
 const CONTROLLER = 'claim-controller';
 
@@ -29,22 +29,14 @@ let objects: readonly Rendered[];
 const ports = { nats: 0, redis: 0 };
 const servers: ChildProcess[] = [];
 
-/** Runs real servers with the chart's configurations, with TLS and the user's own Secrets. */
+/** Runs real servers with the chart's configurations and certificates, and with passwords from the user's own Secrets. */
 beforeAll(async () => {
   await ensurePackages(['redis-server']);
   const bin = await ensureBinaries(['pki', 'nats-server']);
   folder = await mkdtemp(join(tmpdir(), 'sandlot-tls-'));
-  await issueCertificates(bin('pki'), {
-    dir: folder,
-    certificates: ['nats', 'redis'].map((name) => ({
-      name,
-      commonName: name,
-      dnsNames: [`sandlot-${name}.${release.namespace}.svc`, 'localhost'],
-      ips: ['127.0.0.1'],
-    })),
-  });
   await issueCertificates(bin('pki'), { dir: join(folder, 'other'), certificates: [] });
   objects = await render(VALUES);
+  await Promise.all([writeCertificate('nats'), writeCertificate('redis')]);
   Object.assign(ports, { nats: await findFreePort(), redis: await findFreePort() });
   await startNats(bin('nats-server'));
   await startRedis();
@@ -55,6 +47,14 @@ afterAll(async () => {
   await Promise.all(servers.map(async (server) => server.exitCode ?? once(server, 'exit')));
   await rm(folder, { recursive: true, force: true });
 });
+
+/** Writes the files of the server's Secret. */
+async function writeCertificate(server: 'nats' | 'redis'): Promise<void> {
+  const { data = {} } = find(objects, 'Secret', `sandlot-${server}-tls`);
+  const write = ([name, text]: readonly [string, string]): Promise<void> =>
+    writeFile(join(folder, `${server}-${name}`), Buffer.from(text, 'base64'));
+  await Promise.all(Object.entries(data).map(write));
+}
 
 async function startNats(program: string): Promise<void> {
   const file = await writeLocalFile('nats', 'nats.conf', [
@@ -98,9 +98,8 @@ async function writeLocalFile(
 /** Replaces the paths of the Secret's files in a pod by their paths on this machine. */
 function localisePaths(text: string, name: string): string {
   return text
-    .replaceAll(`/etc/${name}-tls/tls.crt`, join(folder, `${name}.crt`))
-    .replaceAll(`/etc/${name}-tls/tls.key`, join(folder, `${name}.key`))
-    .replaceAll(new RegExp(`/etc/(${name}-tls|sandlot/${name})/ca.crt`, 'g'), join(folder, 'ca.crt'));
+    .replaceAll(`/etc/${name}-tls/`, join(folder, `${name}-`))
+    .replaceAll(`/etc/sandlot/${name}/ca.crt`, join(folder, `${name}-ca.crt`));
 }
 
 function getContainer(workload: string): ContainerSpec {
@@ -165,15 +164,15 @@ function createRecorder(): { readonly log: Logger; readonly complaints: readonly
 
 type Opened = AsyncDisposable & { readonly bus: Bus; readonly complaints: readonly string[] };
 
-async function openBus(url: string, caFile: string | undefined): Promise<Opened> {
+async function openBus(url: string, caFile: string | undefined, servername?: string): Promise<Opened> {
   const { log, complaints } = createRecorder();
   const { NATS_USER: user, NATS_PASSWORD: password } = settings();
-  const tls = caFile === undefined ? undefined : { caFile };
+  const tls = caFile === undefined ? undefined : { caFile, servername };
   const bus = await connectBus({ url, user, password, tls, service: 'test', log });
   return { bus, complaints, [Symbol.asyncDispose]: () => bus.close() };
 }
 
-describe("NATS with certificate and passwords from the user's Secrets", () => {
+describe('NATS with the certificate of the chart', () => {
   it('accepts events of a controller that uses the settings of the chart', async () => {
     const { NATS_URL = '', NATS_CA_FILE } = settings();
     expect(NATS_URL).toMatch(/^tls:/);
@@ -196,6 +195,17 @@ describe("NATS with certificate and passwords from the user's Secrets", () => {
     }
   });
 
+  it.each([
+    [`sandlot-nats.${release.namespace}.svc`, true],
+    ['sandlot-nats.elsewhere.svc', false],
+  ])('is accepted under the name %s: %s', async (name, isAccepted) => {
+    const { NATS_URL = '', NATS_CA_FILE } = settings();
+    await using opened = await openBus(NATS_URL, NATS_CA_FILE, name);
+    const { bus, complaints } = opened;
+    await vi.waitFor(() => expect(bus.isConnected() || complaints.length > 0).toBe(true), PATIENCE);
+    expect(bus.isConnected()).toBe(isAccepted);
+  });
+
   it('gets no password from a client with a tls:// URL if it does not speak TLS', async () => {
     const heard: Buffer[] = [];
     const plain = createServer((socket) => {
@@ -211,7 +221,7 @@ describe("NATS with certificate and passwords from the user's Secrets", () => {
   });
 });
 
-describe("Redis with certificate and passwords from the user's Secrets", () => {
+describe('Redis with the certificate of the chart', () => {
   const connect = (ca: string, log = silentLogger) => {
     const { REDIS_URL: url = '', REDIS_USER, REDIS_PASSWORD, REDIS_PREFIX: prefix = '' } = settings();
     const access = { url, username: REDIS_USER, password: REDIS_PASSWORD, prefix, tls: { ca } };
@@ -239,5 +249,20 @@ describe("Redis with certificate and passwords from the user's Secrets", () => {
 
   it('passes its rendered readiness probe', async () => {
     expect(await ping()).toBe(0);
+  });
+});
+
+describe('a client that speaks no TLS', () => {
+  it.each([
+    ['nats', 'CONNECT {}\r\nPING\r\n'],
+    ['redis', 'PING\r\n'],
+  ] as const)('gets no answer from %s', async (server, request) => {
+    const socket = dial(ports[server], '127.0.0.1');
+    const heard: Buffer[] = [];
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.on('data', (chunk: Buffer) => void heard.push(chunk)).on('error', () => undefined);
+    socket.write(request);
+    await closed;
+    expect(Buffer.concat(heard).toString()).not.toMatch(/PONG|NOAUTH|Authorization/);
   });
 });

@@ -20,7 +20,7 @@ spec:
   lifecycle: {shutdownTime: "${new Date(dueMs).toISOString()}", shutdownPolicy: Delete}
 `;
 
-const ADMIN = 'REDISCLI_AUTH="$ADMIN_PASSWORD" redis-cli --user admin';
+const ADMIN = 'REDISCLI_AUTH="$ADMIN_PASSWORD" redis-cli --tls --cacert /etc/redis-tls/ca.crt --user admin';
 
 const redis = (command: string): Promise<string> =>
   runKubectlOrFail([

@@ -12,9 +12,19 @@ import type { SpendingReport } from '../src/reports/spending.ts';
 /** A session of one NATS user, for tests of its permissions. */
 export async function readSession(
   servers: string,
-  { user, pass }: { readonly user: string; readonly pass: string },
+  {
+    user,
+    pass,
+    tls,
+  }: { readonly user: string; readonly pass: string; readonly tls?: { readonly ca: string } | undefined },
 ): Promise<Session & AsyncDisposable> {
-  const connection = await connect({ servers, user, pass, inboxPrefix: formatInboxPrefix(user) });
+  const connection = await connect({
+    servers,
+    user,
+    pass,
+    inboxPrefix: formatInboxPrefix(user),
+    ...(tls === undefined ? {} : { tls }),
+  });
   const session = await openSession(connection, 1_000);
   return { ...session, [Symbol.asyncDispose]: () => connection.close() };
 }

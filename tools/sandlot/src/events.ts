@@ -1,5 +1,6 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
+import type { TlsOptions } from '@nats-io/transport-node';
 import { formatInboxPrefix, openSession, readDeadLetters, replayDeadLetters } from '@sandlot/bus';
 import type { Session } from '@sandlot/bus';
 import { eventsHelp, parseEventsArguments } from './arguments.ts';
@@ -10,6 +11,7 @@ import type { Style } from './format.ts';
 import { readEvents } from './read.ts';
 import { createFilter, filterOf } from './selection.ts';
 import { findServer } from './server.ts';
+import type { ServerAccess } from './server.ts';
 
 export { eventsHelp };
 
@@ -58,7 +60,7 @@ async function connectToServer(
       timeout: 5_000,
       inboxPrefix: formatInboxPrefix(access.user),
       ...(access.user === undefined ? {} : { user: access.user }),
-      ...(env['NATS_CA_FILE'] === undefined ? {} : { tls: { caFile: env['NATS_CA_FILE'] } }),
+      ...buildTls(access.tls, env['NATS_CA_FILE']),
       ...(access.password === undefined ? {} : { pass: access.password }),
     });
     stack.defer(() => connection.close());
@@ -68,6 +70,12 @@ async function connectToServer(
     const where = access.url.replace(/\/\/[^/]*@/, '//');
     throw new CliError(`NATS at ${where} cannot be used: ${reason}`, 'Check --server, NATS_USER and NATS_PASSWORD.');
   }
+}
+
+/** A file that the user names wins over the authority from the cluster. */
+function buildTls(found: ServerAccess['tls'], caFile: string | undefined): { tls?: TlsOptions } {
+  if (caFile !== undefined) return { tls: { caFile } };
+  return found === undefined ? {} : { tls: found };
 }
 
 interface Output {

@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs';
 import { createServer, connect as dial } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { createKubeClient, KubeError, loadCredentials, secrets, services } from '@sandlot/kube';
+import { createKubeClient, isNotFound, KubeError, loadCredentials, secrets, services } from '@sandlot/kube';
+import type { KubeClient } from '@sandlot/kube';
 import { systemClock } from '@sandlot/std';
 import { CliError } from './errors.ts';
 
@@ -19,6 +20,8 @@ export interface ServerAccess extends AsyncDisposable {
   readonly url: string;
   readonly user: string | undefined;
   readonly password: string | undefined;
+  /** The authority of its certificate, in PEM, and the name in it. Undefined: no TLS, or an authority from a file. */
+  readonly tls?: { readonly ca: string; readonly servername: string } | undefined;
 }
 
 export interface ServerQuery {
@@ -42,22 +45,25 @@ export async function findServer({ server, kubeconfig, env, user }: ServerQuery)
     const advice = 'Name a NATS server with --server, a cluster with --kubeconfig, or start one with: npm run up';
     throw new CliError(`there is no kubeconfig ${file}`, advice);
   }
-  const { address, password } = await lookUp(file, user);
+  const { address, password, tls } = await lookUp(file, user);
+  const scheme = tls === undefined ? 'nats' : 'tls';
+  const access = { user, password, tls };
   if (await canConnect(address, NATS_PORT)) {
-    return { url: `nats://${address}:${NATS_PORT}`, user, password, [Symbol.asyncDispose]: doNothing };
+    return { ...access, url: `${scheme}://${address}:${NATS_PORT}`, [Symbol.asyncDispose]: doNothing };
   }
   const { port, child } = await forward(file);
   const end = async (): Promise<void> => void child.kill();
-  return { url: `nats://127.0.0.1:${port}`, user, password, [Symbol.asyncDispose]: end };
+  return { ...access, url: `${scheme}://127.0.0.1:${port}`, [Symbol.asyncDispose]: end };
 }
 
 async function lookUp(kubeconfig: string, user: string) {
   const credentials = await loadCredentials({ kubeconfig });
   const client = createKubeClient({ credentials, userAgent: 'sandlot-cli' });
   try {
-    const [service, secret] = await Promise.all([
+    const [service, secret, ca] = await Promise.all([
       client.get(services, { namespace: NAMESPACE, name: SERVICE }),
       client.get(secrets, { namespace: NAMESPACE, name: `${SERVICE}-auth` }),
+      findAuthority(client),
     ]);
     const password = secret.data?.[user];
     if (password === undefined) {
@@ -66,13 +72,25 @@ async function lookUp(kubeconfig: string, user: string) {
         'Upgrade the release: its chart makes that user.',
       );
     }
-    return { address: service.spec?.clusterIP ?? '', password: Buffer.from(password, 'base64').toString() };
+    const tls = ca === undefined ? undefined : { ca, servername: `${SERVICE}.${NAMESPACE}.svc` };
+    return { address: service.spec?.clusterIP ?? '', password: Buffer.from(password, 'base64').toString(), tls };
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;
     const advice = `Is Sandlot installed in ${NAMESPACE} there, with NATS? Otherwise name a server with --server.`;
     throw new CliError(`the cluster of ${kubeconfig} does not tell where NATS is: ${error.message}`, advice);
   } finally {
     await client.close();
+  }
+}
+
+/** The authority of the certificate that the chart made; undefined for a release without one. */
+async function findAuthority(client: KubeClient): Promise<string | undefined> {
+  try {
+    const secret = await client.get(secrets, { namespace: NAMESPACE, name: `${SERVICE}-tls` });
+    return Buffer.from(secret.data?.['ca.crt'] ?? '', 'base64').toString();
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
   }
 }
 

@@ -1,9 +1,13 @@
 import type { Clock, Logger, Random } from '@sandlot/std';
 import type { BusMetrics } from '../bus-metrics.ts';
 
-/** Files of the TLS configuration; an empty object means TLS with the system's authorities. */
+/** The TLS configuration; an empty object means TLS with the system's authorities. */
 export interface BusTls {
   readonly caFile?: string | undefined;
+  /** The authority itself, in PEM, instead of its file. */
+  readonly ca?: string | undefined;
+  /** Name in the server's certificate, where the URL has another one, such as that of a port-forward. */
+  readonly servername?: string | undefined;
   readonly certFile?: string | undefined;
   readonly keyFile?: string | undefined;
 }
