@@ -89,6 +89,7 @@ export type { VolumeOutcome, VolumeRequest } from './policies/volume-policy.ts';
 export { findApiKey, findKeyQuota, isMadeByApi, findSandboxId } from './rules/api-claims.ts';
 export { claimEndingOf, claimFailureReasons } from './rules/claim-endings.ts';
 export type { ClaimEnding } from './rules/claim-endings.ts';
+export { isMadeByExtension } from './rules/origin.ts';
 export { hasSignOfPool, isAdoptable, isMemberOf, isPoolMember, isStock } from './rules/pool-membership.ts';
 export { isFinished, isReady } from './rules/readiness.ts';
 export { formatStoredEnvsName, hasStoredEnvs, namesSecrets, STORED_ENVS } from './rules/stored-envs.ts';

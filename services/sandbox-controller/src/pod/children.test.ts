@@ -146,6 +146,16 @@ describe('Pod metadata', () => {
     });
   });
 
+  it('carries them for a Sandbox whose claim was deleted with --cascade=orphan, so that its network policy stays', () => {
+    const labels = {
+      'agents.x-k8s.io/claim-uid': 'uid-c',
+      'agents.x-k8s.io/sandbox-template-ref-hash': nameHash('template'),
+    };
+    const annotations = { 'agents.x-k8s.io/sandbox-template-ref': 'template' };
+    const orphan = notebook({ metadata: { labels, annotations } });
+    expect(buildWantedPodMetadata(orphan).labels).toEqual({ ...tracking, ...labels });
+  });
+
   it('skips reserved keys of the template', () => {
     const metadata = {
       labels: { 'sandlot.dev/claim-name': 'x', ok: '1' },

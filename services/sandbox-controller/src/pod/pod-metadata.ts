@@ -1,13 +1,12 @@
 import {
-  EXTENSIONS_GROUP,
   annotations,
+  isMadeByExtension,
   isReservedKey,
   labels,
   normaliseCreator,
   withoutReservedKeys,
 } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { findController } from '@sandlot/kube/objects';
 import type { JsonObject, Pod } from '@sandlot/kube/objects';
 import { buildTrackingLabel } from '../ownership/ownership.ts';
 
@@ -83,16 +82,6 @@ function buildSystemLabels(sandbox: Sandbox): Record<string, string> {
   const author = given[labels.createdBy];
   if (author !== undefined && author !== '') kept[labels.createdBy] = normaliseCreator(author);
   return kept;
-}
-
-/**
- * Whether a claim or a pool controls the Sandbox, or a detached claim delivered it. The latter has no owner, but its Pod
- * must keep the label that its NetworkPolicy selects.
- */
-function isMadeByExtension(sandbox: Sandbox): boolean {
-  const owner = findController(sandbox);
-  if (owner === undefined) return sandbox.metadata.labels?.[labels.claimName] !== undefined;
-  return owner.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`);
 }
 
 function buildKeyList(annotation: string, keys: StringMap): Record<string, string> {

@@ -107,6 +107,14 @@ describe('whether a Sandbox counts as directly authored', () => {
     ['that a pool owns', { labels: label, ownerReferences: ownedBy(extension, 'SandboxWarmPool') }, false],
     ['that a detached claim delivered', { labels: slot }, false],
     ['that another controller owns', { labels: label, ownerReferences: ownedBy('apps/v1', 'Deployment') }, true],
+    [
+      'that a claim owned until it was orphaned',
+      {
+        labels: { ...label, 'agents.x-k8s.io/claim-uid': 'uid-c' },
+        annotations: { 'agents.x-k8s.io/sandbox-template-ref': 'python-agent' },
+      },
+      false,
+    ],
     ['that a claim owns and that lost its label', { ownerReferences: ownedBy(extension, 'SandboxClaim') }, true],
   ])('%s: %s', (_, metadata, expected) => {
     expect(isAuthored(sandbox({ metadata }))).toBe(expected);

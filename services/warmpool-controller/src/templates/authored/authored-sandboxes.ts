@@ -1,6 +1,6 @@
-import { EXTENSIONS_GROUP, labels } from '@sandlot/api-types';
+import { isMadeByExtension, labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { findController, getKey } from '@sandlot/kube';
+import { getKey } from '@sandlot/kube';
 import type { Informer } from '@sandlot/kube';
 
 /**
@@ -8,11 +8,7 @@ import type { Informer } from '@sandlot/kube';
  * sandbox-controller copies it to the Pod only if a claim or a pool created the Sandbox.
  */
 export function isAuthored(sandbox: Sandbox): boolean {
-  const given = sandbox.metadata.labels ?? {};
-  if ((given[labels.templateRefHash] ?? '') === '') return true;
-  const owner = findController(sandbox);
-  if (owner === undefined) return given[labels.claimName] === undefined;
-  return !owner.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`);
+  return (sandbox.metadata.labels?.[labels.templateRefHash] ?? '') === '' || !isMadeByExtension(sandbox);
 }
 
 /** The directly authored Sandboxes of each namespace, as the watch shows them. */
