@@ -113,3 +113,59 @@ controller that code in its process has taken over cannot touch objects that are
     request.operation == 'DELETE' || object.spec.?podSelector.?matchLabels.orValue({}).exists(k, k.startsWith('agents.x-k8s.io/'))
     || object.spec.?podSelector.?matchExpressions.orValue([]).exists(e, e.key.startsWith('agents.x-k8s.io/') && e.operator in ['Exists', 'In'])
 {{- end -}}
+
+{{/* CEL: whether an update leaves what the user of a claim asked for. The end of a claim may move: the API and a pause set it. */}}
+{{- define "sandlot.policies.keepsRequest" -}}
+{{- $fields := list "warmPoolRef" "sandboxTemplateRef" "warmpool" "additionalPodMetadata" "env" "envs" "volumeClaimTemplates" "dynamicVolumes" "inplaceUpdate" "replicas" -}}
+(object.metadata.generation == oldObject.metadata.generation || ({{ range $index, $field := $fields }}{{ if $index }} && {{ end }}object.spec.?{{ $field }} == oldObject.spec.?{{ $field }}{{ end }}))
+{{- end -}}
+
+{{- define "sandlot.policies.claimFences" -}}
+{{- $accounts := include "sandlot.policies.accounts" . | fromYaml -}}
+- rule: controllers
+  says: The claim-controller may annotate claims and set their end, and not change what they ask for, their labels or owners
+  holds: >-
+    variables.who != '{{ get $accounts "claim-controller" }}' || request.operation == 'DELETE'
+    || (request.operation == 'UPDATE' && variables.owners == variables.oldOwners && {{ include "sandlot.policies.keepsRequest" . }}
+    && variables.labels.all(k, k in variables.oldLabels && variables.labels[k] == variables.oldLabels[k])
+    && variables.oldLabels.all(k, k == 'agents.x-k8s.io/sandbox-name' || k in variables.labels))
+- rule: controllers
+  says: The claim-controller may only delete claims that are to go at their end
+  holds: >-
+    variables.who != '{{ get $accounts "claim-controller" }}' || request.operation != 'DELETE'
+    || oldObject.spec.?ttlSecondsAfterCompleted.hasValue()
+    || oldObject.spec.?lifecycle.?shutdownPolicy.orValue('') in ['Delete', 'DeleteForeground']
+- rule: controllers
+  says: The API may only create claims that count for an API key, annotate claims and set their end, and delete them
+  holds: >-
+    variables.who != '{{ get $accounts "api" }}' || request.operation == 'DELETE'
+    || (request.operation == 'CREATE' && object.metadata.?annotations[?'sandlot.dev/api-key-id'].orValue('') != '')
+    || (request.operation == 'UPDATE' && variables.owners == variables.oldOwners
+    && variables.labels == variables.oldLabels && {{ include "sandlot.policies.keepsRequest" . }})
+{{- end -}}
+
+{{- define "sandlot.policies.templateFences" -}}
+- rule: controllers
+  says: The warmpool-controller may label and annotate templates, and not change their spec or owners
+  holds: object.metadata.generation == oldObject.metadata.generation && variables.owners == variables.oldOwners
+{{- end -}}
+
+{{- define "sandlot.policies.secretFences" -}}
+{{- $accounts := include "sandlot.policies.accounts" . | fromYaml -}}
+{{- $isKey := "'sandlot.dev/api-key' in variables.%s" -}}
+- rule: controllers
+  says: The API may only write Secrets of API keys, and create Secrets with the variables of claims
+  holds: >-
+    variables.who != '{{ get $accounts "api" }}'
+    || (request.operation == 'CREATE' && object.type == 'sandlot.dev/api-key' && {{ printf $isKey "labels" }})
+    || (request.operation == 'CREATE' && object.type == 'Opaque' && object.metadata.?name.orValue('').startsWith('envs-')
+    && object.metadata.?annotations[?'sandlot.dev/stored-for'].hasValue())
+    || (request.operation == 'UPDATE' && {{ printf $isKey "oldLabels" }} && {{ printf $isKey "labels" }})
+    || (request.operation == 'DELETE' && {{ printf $isKey "oldLabels" }})
+- rule: controllers
+  says: The claim-controller may only delete Secrets with the variables of claims
+  holds: >-
+    variables.who != '{{ get $accounts "claim-controller" }}'
+    || (request.operation == 'DELETE' && oldObject.metadata.?name.orValue('').startsWith('envs-')
+    && oldObject.metadata.?annotations[?'sandlot.dev/stored-for'].hasValue())
+{{- end -}}

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CLAIM_UID, HASH, MEMBER, PLACE, object, ownedBy } from './objects.ts';
+import { release } from '../chart.ts';
 import { accountOf, pathOf, startStage, waitForRefusal } from './stage.ts';
 import type { Metadata } from './objects.ts';
 import type { Answer } from './requests.ts';
@@ -8,6 +9,8 @@ import type { Draft, Stage } from './stage.ts';
 const REFUSED = '(rule controllers of docs/security/admission-policies.md)';
 const of = (kind: string, labels: object = {}): Metadata => ({ labels, ...ownedBy(kind) });
 
+const [sandboxer, pooler, claimer, api] = ['sandbox-controller', 'warmpool-controller', 'claim-controller', 'api'] as const;
+
 let stage: Stage;
 
 beforeAll(async () => {
@@ -15,15 +18,37 @@ beforeAll(async () => {
   await waitForRefusal(() => stage.tryCreate(object('Sandbox', {}), accountOf('warmpool-controller')));
   await waitForRefusal(() => stage.tryCreate(object('Service', {}), accountOf('sandbox-controller')));
   await waitForRefusal(() => stage.tryCreate(object('NetworkPolicy', {}), accountOf('claim-controller')));
+  await waitForRefusal(() => stage.tryCreate(object('SandboxClaim', {}), accountOf('api')));
+  await grantSecrets();
+  await waitForRefusal(() => stage.tryCreate(secret('other', {}, 'Opaque'), accountOf('api')));
   const pool = await stage.create(object('SandboxWarmPool', { name: 'owner' }));
   for (const draft of [...Object.values(present), buildMember(pool)]) await stage.create(draft);
+  await waitForRefusal(patch(present.written, { spec: otherPod }, pooler));
 });
 
 afterAll(() => stage.stop());
 
+/** In the cluster the two services have these rights in namespaces of their own. */
+async function grantSecrets(): Promise<void> {
+  const group = 'rbac.authorization.k8s.io';
+  const path = `/apis/${group}/v1/namespaces/${PLACE}`;
+  const metadata = { name: 'secrets' };
+  const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['create', 'patch', 'delete'] }];
+  await stage.send({ method: 'POST', path: `${path}/roles`, body: { apiVersion: `${group}/v1`, kind: 'Role', metadata, rules } });
+  const subjects = [api, claimer].map((name) => ({ kind: 'ServiceAccount', namespace: release.namespace, name: `${release.name}-${name}` }));
+  const roleRef = { apiGroup: group, kind: 'Role', name: 'secrets' };
+  const binding = { apiVersion: `${group}/v1`, kind: 'RoleBinding', metadata, subjects, roleRef };
+  await stage.send({ method: 'POST', path: `${path}/rolebindings`, body: binding });
+}
+
 const buildMember = (pool: string): Draft =>
   object('Sandbox', { name: 'member', labels: { [MEMBER]: 'x' }, ...ownedBy('SandboxWarmPool', pool) });
 const member = buildMember('');
+
+const KEY = { 'sandlot.dev/api-key': 'true' };
+const STORED = { annotations: { 'sandlot.dev/stored-for': 'team-a/box' } };
+const secret = (name: string, metadata: Metadata, type: string): Draft => ({ ...object('Secret', { name, ...metadata }), type });
+const TOKEN = 'kubernetes.io/service-account-token';
 
 /** Objects that exist, besides the member of a pool. */
 const present = {
@@ -35,6 +60,12 @@ const present = {
   keptDisk: object('PersistentVolumeClaim', { name: 'kept', labels: { [HASH]: 'x' } }),
   ownDisk: object('PersistentVolumeClaim', { name: 'own-disk' }),
   ownPolicy: object('NetworkPolicy', { name: 'own-policy' }),
+  asked: object('SandboxClaim', { name: 'asked', labels: { team: 'a', 'agents.x-k8s.io/sandbox-name': 'x' } }),
+  expiring: object('SandboxClaim', { name: 'expiring' }, { lifecycle: { shutdownPolicy: 'Delete' } }),
+  written: object('SandboxTemplate', { name: 'written' }),
+  ownSecret: { ...object('Secret', { name: 'own-secret' }), type: 'Opaque' },
+  key: { ...object('Secret', { name: 'key', labels: KEY }), type: 'sandlot.dev/api-key' },
+  stored: { ...object('Secret', { name: 'envs-u', ...STORED }), type: 'Opaque' },
 } as const;
 
 type Move = readonly [service: string, what: string, attempt: () => Promise<Answer>];
@@ -45,7 +76,6 @@ const patch = (draft: Draft, body: object, service: string) => () =>
 const remove = (draft: Draft, service: string) => () =>
   stage.send({ method: 'DELETE', path: `${pathOf(draft)}?dryRun=All`, as: accountOf(service) });
 
-const [sandboxer, pooler, claimer, api] = ['sandbox-controller', 'warmpool-controller', 'claim-controller', 'api'] as const;
 const theirs = { automountServiceAccountToken: false, containers: [{ name: 'main', image: 'theirs' }] };
 const otherPod = { podTemplate: { spec: theirs } };
 const adoption = { metadata: { labels: { [MEMBER]: null, [CLAIM_UID]: 'u' }, ...ownedBy('SandboxClaim') } };
@@ -77,6 +107,22 @@ const forbidden: readonly Move[] = [
   [claimer, 'delete a member of a pool', remove(member, claimer)],
   [claimer, "change another user's NetworkPolicy", patch(present.ownPolicy, { metadata: of('SandboxClaim') }, claimer)],
   [api, 'change the Pod of a Sandbox', patch(present.authored, { spec: otherPod }, api)],
+  [claimer, 'change what a claim asks for', patch(present.asked, { spec: { envs: [{ name: 'A', value: 'x' }] } }, claimer)],
+  [claimer, 'send a claim to another pool', patch(present.asked, { spec: { warmPoolRef: { name: 'other' } } }, claimer)],
+  [claimer, 'label a claim', patch(present.asked, { metadata: { labels: { team: 'b' } } }, claimer)],
+  [claimer, 'give a claim an owner', patch(present.asked, { metadata: ownedBy('SandboxTemplate') }, claimer)],
+  [claimer, 'delete a claim that is to stay', remove(present.asked, claimer)],
+  [claimer, 'delete an API key', remove(present.key, claimer)],
+  [claimer, 'write a Secret', create(secret('envs-v', STORED, 'Opaque'), claimer)],
+  [pooler, 'change the Pod of a template', patch(present.written, { spec: otherPod }, pooler)],
+  [pooler, 'open the network of a template', patch(present.written, { spec: { networkPolicyManagement: 'Unmanaged' } }, pooler)],
+  [pooler, 'give a template an owner', patch(present.written, { metadata: ownedBy('SandboxClaim') }, pooler)],
+  [api, 'create a claim that counts for no key', create(object('SandboxClaim', {}), api)],
+  [api, 'change what a claim asks for', patch(present.asked, { spec: { warmPoolRef: { name: 'other' } } }, api)],
+  [api, 'create a token of a ServiceAccount', create(secret('envs-t', { annotations: { 'kubernetes.io/service-account.name': 'default', ...STORED.annotations } }, TOKEN), api)],
+  [api, 'create a Secret of its choice', create(secret('other', {}, 'Opaque'), api)],
+  [api, 'change a Secret that is no key', patch(present.ownSecret, { data: { a: 'eA==' } }, api)],
+  [api, 'delete the variables of a claim', remove(present.stored, api)],
   [api, 'change the owner of a Sandbox', patch(member, { metadata: { ownerReferences: [] } }, api)],
 ];
 
@@ -99,6 +145,19 @@ const due: readonly Move[] = [
   [claimer, 'reserve a Sandbox that failed', patch(present.given, { metadata: { ownerReferences: [], labels: { 'sandlot.dev/reserved-failed': 'true' } } }, claimer)],
   [claimer, 'delete a Sandbox of a claim', remove(present.given, claimer)],
   [claimer, 'write the NetworkPolicy of a claim', create(object('NetworkPolicy', of('SandboxClaim')), claimer)],
+  [claimer, 'note on a claim what it did', patch(present.asked, { metadata: { annotations: { 'agents.x-k8s.io/sandbox-name': 'x' } } }, claimer)],
+  [claimer, 'remove the old name of a Sandbox from a claim', patch(present.asked, { metadata: { labels: { 'agents.x-k8s.io/sandbox-name': null } } }, claimer)],
+  [claimer, 'set the end of a claim', patch(present.asked, { spec: { lifecycle: { shutdownTime: '2030-01-01T00:00:00Z' } } }, claimer)],
+  [claimer, 'delete an expired claim', remove(present.expiring, claimer)],
+  [claimer, 'delete the variables of a claim', remove(present.stored, claimer)],
+  [pooler, 'label a template', patch(present.written, { metadata: { labels: { 'agents.x-k8s.io/sandbox-template-ref-hash': 'x' } } }, pooler)],
+  [api, 'create a claim of a key', create(object('SandboxClaim', { annotations: { 'sandlot.dev/api-key-id': 'k' } }), api)],
+  [api, 'set the end of a claim', patch(present.asked, { spec: { lifecycle: { shutdownTime: '2030-01-01T00:00:00Z' } } }, api)],
+  [api, 'delete a claim', remove(present.asked, api)],
+  [api, 'create an API key', create(secret('new-key', { labels: KEY }, 'sandlot.dev/api-key'), api)],
+  [api, 'note who revoked an API key', patch(present.key, { metadata: { annotations: { by: 'me' } } }, api)],
+  [api, 'revoke an API key', remove(present.key, api)],
+  [api, 'store the variables of a claim', create(secret('envs-w', STORED, 'Opaque'), api)],
   [api, 'pause a Sandbox', patch(present.given, suspended, api)],
 ];
 

@@ -23,6 +23,7 @@ const SPECS: Readonly<Record<Draft['kind'], Fields>> = {
   Service: SERVICE,
   PersistentVolumeClaim: DISK,
   NetworkPolicy: NETWORK,
+  Secret: {},
 };
 
 /** An object with this metadata beside its name, and fields of the spec beside those it needs. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { render } from '../chart.ts';
+import { release, render } from '../chart.ts';
 import { MEMBER, object, ownedBy } from './objects.ts';
 import { podThreats } from './pod-threats.ts';
 import type { Fields, PodThreat } from './pod-threats.ts';
@@ -12,11 +12,13 @@ const SPEC = { containers: [{ name: 'main', image: 'busybox' }] };
 let stage: Stage;
 
 beforeAll(async () => {
-  const places = { 'team-a': {}, lab: { 'sandlot.dev/policy-exempt': 'host.volumes' }, free: { 'sandlot.dev/policy-exempt': 'all' } };
+  const places = { 'team-a': {}, [release.namespace]: {}, lab: { 'sandlot.dev/policy-exempt': 'host.volumes' }, free: { 'sandlot.dev/policy-exempt': 'all' } };
   stage = await startStage(places, VALUES);
   const intruder = { hostNetwork: true };
-  const runtime = { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'nvidia' }, handler: 'runc' };
-  await stage.send({ method: 'POST', path: '/apis/node.k8s.io/v1/runtimeclasses', body: runtime });
+  for (const name of ['nvidia', 'gvisor']) {
+    const runtime = { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name }, handler: 'runc' };
+    await stage.send({ method: 'POST', path: '/apis/node.k8s.io/v1/runtimeclasses', body: runtime });
+  }
   await waitForRefusal(() => stage.tryCreate(sandbox(intruder)));
   await waitForRefusal(() => stage.tryCreate(pod(intruder), accountOf('sandbox-controller')));
   await waitForRefusal(() => stage.tryCreate(pod({}, { annotations: { [CNI]: 'x' } })));
@@ -147,6 +149,24 @@ describe('policies on metadata and disks', () => {
     const answer = await stage.tryCreate(sandbox({}, { podTemplate: { metadata, spec: SPEC } }), users.tenant);
     expect(answer.message).toContain('(rule metadata of ');
   });
+
+  it.each([{ app: 'x' }, { 'app.kubernetes.io/component': 'gateway' }])(
+    'refuse the labels %j of the platform in its own namespace, and let them pass elsewhere',
+    async (labels) => {
+      const podTemplate = { metadata: { labels }, spec: SPEC };
+      for (const draft of [sandbox({}, { podTemplate }), template({}, { podTemplate })]) {
+        const answer = await stage.tryCreate(inPlace(draft, release.namespace), users.tenant);
+        expect(answer.message).toContain('labels by which the platform');
+        expect((await stage.tryCreate(draft, users.tenant)).message).toBe('');
+      }
+      const own = { ...pod({}), metadata: { ...pod({}).metadata, labels: { ...labels, 'agents.x-k8s.io/sandbox-name-hash': '374de8f5' } } };
+      const made = await stage.tryCreate(inPlace(own, release.namespace), accountOf('sandbox-controller'));
+      expect(made.message).toContain('(rule metadata of ');
+      expect((await stage.tryCreate(own, accountOf('sandbox-controller'))).message).toBe('');
+      const other = { podTemplate: { metadata: { labels: { team: 'a' } }, spec: SPEC } };
+      expect((await stage.tryCreate(inPlace(sandbox({}, other), release.namespace), users.tenant)).message).toBe('');
+    },
+  );
 
   const disk = (spec: Fields, metadata: Fields = {}): Fields => ({
     volumeClaimTemplates: [{ metadata: { name: 'd', ...metadata }, spec: { accessModes: ['ReadWriteOnce'], ...spec } }],

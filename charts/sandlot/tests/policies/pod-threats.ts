@@ -139,6 +139,7 @@ export const podThreats: readonly PodThreat[] = [
   {
     rule: 'runtime',
     deny: { 'a runtime that the operator does not list': { runtimeClassName: 'nvidia' } },
+    allow: { 'a runtime that the operator lists': { runtimeClassName: 'gvisor' }, 'no runtime class': {} },
   },
   {
     rule: 'disks',

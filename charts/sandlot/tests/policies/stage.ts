@@ -43,6 +43,7 @@ const PATHS = {
   Service: { group: 'v1', plural: 'services' },
   PersistentVolumeClaim: { group: 'v1', plural: 'persistentvolumeclaims' },
   NetworkPolicy: { group: 'networking.k8s.io/v1', plural: 'networkpolicies' },
+  Secret: { group: 'v1', plural: 'secrets' },
 } as const;
 
 /** Path of an object, or of all of its kind without a name. */
@@ -64,7 +65,7 @@ export async function startStage(
   places: Readonly<Record<string, Readonly<Record<string, string>>>>,
   values: object = {},
 ): Promise<Stage> {
-  const plane = await startControlPlane({ controllerManager: true, crds: [join(chartFolder, 'files/crds')] });
+  const plane = await startControlPlane({ audit: true, controllerManager: true, crds: [join(chartFolder, 'files/crds')] });
   const send = await openRequests(plane.kubeconfigPath);
   const objects = (await render(values)).filter(({ kind }) => KINDS.includes(kind));
   await apply(plane, [...Object.entries(places).map(buildNamespace), ...objects, ...buildBindings(Object.keys(places))]);
