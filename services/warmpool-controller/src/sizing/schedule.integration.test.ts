@@ -73,7 +73,9 @@ beforeAll(async () => {
   open.defer(() => client.close());
   await client.create(namespaces, { metadata: { name: POOL.namespace } });
   const podTemplate = { spec: { containers: [{ name: 'main', image: 'busybox' }] } };
-  await client.create(sandboxTemplates, { metadata: { ...POOL, name: 'template' }, spec: { podTemplate } });
+  // Without the controller of templates no NetworkPolicy comes.
+  const spec = { podTemplate, networkPolicyManagement: 'Unmanaged' } as const;
+  await client.create(sandboxTemplates, { metadata: { ...POOL, name: 'template' }, spec });
   store = connectDeadlineStore({ url: redis.url, prefix: 'sandlot', name: USER, log: silentLogger, clock });
   open.defer(() => store.close());
   await vi.waitFor(() => expect(store.isConnected()).toBe(true), PATIENCE);
