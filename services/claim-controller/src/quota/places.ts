@@ -5,15 +5,20 @@ import type { Cache } from '../wiring/cache.ts';
 import { hasPlace } from './quota.ts';
 import type { Quota } from './quota.ts';
 
+/** The part of the cache that is counted. */
+export type Counted = {
+  readonly [Kind in 'claims' | 'sandboxes']: { readonly store: Pick<Cache[Kind]['store'], 'listByIndex'> };
+};
+
 /**
  * Places of API keys. The replicas of the API cannot count for each other, but one claim-controller leads and sees all claims:
  * a claim gets a Sandbox once it is admitted here. A new leader finds the admitted claims by their Sandboxes.
  */
 export class Places {
-  readonly #cache: Cache;
+  readonly #cache: Counted;
   readonly #admitted = new Set<string>();
 
-  constructor(cache: Cache) {
+  constructor(cache: Counted) {
     this.#cache = cache;
   }
 

@@ -1,6 +1,9 @@
 import { sandboxClaims } from '@sandlot/api-types';
+import { claim } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { ClaimHarness } from '../../test/harness.ts';
+import { BY_API_KEY } from '../wiring/cache.ts';
+import { Places } from './places.ts';
 
 /** Annotations of a claim that an API key with that limit made. */
 const key = (limit: number, id = 'key-1') => ({
@@ -72,5 +75,30 @@ describe('the sandboxes of an API key', () => {
       harness.claim(`job-${index}`, {}, annotations);
     }
     await harness.eventually(() => expect(countOwned(harness)).toBe(3));
+  });
+});
+
+describe('a place', () => {
+  const mine = ['first', 'second'].map((uid) => claim({ name: uid, metadata: { annotations: key(1) } }));
+  const places = () =>
+    new Places({
+      claims: { store: { listByIndex: (index) => (index === BY_API_KEY ? mine : []) } },
+      sandboxes: { store: { listByIndex: () => [] } },
+    });
+
+  it('is taken once by two claims whose passes both saw it free', () => {
+    const [counted, [first, second]] = [places(), mine];
+    expect([counted.quotaOf(first!), counted.quotaOf(second!)]).toEqual([
+      { limit: 1, taken: 0 },
+      { limit: 1, taken: 0 },
+    ]);
+    expect([counted.admit(first!), counted.admit(second!), counted.admit(first!)]).toEqual([true, false, true]);
+  });
+
+  it('is free again once its claim is gone', () => {
+    const [counted, [first, second]] = [places(), mine];
+    counted.admit(first!);
+    counted.forget(first!);
+    expect(counted.admit(second!)).toBe(true);
   });
 });
