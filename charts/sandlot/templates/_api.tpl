@@ -14,6 +14,8 @@
 - { name: WATCH_NAMESPACE, value: {{ . | quote }} }
 {{- end }}
 - { name: API_PORT, value: "8080" }
+- { name: ADMIN_PORT, value: "8082" }
+- { name: ADMIN_LISTEN, value: {{ ternary "all" "loopback" (ne (len $api.admin.allowFrom) 0) }} }
 - { name: KEYS_NAMESPACE, value: {{ include "sandlot.api.keysNamespace" . }} }
 - { name: ENVS_NAMESPACE, value: {{ include "sandlot.api.envsNamespace" . }} }
 - name: ENVD_TOKEN_KEY

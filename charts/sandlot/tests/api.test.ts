@@ -109,6 +109,28 @@ describe('the API of the chart', () => {
     expect(await countPeers({ api: { allowFrom: [{ namespaceSelector: { matchLabels: { team: 'a' } } }] } })).toBe(2);
   });
 
+  it('opens its admin port to nobody but the peers in its values', async () => {
+    const describePort = async (values: object): Promise<unknown> => {
+      const objects = await render(values);
+      const { spec: service } = find(objects, 'Service', 'sandlot-api') as { spec?: { ports?: { name: string }[] } };
+      const { spec: policy } = find(objects, 'NetworkPolicy', 'sandlot-api') as unknown as {
+        spec: { ingress: readonly { ports: readonly { port: string }[]; from: readonly object[] }[] };
+      };
+      return {
+        listens: findVariable(objects, 'ADMIN_LISTEN')?.value,
+        isInService: service?.ports?.some(({ name }) => name === 'admin'),
+        peers: policy.ingress.find(({ ports }) => ports.some(({ port }) => port === 'admin'))?.from,
+      };
+    };
+    expect(await describePort({})).toEqual({ listens: 'loopback', isInService: false, peers: undefined });
+    const allowFrom = [{ namespaceSelector: { matchLabels: { team: 'platform' } } }];
+    expect(await describePort({ api: { admin: { allowFrom } } })).toEqual({
+      listens: 'all',
+      isInService: true,
+      peers: allowFrom,
+    });
+  });
+
   it('can be disabled', async () => {
     const objects = await render({ api: { enabled: false } });
     expect(objects.filter(({ metadata }) => /-api(-|$)/.test(metadata.name))).toEqual([]);

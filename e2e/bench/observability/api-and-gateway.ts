@@ -38,7 +38,13 @@ export class ApiAndGateway implements AsyncDisposable {
     const [apiPort, port] = [await findFreePort(), await findFreePort()];
     const common = { KUBECONFIG: stage.plane.kubeconfigPath, NATS_URL: stage.nats.url, POD_NAMESPACE: NAMESPACE };
     const places = { KEYS_NAMESPACE: NAMESPACE, ENVS_NAMESPACE: NAMESPACE };
-    const api = { ...places, API_PORT: String(apiPort), ENVD_TOKEN_KEY: TOKEN_KEY, CREATE_TIMEOUT: '15s' };
+    const api = {
+      ...places,
+      API_PORT: String(apiPort),
+      ADMIN_PORT: '0',
+      ENVD_TOKEN_KEY: TOKEN_KEY,
+      CREATE_TIMEOUT: '15s',
+    };
     const gateway = {
       PORT: String(port),
       API_URL: `http://127.0.0.1:${apiPort}`,

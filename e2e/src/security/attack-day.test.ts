@@ -177,11 +177,11 @@ describe('the API with the key of another tenant', () => {
     ['DELETE /api/v1/claims/{id}?namespace=tenant-a', undefined, 403],
     ['GET /api/v1/claims?namespace=tenant-a', undefined, 403],
     ['GET /api/v1/events?namespace=tenant-a', undefined, 403],
-    ['GET /api/v1/keys', undefined, 403],
-    ['POST /api/v1/keys', { namespace: THEIRS, role: 'admin' }, 403],
-    ['DELETE /api/v1/keys/0', undefined, 403],
-    ['POST /api/v1/pools', { name: 'pool', template: 'base' }, 403],
-    ['DELETE /api/v1/pools/base', undefined, 403],
+    ['GET /api/v1/keys', undefined, 404],
+    ['POST /api/v1/keys', { namespace: THEIRS, role: 'admin' }, 404],
+    ['DELETE /api/v1/keys/0', undefined, 404],
+    ['POST /api/v1/pools', { name: 'pool', template: 'base' }, 405],
+    ['DELETE /api/v1/pools/base', undefined, 405],
   ])('answers %s with a refusal', async (request, body, status) => {
     const reply = await callApi(request.replace('{id}', scene.victim.claimName), scene.stranger.apiKey, body);
     expect(reply.status).toBe(status);

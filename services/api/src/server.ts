@@ -7,8 +7,8 @@ import { auditKeys } from './audit/key-changes.ts';
 import { createApp } from './http/app.ts';
 import { serveWith } from './http/malformed.ts';
 import { listSweeps } from './idempotency/ledger.ts';
-import { listRoutes } from './wiring/routes.ts';
-import type { ClusterState } from './state/cluster-state.ts';
+import type { Route } from './http/route.ts';
+import { listPublicRoutes, listRoutes } from './wiring/routes.ts';
 import { assemble } from './wiring/assemble.ts';
 import type { ApiParts } from './wiring/assemble.ts';
 import type { ApiSettings } from './wiring/config.ts';
@@ -24,7 +24,14 @@ const REQUEST_MS = 60_000;
 const CONNECTION_CHECK_MS = 2_000;
 const MAX_HEADER_BYTES = 32_768;
 
-/** Builds the API and starts to listen. Rejects if its port is in use. */
+/** Where a server listens, and what it serves. */
+interface Place {
+  readonly port: number;
+  readonly host?: string | undefined;
+  readonly routes: readonly Route[];
+}
+
+/** Builds the API and starts to listen. Rejects if one of its ports is in use. */
 export async function startApi(process: ProcessParts, settings: ApiSettings): Promise<RunningServer> {
   const { clock, random, log } = process;
   const closing = new AbortController();
@@ -32,20 +39,34 @@ export async function startApi(process: ProcessParts, settings: ApiSettings): Pr
   const { parts, informers } = assemble(process, settings, signal);
   const sharedRate = parts.limits.createRate.share();
   auditKeys(parts);
-  const server = await listen(parts, settings);
-  const { port } = server.address() as AddressInfo;
+  const servers = await listenOnBoth(parts, settings);
   const sweeps = listSweeps(parts.ledger);
   const sweeping = waitForSync(informers, signal).then(() => runSweeps({ clock, random, log, signal }, sweeps));
   const drain = async (): Promise<void> => {
     closing.abort();
-    await closeServer(server, parts.state, clock);
+    await Promise.all(Object.values(servers).map((server) => closeServer(server, clock)));
+    parts.state.close();
     await sweeping;
     sharedRate[Symbol.dispose]();
   };
-  return { ports: { apiPort: port }, informers, drain };
+  const ports = { apiPort: getPort(servers.open), adminPort: getPort(servers.admin) };
+  return { ports, informers, drain };
 }
 
-async function listen(parts: ApiParts, settings: ApiSettings): Promise<Server> {
+async function listenOnBoth(parts: ApiParts, settings: ApiSettings): Promise<Record<'open' | 'admin', Server>> {
+  const { API_PORT, ADMIN_PORT, ADMIN_LISTEN } = settings;
+  const routes = listRoutes(parts);
+  const host = ADMIN_LISTEN === 'loopback' ? '127.0.0.1' : undefined;
+  const admin = await listen(parts, settings, { port: ADMIN_PORT, host, routes });
+  const open = await listen(parts, settings, { port: API_PORT, routes: listPublicRoutes(routes) });
+  return { open, admin };
+}
+
+function getPort(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+async function listen(parts: ApiParts, settings: ApiSettings, { port, host, routes }: Place): Promise<Server> {
   const { MAX_BODY_BYTES: maxBodyBytes, TRUSTED_PROXIES: trustedProxies, CLIENT_TRACES: traces } = settings;
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -53,11 +74,11 @@ async function listen(parts: ApiParts, settings: ApiSettings): Promise<Server> {
     requireHostHeader: false,
   });
   const { requestMetrics: metrics } = parts;
-  serveWith(server, createApp({ ...parts, metrics, routes: listRoutes(parts), maxBodyBytes, trustedProxies, traces }));
+  serveWith(server, createApp({ ...parts, metrics, routes, maxBodyBytes, trustedProxies, traces }));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = HEADERS_MS;
   server.requestTimeout = REQUEST_MS;
-  server.listen(settings.API_PORT);
+  server.listen({ port, host });
   await once(server, 'listening');
   return server;
 }
@@ -69,11 +90,10 @@ async function waitForSync(informers: RunningServer['informers'], signal: AbortS
 }
 
 /** Accepts no more connections and lets running requests complete. Event streams have ended with the `closing` signal. */
-async function closeServer(server: Server, state: ClusterState, clock: ProcessParts['clock']): Promise<void> {
+async function closeServer(server: Server, clock: ProcessParts['clock']): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   const timer = clock.setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   await closed;
   timer.cancel();
-  state.close();
 }

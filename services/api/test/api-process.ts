@@ -11,6 +11,7 @@ const PROBE_EVERY_MS = 50;
 
 export interface ApiProcess extends AsyncDisposable {
   readonly url: string;
+  readonly adminUrl: string;
   readonly port: number;
   readonly process: ServiceProcess;
   /** Resident memory, bytes. Rejects once the process has ended. */
@@ -22,7 +23,7 @@ export async function startApiProcess(
   stack: Pick<Stack, 'plane' | 'nats'>,
   env: Readonly<Record<string, string>> = {},
 ): Promise<ApiProcess> {
-  const port = await findFreePort();
+  const [port, adminPort] = [await findFreePort(), await findFreePort()];
   const child = await startServiceProcess(MAIN, {
     ...apiEnvironment,
     KUBECONFIG: stack.plane.kubeconfigPath,
@@ -30,11 +31,13 @@ export async function startApiProcess(
     LOG_LEVEL: 'info',
     ...env,
     API_PORT: String(port),
+    ADMIN_PORT: String(adminPort),
   });
   await waitUntilReady(child.probePort);
   return {
     port,
     url: `http://127.0.0.1:${port}`,
+    adminUrl: `http://127.0.0.1:${adminPort}`,
     process: child,
     memory: () => residentBytes(child.pid),
     [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),

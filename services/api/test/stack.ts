@@ -75,7 +75,7 @@ export class Stack implements AsyncDisposable {
 
   /** Starts a replica; resolves when its informers have synced. */
   async api(env: Readonly<Record<string, string>> = {}): Promise<ApiUnderTest> {
-    const settings = loadConfig(apiSettings, { API_PORT: '0', ...apiEnvironment, ...env });
+    const settings = loadConfig(apiSettings, { API_PORT: '0', ADMIN_PORT: '0', ...apiEnvironment, ...env });
     const credentials = await loadCredentials({ kubeconfig: this.plane.kubeconfigPath });
     const client = createKubeClient({ credentials });
     const bus = await connectBus({ url: this.nats.url, service: 'api', log: silentLogger, streams: 'none' });
@@ -124,9 +124,24 @@ export interface Reply {
   readonly body: unknown;
 }
 
+interface Sent {
+  readonly key?: string;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+function buildInit({ key, body, headers = {} }: Sent): RequestInit {
+  return {
+    headers: { ...(key === undefined ? {} : { 'X-API-KEY': key }), ...headers },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  };
+}
+
 /** A replica as its clients see it. */
 export class ApiUnderTest implements AsyncDisposable {
   readonly url: string;
+  /** The same operations, and those of admins. */
+  readonly adminUrl: string;
   readonly registry;
   readonly #close: () => Promise<void>;
 
@@ -136,25 +151,15 @@ export class ApiUnderTest implements AsyncDisposable {
     close: () => Promise<void>,
   ) {
     this.url = `http://127.0.0.1:${server.ports['apiPort'] ?? 0}`;
+    this.adminUrl = `http://127.0.0.1:${server.ports['adminPort'] ?? 0}`;
     this.registry = registry;
     this.#close = close;
   }
 
   /** `request` is `METHOD /path`. */
-  async call(
-    request: string,
-    {
-      key,
-      body,
-      headers = {},
-    }: { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> } = {},
-  ): Promise<Reply> {
+  async call(request: string, { url = this.url, ...sent }: Sent & { readonly url?: string } = {}): Promise<Reply> {
     const [method = 'GET', path = '/'] = request.split(' ');
-    const response = await fetch(`${this.url}${path}`, {
-      method,
-      headers: { ...(key === undefined ? {} : { 'X-API-KEY': key }), ...headers },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    });
+    const response = await fetch(`${url}${path}`, { method, ...buildInit(sent) });
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.includes('json') === true;
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };

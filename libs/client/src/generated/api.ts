@@ -114,13 +114,13 @@ export interface paths {
         };
         /**
          * Lists the API keys.
-         * @description Needs an API key of the role admin.
+         * @description Needs an API key of the role admin, and is served on the admin port alone.
          */
         get: operations["listApiKeys"];
         put?: never;
         /**
          * Makes an API key for a namespace.
-         * @description Needs an API key of the role admin.
+         * @description Needs an API key of the role admin, and is served on the admin port alone.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -141,7 +141,7 @@ export interface paths {
         post?: never;
         /**
          * Takes an API key back; its sandboxes stay.
-         * @description Needs an API key of the role admin.
+         * @description Needs an API key of the role admin, and is served on the admin port alone.
          */
         delete: operations["revokeApiKey"];
         options?: never;
@@ -178,7 +178,7 @@ export interface paths {
         put?: never;
         /**
          * Makes a warm pool of a template.
-         * @description Needs an API key of the role admin.
+         * @description Needs an API key of the role admin, and is served on the admin port alone.
          */
         post: operations["createPool"];
         delete?: never;
@@ -200,14 +200,14 @@ export interface paths {
         post?: never;
         /**
          * Deletes a pool and its unclaimed sandboxes; those in use stay.
-         * @description Needs an API key of the role admin.
+         * @description Needs an API key of the role admin, and is served on the admin port alone.
          */
         delete: operations["deletePool"];
         options?: never;
         head?: never;
         /**
          * Sets the size of a pool.
-         * @description Needs an API key of the role admin.
+         * @description Needs an API key of the role admin, and is served on the admin port alone.
          */
         patch: operations["scalePool"];
         trace?: never;

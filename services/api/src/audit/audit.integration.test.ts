@@ -53,7 +53,7 @@ describe('an operation that changes something', () => {
     const requestId = `audit-${id}`;
     const headers = { 'X-Request-ID': requestId, 'User-Agent': 'auditor/1' };
     const withNames = request.replaceAll(/\{\w+\}/g, 'nonesuch');
-    const { status } = await api.call(withNames, { key: admin, headers, body: {} });
+    const { status } = await api.call(withNames, { url: api.adminUrl, key: admin, headers, body: {} });
     expect(await waitForAudit(requestId)).toMatchObject({
       action: expect.stringMatching(/^[a-z]+\.[a-z]+$/) as string,
       namespace: 'team-a',
@@ -76,7 +76,7 @@ describe('an operation that changes something', () => {
       PATIENCE,
     );
     const headers = { 'X-Request-ID': 'audit-denied' };
-    await api.call('POST /api/v1/keys', { key: tenant, headers, body: { namespace: 'team-a' } });
+    await api.call('POST /api/v1/keys', { url: api.adminUrl, key: tenant, headers, body: { namespace: 'team-a' } });
     expect(await waitForAudit('audit-denied')).toMatchObject({ action: 'key.create', outcome: 'denied', status: 403 });
   });
 });
@@ -104,11 +104,16 @@ describe('a key that is created and revoked outside the API', () => {
 
   it('is recorded only by the request if the API made the change', async () => {
     const headers = { 'X-Request-ID': 'audit-created' };
-    const created = await api.call('POST /api/v1/keys', { key: admin, headers, body: { namespace: 'team-b' } });
+    const created = await api.call('POST /api/v1/keys', {
+      url: api.adminUrl,
+      key: admin,
+      headers,
+      body: { namespace: 'team-b' },
+    });
     const { id } = created.body as { id: string };
     expect(await waitForAudit('audit-created')).toMatchObject({ action: 'key.create', name: id, status: 201 });
     const deletion = { 'X-Request-ID': 'audit-deleted' };
-    await api.call(`DELETE /api/v1/keys/${id}`, { key: admin, headers: deletion });
+    await api.call(`DELETE /api/v1/keys/${id}`, { url: api.adminUrl, key: admin, headers: deletion });
     await waitForAudit('audit-deleted');
     expect(received.filter(({ name, actor }) => name === id && actor.user !== undefined)).toEqual([]);
   });

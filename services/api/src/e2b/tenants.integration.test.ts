@@ -145,13 +145,37 @@ describe('an error answer', () => {
     ['POST /sandboxes/x/fork', { body: {} }, 501],
     ['GET /volumes', {}, 501],
     ['GET /v2/sandboxes?limit=0', {}, 400],
-    ['GET /api/v1/keys', {}, 403],
+    ['GET /api/v1/keys', {}, 404],
   ])('to %s has the JSON body and headers of all errors', async (...[request, input, status]) => {
     const key = status === 401 ? {} : { key: ours };
     const reply = await api.call(request, { ...key, ...input });
     expect(reply).toMatchObject({ status, body: { code: status, message: expect.any(String) as string } });
     expect(reply.headers.get('x-request-id')).toBeTruthy();
     expect(reply.headers.get('access-control-allow-origin')).toBe('*');
+  });
+});
+
+describe('an operation of admins', () => {
+  it.each([
+    ['GET /api/v1/keys', 404],
+    ['POST /api/v1/keys', 404],
+    ['DELETE /api/v1/keys/0', 404],
+    // Tenants may read pools under the same paths.
+    ['POST /api/v1/pools', 405],
+    ['PATCH /api/v1/pools/base', 405],
+    ['DELETE /api/v1/pools/base', 405],
+  ])('is not served on the public port, whatever the key: %s', async (request, status) => {
+    const body = request.startsWith('POST') ? { namespace: 'team-a', name: 'more', template: 'base' } : undefined;
+    expect((await api.call(request, { key: admin, body })).status).toBe(status);
+    expect((await api.call(request, { body })).status).toBe(status);
+  });
+
+  it('is refused on the admin port to the key of a tenant, and served to that of an admin', async () => {
+    const url = api.adminUrl;
+    expect((await api.call('GET /api/v1/keys', { key: ours, url })).status).toBe(403);
+    expect((await api.call('GET /api/v1/keys', { url })).status).toBe(401);
+    expect((await api.call('GET /api/v1/keys', { key: admin, url })).status).toBe(200);
+    expect((await api.call('GET /sandboxes', { key: admin, url })).status).toBe(200);
   });
 });
 
@@ -168,7 +192,7 @@ describe('/api/v1 through the typed client', () => {
     expect(
       (await client.DELETE('/api/v1/claims/{name}', { params: { path: { name: 'job-1' } } })).response.status,
     ).toBe(204);
-    const adminClient = createSandlotClient({ baseUrl: api.url, apiKey: admin });
+    const adminClient = createSandlotClient({ baseUrl: api.adminUrl, apiKey: admin });
     const newKey = await adminClient.POST('/api/v1/keys', {
       body: { namespace: 'team-b', role: 'tenant', description: '', limits: {} },
     });

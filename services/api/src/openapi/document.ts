@@ -53,7 +53,9 @@ function buildOperation(route: Route, errors: Errors): ZodOpenApiOperationObject
     summary,
     tags: [tag],
     security: access === 'public' ? [] : [KEY],
-    ...(access === 'admin' ? { description: 'Needs an API key of the role admin.' } : {}),
+    ...(access === 'admin'
+      ? { description: 'Needs an API key of the role admin, and is served on the admin port alone.' }
+      : {}),
     requestParams: {
       ...(params === undefined ? {} : { path: params }),
       ...(query === undefined ? {} : { query }),

@@ -69,7 +69,7 @@ async function runSchemathesis(key: string): Promise<RunResult> {
 function runIn(cwd: string, key: string): Promise<RunResult> {
   const config = ['--config-file', join(FOLDER, 'schemathesis.toml')];
   const bounds = ['--max-examples', EXAMPLES, '--seed', SEED, '--workers', '1', '--request-timeout', '15'];
-  const args = [...config, 'run', DOCUMENT, '--url', api.url, '--no-color', ...bounds];
+  const args = [...config, 'run', DOCUMENT, '--url', api.adminUrl, '--no-color', ...bounds];
   const env = {
     PATH: process.env['PATH'],
     HOME: process.env['HOME'],

@@ -5,6 +5,10 @@ import { z } from 'zod';
 /** Settings of the API, by environment variable. */
 export const apiSettings = processSettings.extend({
   API_PORT: port().default(8080),
+  /** The port with the operations of admins as well. */
+  ADMIN_PORT: port().default(8082),
+  /** Who reaches that port: processes of this Pod, such as a port-forward, or all that the network lets through. */
+  ADMIN_LISTEN: z.enum(['loopback', 'all'], { error: 'one of loopback, all' }).default('loopback'),
   /** Namespace of the API keys' Secrets. The API may read every Secret there. */
   KEYS_NAMESPACE: text(),
   /** Namespace in which the values of environment variables are stored. The API may create Secrets there, and not read them. */

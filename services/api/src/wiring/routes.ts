@@ -21,11 +21,16 @@ export function openApi(): object {
 }
 
 /**
- * Every operation of the API. Where two paths overlap the first one wins. Unsupported operations answer 501 and are not part of
- * the OpenAPI document.
+ * Every operation of the API, for the admin port. Where two paths overlap the first one wins. Unsupported operations answer
+ * 501 and are not part of the OpenAPI document.
  */
 export function listRoutes(deps: OperationDeps): readonly Route[] {
   return [...unsupportedRoutes, ...listDocumentedRoutes(deps)];
+}
+
+/** The operations of the public port: all but those of admins, so that a leaked admin key is of no use to strangers. */
+export function listPublicRoutes(routes: readonly Route[]): readonly Route[] {
+  return routes.filter(({ access }) => access !== 'admin');
 }
 
 function listDocumentedRoutes(deps: OperationDeps): readonly Route[] {
