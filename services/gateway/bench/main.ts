@@ -83,7 +83,9 @@ try {
     { kind: 'send', headers: { 'E2b-Sandbox-Id': 'madeup#', 'E2b-Sandbox-Port': '8080' } },
     { kind: 'drip', headers: {} },
   ] as const) {
-    const { aloneP99, attackedP99 } = await compareUnderAttack({ port: harness.port, attack, honest });
+    const { aloneP99, attackedP99 } = await compareUnderAttack({ port: harness.port, attack, honest }, (_, response) =>
+      response.end(),
+    );
     const times = (attackedP99 / aloneP99).toFixed(1);
     say(`a client beside an attacker that ${ATTACKERS[attack.kind]}: ${times} times its p99 (a request of under 1 ms)`);
   }

@@ -15,7 +15,7 @@ const REQUESTS = 32;
 const HEADS = 1_000;
 const WAITING = 455;
 /** So many requests were answered, or connections opened, when the attack is under way: its start is no part of a p99. */
-const UNDER_WAY = kind === 'wait' ? 300 : 100;
+const UNDER_WAY: Readonly<Record<string, number>> = { send: 100, wait: 300, drip: HEADS };
 const PAUSE_MS = 5;
 /** What `Retry-After` asks for. */
 const RETRY_MS = 1_000;
@@ -23,7 +23,7 @@ const RETRY_MS = 1_000;
 let count = 0;
 function countOne(): void {
   count += 1;
-  if (count === UNDER_WAY) process.stdout.write('under way\n');
+  if (count === UNDER_WAY[kind]) process.stdout.write('under way\n');
 }
 
 /** Sends one request after another; `#` in a header is another number each time. */
@@ -58,7 +58,7 @@ function waitForEver(): void {
   for (let n = 0; n < WAITING; n += 1) open();
 }
 
-/** Opens connections with heads that grow and never end; a closed one is replaced. */
+/** Opens connections with heads that grow and never end; a closed one is replaced a second later: this is no flood of connections. */
 function dripForEver(): void {
   const open = (): void => {
     const socket: Socket = connect(port, '127.0.0.1');
@@ -70,7 +70,7 @@ function dripForEver(): void {
     });
     socket.on('close', () => {
       clearInterval(drip);
-      setTimeout(open, 100);
+      setTimeout(open, RETRY_MS / 2 + (count % RETRY_MS));
     });
   };
   for (let n = 0; n < HEADS; n += 1) setTimeout(open, n / 5);

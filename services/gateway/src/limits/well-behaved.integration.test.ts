@@ -65,8 +65,15 @@ describe('a well-behaved client keeps its p99 within twice of what it is without
     ],
   ])('%s', async (_, doors) => {
     await startSandboxServer(sandbox.address, work);
-    const { aloneP99, attackedP99, statuses } = await compareUnderAttack({ port: harness.port, ...doors() });
+    const { aloneP99, attackedP99, floorP99, statuses } = await compareUnderAttack(
+      { port: harness.port, ...doors() },
+      work,
+    );
     expect(statuses).toEqual(new Set([200]));
-    expect(attackedP99 / aloneP99).toBeLessThan(2);
+    // Both compete with the attacker for the processor, which is no fault of the gateway.
+    expect(
+      attackedP99 / Math.max(aloneP99, floorP99),
+      JSON.stringify({ aloneP99, attackedP99, floorP99 }),
+    ).toBeLessThan(2);
   });
 });
