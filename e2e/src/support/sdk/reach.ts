@@ -38,7 +38,8 @@ export function readNodeAddress(): Promise<string> {
 
 /** A server on port 80 of a public address that this machine takes meanwhile. Use one from a block without hosts. */
 export async function openOutside(address: string): Promise<AsyncDisposable> {
-  await run('ip', ['address', 'replace', `${address}/32`, 'dev', 'lo']);
+  // With a wider scope, masquerading gives it to other connections of this machine, which break when it goes.
+  await run('ip', ['address', 'replace', `${address}/32`, 'dev', 'lo', 'scope', 'host']);
   const server = createServer((_request, response) => response.end('outside')).listen(80, address);
   await once(server, 'listening');
   return {
