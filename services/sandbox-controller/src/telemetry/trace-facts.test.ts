@@ -1,9 +1,10 @@
 import { createInformer, events, persistentVolumeClaims, pods } from '@sandlot/kube';
+import type { Event } from '@sandlot/kube';
 import { startFakeApiServer } from '@sandlot/kube-testkit';
 import { switchOffPacing } from '@sandlot/pacing';
 import { FakeClock } from '@sandlot/std/testing';
-import { describe, expect, it } from 'vitest';
-import { notebook } from '../../test/builders.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { notebook, podOf } from '../../test/builders.ts';
 import { FactsReader } from './trace-facts.ts';
 
 describe('the facts of 200 traces that are kept together', () => {
@@ -20,5 +21,53 @@ describe('the facts of 200 traces that are kept together', () => {
     expect(server.requests().filter(({ verb, resource }) => verb === 'get' && resource === 'pods')).toHaveLength(
       wanted,
     );
+  });
+});
+
+describe('the Event of a pulled image', () => {
+  const pod = { ...podOf(notebook()), metadata: { ...podOf(notebook()).metadata, uid: 'pod-uid' } };
+  const started = {
+    ...pod,
+    status: {
+      ...pod.status,
+      containerStatuses: [{ name: 'main', state: { running: { startedAt: '2026-01-01T00:00:00Z' } } }],
+    },
+  };
+  const pulled: Event = {
+    apiVersion: 'events.k8s.io/v1',
+    kind: 'Event',
+    metadata: { namespace: pod.metadata.namespace, name: 'pulled' },
+    eventTime: '2026-01-01T00:00:00.000000Z',
+    ...{
+      type: 'Normal',
+      reason: 'Pulled',
+      action: 'Pulled',
+      reportingController: 'kubelet',
+      reportingInstance: 'node',
+    },
+    regarding: { kind: 'Pod', name: pod.metadata.name, uid: 'pod-uid' },
+  };
+
+  it.each([
+    ['that comes late is read once more', started, [['Pulled'], 2]],
+    ['of a Pod whose container never started is not awaited', pod, [[], 1]],
+  ])('%s', async (...[, present, wanted]) => {
+    const clock = new FakeClock();
+    await using server = await startFakeApiServer({ resources: [pods, events, persistentVolumeClaims], clock });
+    server.seed(pods, present);
+    const client = server.client({ user: 'sandbox-controller' });
+    const key = `${pod.metadata.namespace ?? ''}/${pod.metadata.name ?? ''}`;
+    const reading = new FactsReader({ client, clock, pods: new Map([[key, present]]) }).read(notebook());
+    const countLists = (): number =>
+      server.requests().filter(({ verb, resource }) => verb === 'list' && resource === 'events').length;
+    await vi.waitFor(() => expect(countLists()).toBe(1));
+    server.seed(events, pulled);
+    let found: Awaited<typeof reading> | undefined;
+    void reading.then((facts) => (found = facts));
+    await vi.waitFor(async () => {
+      await clock.advance(1_000);
+      expect(found).toBeDefined();
+    });
+    expect([found?.events.map(({ reason }) => reason), countLists()]).toEqual(wanted);
   });
 });

@@ -4,6 +4,9 @@ import type { Event, PersistentVolumeClaim, Pod } from '@sandlot/kube';
 import { spanAttributes, spanNames } from '@sandlot/telemetry';
 import type { SpanName } from '@sandlot/telemetry';
 
+/** Reason of the kubelet's Event when an image is on the node. */
+export const PULLED = 'Pulled';
+
 /** Kubernetes truncates times to the second. */
 const RESOLUTION_MS = 1_000;
 
@@ -86,9 +89,7 @@ function listMilestones(pod: Pod | undefined, events: readonly Event[]): Milesto
 
 /** When the last image of the main containers was pulled: only the kubelet's Events show it. */
 function buildPull(pod: Pod | undefined, events: readonly Event[]): Omit<Milestone, 'name'> {
-  const pulls = events
-    .filter(({ reason }) => reason === 'Pulled')
-    .map((event) => ({ event, atMs: findEventMs(event) }));
+  const pulls = events.filter(({ reason }) => reason === PULLED).map((event) => ({ event, atMs: findEventMs(event) }));
   const known = pulls.filter(({ atMs }) => atMs !== undefined);
   if (known.length === 0) return { atMs: undefined };
   const pulledMs = known.map(({ event }) => findPullMs(event.note)).filter((ms) => ms !== undefined);
