@@ -82,7 +82,9 @@ function buildKubeletConfig({ paths, choices }: ClusterContext, resolvConf: stri
     maxPods: 300,
     serializeImagePulls: false,
     registryPullQPS: 0,
-    eventRecordQPS: 0,
+    // With 0 the kubelet's client falls back to 5 Events a second, and reports starts many seconds late.
+    eventRecordQPS: 1000,
+    eventBurst: 2000,
     kubeAPIQPS: 1000,
     kubeAPIBurst: 2000,
     // A developer's machine is often nearly full, so evict only at the very end.
