@@ -109,7 +109,7 @@ describe('the API of the chart', () => {
     expect(await countPeers({ api: { allowFrom: [{ namespaceSelector: { matchLabels: { team: 'a' } } }] } })).toBe(2);
   });
 
-  it('opens its admin port to nobody but the peers in its values', async () => {
+  it('opens its admin port only to the peers in its values', async () => {
     const describePort = async (values: object): Promise<unknown> => {
       const objects = await render(values);
       const { spec: service } = find(objects, 'Service', 'sandlot-api') as { spec?: { ports?: { name: string }[] } };

@@ -54,6 +54,7 @@ export class FactsReader {
     const isSame = pod?.metadata.uid === uid;
     return { pod: isSame ? pod : cached, events: found, volumes: volumes.filter((volume) => volume !== undefined) };
   }
+
   async #listLateEvents(namespace: string | undefined, uid: string | undefined): Promise<readonly Event[]> {
     await this.#deps.clock.sleep(LATE_EVENTS_MS);
     return this.#listEvents(namespace, uid);
