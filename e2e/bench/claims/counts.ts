@@ -1,6 +1,6 @@
 import { listAuditEntries, sortByTime, isWrite } from '../../src/support/audit-log.ts';
 import type { AuditEntry } from '../../src/support/audit-log.ts';
-import { sumOf } from '../support/prometheus.ts';
+import { readSum } from '../support/prometheus.ts';
 import { CONTROLLERS, formatFlowSchema, NAMESPACE, getAccountName } from './stage.ts';
 import type { ControllerName, Stage } from './stage.ts';
 
@@ -28,7 +28,7 @@ export async function countNow(stage: Stage): Promise<Counts> {
   const entries = await Promise.all(
     CONTROLLERS.map(async (name) => [name, await countController(stage, name, server)] as const),
   );
-  const conflicts = KINDS.map((resource) => sumOf(server, 'apiserver_request_total', { resource, code: '409' }));
+  const conflicts = KINDS.map((resource) => readSum(server, 'apiserver_request_total', { resource, code: '409' }));
   return {
     controllers: Object.fromEntries(entries) as Record<ControllerName, ControllerCounts>,
     conflicts: conflicts.reduce((sum, count) => sum + count, 0),
@@ -36,13 +36,13 @@ export async function countNow(stage: Stage): Promise<Counts> {
 }
 
 async function countController(stage: Stage, name: ControllerName, server: string): Promise<ControllerCounts> {
-  const own = await stage.metricsOf(name);
+  const own = await stage.fetchMetrics(name);
   const dispatched = 'apiserver_flowcontrol_dispatched_requests_total';
   return {
-    writes: sumOf(server, dispatched, { flow_schema: formatFlowSchema(name) }),
-    reconciles: sumOf(own, 'sandlot_reconcile_seconds_count'),
-    cpuMs: sumOf(own, 'process_cpu_seconds_total') * 1_000,
-    rssMiB: sumOf(own, 'process_resident_memory_bytes') / 1024 ** 2,
+    writes: readSum(server, dispatched, { flow_schema: formatFlowSchema(name) }),
+    reconciles: readSum(own, 'sandlot_reconcile_seconds_count'),
+    cpuMs: readSum(own, 'process_cpu_seconds_total') * 1_000,
+    rssMiB: readSum(own, 'process_resident_memory_bytes') / 1024 ** 2,
   };
 }
 

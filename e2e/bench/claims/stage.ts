@@ -117,7 +117,7 @@ export class Stage implements AsyncDisposable {
   }
 
   /** The metrics of all replicas of a controller. */
-  async metricsOf(name: ControllerName): Promise<string> {
+  async fetchMetrics(name: ControllerName): Promise<string> {
     const pages = this.metricsAddresses(name).map((address) => fetch(`http://${address}/metrics`));
     return (await Promise.all(pages.map(async (page) => (await page).text()))).join('\n');
   }
@@ -148,7 +148,7 @@ export class Stage implements AsyncDisposable {
   async #admit(name: ControllerName): Promise<void> {
     const account = { kind: 'ServiceAccount', name: getAccountName(name), namespace: NAMESPACE };
     await this.client.create(serviceAccounts, { metadata: { name: account.name, namespace: NAMESPACE } });
-    this.#accounts.set(name, await this.#mountOf(name));
+    this.#accounts.set(name, await this.#mountCredentials(name));
     await this.client.create(clusterRoleBindings, {
       metadata: { name: `bench-${name}` },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
@@ -171,7 +171,7 @@ export class Stage implements AsyncDisposable {
   }
 
   /** Creates the files of a service account, as in a pod. A client certificate would be verified with every request. */
-  async #mountOf(controller: ControllerName): Promise<string> {
+  async #mountCredentials(controller: ControllerName): Promise<string> {
     const account = getAccountName(controller);
     const args = ['create', 'token', account, '--namespace', NAMESPACE, '--duration', '24h'];
     const { code, stdout, stderr } = await this.plane.kubectl(args);

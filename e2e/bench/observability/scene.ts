@@ -52,7 +52,7 @@ export class Scene implements AsyncDisposable {
 
   /** The metrics of each process, in the older text format. */
   async pages(): Promise<Record<string, string>> {
-    const pages = CONTROLLERS.map(async (name) => [name, await this.stage.metricsOf(name)] as const);
+    const pages = CONTROLLERS.map(async (name) => [name, await this.stage.fetchMetrics(name)] as const);
     const own = SERVERS.map(async (name) => [name, await fetchPage(this.servers.metricsAddress(name))] as const);
     return Object.fromEntries(await Promise.all([...pages, ...own]));
   }

@@ -8,7 +8,7 @@ import { CONTROLLERS, Stage } from '../claims/stage.ts';
 import type { ControllerName } from '../claims/stage.ts';
 import { measureBurst, waitUntilQuiet } from '../support/measure-claims.ts';
 import type { Costs } from '../support/measure-claims.ts';
-import { sumOf } from '../support/prometheus.ts';
+import { readSum } from '../support/prometheus.ts';
 import { startReceiver } from './receiver.ts';
 import type { Receiver } from './receiver.ts';
 
@@ -93,6 +93,6 @@ async function measureRound(stage: Stage, { received }: Receiver, planned: Burst
 }
 
 async function countEvents(stage: Stage): Promise<number> {
-  const pages = await Promise.all(CONTROLLERS.map((name) => stage.metricsOf(name)));
-  return sumOf(pages.join('\n'), 'sandlot_outbox_published_total', { outcome: 'acked' });
+  const pages = await Promise.all(CONTROLLERS.map((name) => stage.fetchMetrics(name)));
+  return readSum(pages.join('\n'), 'sandlot_outbox_published_total', { outcome: 'acked' });
 }

@@ -27,11 +27,14 @@ if (!Number.isInteger(rounds) || rounds < 1) {
 
 const load = loadavg()[0]?.toFixed(1) ?? '?';
 const measured = await readEarlier(values.json);
-await runRounds(Array.from({ length: rounds }, () => orderOf(chooseMechanisms(values.only))).flat(), async (round) => {
-  process.stderr.write(`${JSON.stringify(round)}\n`);
-  measured.push(round);
-  if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(measured, undefined, 2)}\n`);
-});
+await runRounds(
+  Array.from({ length: rounds }, () => listRounds(chooseMechanisms(values.only))).flat(),
+  async (round) => {
+    process.stderr.write(`${JSON.stringify(round)}\n`);
+    measured.push(round);
+    if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(measured, undefined, 2)}\n`);
+  },
+);
 console.log(
   `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} cores, load ${load} before\n`,
 );
@@ -53,7 +56,7 @@ function isShownByLoad(name: string): boolean {
   return isMechanism(name) && mechanisms[name].kind !== 'limit' && name !== 'eventSeries';
 }
 
-function orderOf(names: readonly string[]): Without[] {
+function listRounds(names: readonly string[]): Without[] {
   return [
     ...names.flatMap((name, index): Without[] => (index % COMPARE_EVERY === 0 ? ['none', name] : [name])),
     'none',

@@ -36,7 +36,7 @@ export function renderPacing(rounds: readonly Round[]): string {
     ['---', ...['', ...COLUMNS].map(() => '---:')],
     getRow('none', all, (column) => getMedian(all, column).toFixed(1)),
     ...names.map((name) => compare(name, rounds, all)),
-    getRow('spread of none', all, (column) => spreadOf(all, column)),
+    getRow('spread of none', all, (column) => formatSpread(all, column)),
   ]
     .map((cells) => `| ${cells.join(' | ')} |`)
     .join('\n');
@@ -59,7 +59,7 @@ function getMedian(rounds: readonly Round[], { load, read }: Column): number {
 }
 
 /** The lowest and the highest value as differences from the median. */
-function spreadOf(rounds: readonly Round[], column: Column): string {
+function formatSpread(rounds: readonly Round[], column: Column): string {
   const middle = getMedian(rounds, column);
   const values = rounds.map((round) => column.read(round[column.load]));
   return `${formatPercent(Math.min(...values) / middle - 1)} to ${formatPercent(Math.max(...values) / middle - 1)}`;

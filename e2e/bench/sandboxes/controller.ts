@@ -1,6 +1,6 @@
 import { startServiceProcess } from '@sandlot/service-testkit';
 import type { ServiceProcess } from '@sandlot/service-testkit';
-import { sumOf } from '../support/prometheus.ts';
+import { readSum } from '../support/prometheus.ts';
 
 const MAIN = new URL('../../../services/sandbox-controller/src/main.ts', import.meta.url);
 
@@ -32,7 +32,7 @@ export async function isReady({ probePort }: ServiceProcess): Promise<boolean> {
 /** Reads the metrics endpoint. */
 export async function sample({ metricsPort }: ServiceProcess): Promise<Sample> {
   const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-  const sum = (name: string): number => sumOf(text, name);
+  const sum = (name: string): number => readSum(text, name);
   const mib = (name: string): number => sum(name) / 2 ** 20;
   return {
     cpuSeconds: sum('process_cpu_seconds_total'),

@@ -145,7 +145,7 @@ function listWrites({ requests, perSandbox: each, count }: Summary): Row[] {
     ['most of one Sandbox', String(requests.mostWritesOfOne), ''],
     ['beside them: Events', String(requests.events), (requests.events / count).toFixed(3)],
     ['beside them: conflicts', String(requests.conflicts), ''],
-    ['beside them: reads', String(sumOf(requests.reads)), ''],
+    ['beside them: reads', String(computeSum(requests.reads)), ''],
   ];
 }
 
@@ -161,7 +161,7 @@ function formatRestartsTable(restarts: readonly Restart[]): Row[] {
     row('reconciles', ({ reconciles }) => reconciles),
     row('writes', ({ requests }) => requests.writesTotal + requests.events),
     row('writes of its lease', ({ requests }) => requests.leaseWrites),
-    row('reads and watches', ({ requests }) => sumOf(requests.reads)),
+    row('reads and watches', ({ requests }) => computeSum(requests.reads)),
     row('CPU, ms', ({ after }) => 1_000 * after.cpuSeconds),
     row('RSS, MiB', ({ after }) => after.rssMib),
   ];
@@ -184,7 +184,7 @@ function formatGoals({ quiet, perSandbox: each, restarts }: Summary): string {
   ].join('\n');
 }
 
-const sumOf = (counts: Readonly<Record<string, number>>): number =>
+const computeSum = (counts: Readonly<Record<string, number>>): number =>
   Object.values(counts).reduce((total, each) => total + each, 0);
 
 function formatMarkdown([head = [], ...rows]: readonly Row[]): string {

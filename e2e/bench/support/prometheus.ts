@@ -6,7 +6,7 @@ interface Sample {
 }
 
 /** The sum of the samples of a metric with these labels; 0 when there is none. */
-export function sumOf(page: string, name: string, labels: Readonly<Record<string, string>> = {}): number {
+export function readSum(page: string, name: string, labels: Readonly<Record<string, string>> = {}): number {
   let sum = 0;
   for (const line of page.split('\n')) {
     if (!line.startsWith(name)) continue;

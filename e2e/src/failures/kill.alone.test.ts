@@ -9,7 +9,7 @@ import { startPython } from '../support/sdk/python-program.ts';
 import { readAccess, openSandbox } from '../support/sdk/client.ts';
 import {
   beginWork,
-  digestOf,
+  buildDigestCommand,
   readOutcome,
   getError,
   PATIENCE_MS,
@@ -92,7 +92,7 @@ describe.each([[['api', 'redis', 'sandbox-controller']], [['nats', 'claim-contro
           await expectCreateWorks();
           expect(await work.command).toEqual({ value: PRINTED });
           expect(await work.upload).toEqual({ value: WORK.upload });
-          expect(await readSizeAndDigest(sandbox)).toEqual([UPLOAD_BYTES, digestOf(UPLOAD_BYTES)]);
+          expect(await readSizeAndDigest(sandbox)).toEqual([UPLOAD_BYTES, buildDigestCommand(UPLOAD_BYTES)]);
         });
       },
     );
@@ -117,9 +117,9 @@ describe('kill -9 of the gateway', () => {
       );
       const [size, digest] = await readSizeAndDigest(sandbox);
       expect(size).toBeLessThan(UPLOAD_BYTES);
-      expect(digest).toBe(digestOf(size));
+      expect(digest).toBe(buildDigestCommand(size));
       expect(await beginWork(sandbox).upload).toEqual({ value: WORK.upload });
-      expect(await readSizeAndDigest(sandbox)).toEqual([UPLOAD_BYTES, digestOf(UPLOAD_BYTES)]);
+      expect(await readSizeAndDigest(sandbox)).toEqual([UPLOAD_BYTES, buildDigestCommand(UPLOAD_BYTES)]);
     });
     await expectCreateWorks();
   });

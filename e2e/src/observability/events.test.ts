@@ -48,7 +48,7 @@ const claim = (name: string, spec: string): Promise<void> => team.apply(claimMan
 
 /** Waits until exactly these events of the object have arrived. */
 const expectEvents = (kind: string, name: string, ...types: readonly string[]): Promise<void> =>
-  expect.poll(() => recorder.typesOf(kind, name), PATIENCE).toEqual(types.toSorted());
+  expect.poll(() => recorder.listTypes(kind, name), PATIENCE).toEqual(types.toSorted());
 
 describe('events, through a durable consumer', () => {
   it('describe a template and its pool, which is depleted, refilled and rolled out', async () => {
@@ -63,7 +63,7 @@ describe('events, through a durable consumer', () => {
     await team.apply(boxVersion(2));
     await expectEvents('template', 'box', 'changed', 'changed');
     await expect
-      .poll(() => recorder.typesOf('pool', 'boxes').filter((type) => type.startsWith('rollout')), PATIENCE)
+      .poll(() => recorder.listTypes('pool', 'boxes').filter((type) => type.startsWith('rollout')), PATIENCE)
       .toEqual(['rollout.finished', 'rollout.started']);
   });
 
@@ -105,7 +105,7 @@ describe('events, through a durable consumer', () => {
     await waitForPhase(team, 'brief', 'Expired');
     await team.client.delete(sandboxes, { namespace: team.namespace, name: 'ends' });
     await expectEvents('sandbox', 'ends', 'created', 'ready', 'finished', 'deleted');
-    await expect.poll(() => recorder.typesOf('sandbox', 'brief'), PATIENCE).toContain('expired');
+    await expect.poll(() => recorder.listTypes('sandbox', 'brief'), PATIENCE).toContain('expired');
   });
 
   it('arrive once, with unique ids', () => {

@@ -33,7 +33,7 @@ const claim = (name: string, spec: string): Promise<void> => team.apply(claimMan
 
 /** Waits until exactly these events of the object have arrived. */
 const expectEvents = (kind: string, name: string, ...types: readonly string[]): Promise<void> =>
-  expect.poll(() => recorder.typesOf(kind, name), PATIENCE).toEqual(types.toSorted());
+  expect.poll(() => recorder.listTypes(kind, name), PATIENCE).toEqual(types.toSorted());
 
 describe('when NATS loses everything', () => {
   it('claims are served, and their events arrive afterwards: pod killed and disk wiped', async () => {
@@ -44,7 +44,7 @@ describe('when NATS loses everything', () => {
     const sandbox = getSandboxName(await waitForReadyClaim(team, 'unheard'));
     await startComponent('nats');
     await expectEvents('claim', 'unheard', 'submitted', 'bound');
-    await expect.poll(() => recorder.typesOf('sandbox', sandbox), PATIENCE).toEqual(['created', 'ready']);
+    await expect.poll(() => recorder.listTypes('sandbox', sandbox), PATIENCE).toEqual(['created', 'ready']);
   });
 
   it('claims are served, and events of all objects arrive again: stream deleted', async () => {

@@ -44,14 +44,14 @@ async function members(team: Team): Promise<Sandbox[]> {
   return items.filter(({ metadata }) => metadata.ownerReferences?.[0]?.kind === 'SandboxWarmPool');
 }
 
-const nameOf = ({ metadata: { name = '' } }: Sandbox): string => name;
+const getName = ({ metadata: { name = '' } }: Sandbox): string => name;
 const progressing = (found: SandboxWarmPool): Condition | undefined =>
   findCondition(found.status?.conditions, 'Progressing');
 
 /** Waits until none of these Sandboxes is a member. The status of the pool may lag behind the change. */
 async function waitUntilGone(team: Team, old: readonly string[]): Promise<void> {
   await eventually('the old members are gone', async () =>
-    (await members(team)).some((member) => old.includes(nameOf(member))) ? undefined : true,
+    (await members(team)).some((member) => old.includes(getName(member))) ? undefined : true,
   );
 }
 
@@ -70,7 +70,7 @@ describe.concurrent('a change of the template', () => {
       await waitForFullPool(team, 'boxes');
       const before = await claimSandbox(team, 'before');
       await waitForFullPool(team, 'boxes');
-      const old = (await members(team)).map(nameOf);
+      const old = (await members(team)).map(getName);
       await team.apply(boxVersion(2));
       const during = await claimSandbox(team, 'during');
       await waitUntilGone(team, old);
@@ -97,14 +97,14 @@ describe.concurrent('a change of the template', () => {
       await team.apply(boxVersion(1));
       await team.apply(formatPool(2, strategy('OnReplenish')));
       await waitForFullPool(team, 'boxes');
-      const old = (await members(team)).map(nameOf);
+      const old = (await members(team)).map(getName);
       await team.apply(boxVersion(2));
       await createPoolWith(
         team,
         'knows that its members are stale',
         ({ updatedReplicas = 0 }) => updatedReplicas === 0,
       );
-      expect((await members(team)).map(nameOf).sort()).toEqual(old.sort());
+      expect((await members(team)).map(getName).sort()).toEqual(old.sort());
       expect(await readVersion(team, await claimSandbox(team, 'one'))).toBe('1');
       await createPoolWith(
         team,
@@ -118,7 +118,7 @@ describe.concurrent('a change of the template', () => {
       await team.apply(boxVersion(1));
       await team.apply(formatPool(2, strategy('Recreate')));
       await waitForFullPool(team, 'boxes');
-      const old = (await members(team)).map(nameOf);
+      const old = (await members(team)).map(getName);
       await team.apply(boxVersion(2));
       await waitUntilGone(team, old);
       await createPoolWith(
@@ -155,10 +155,10 @@ spec:
       const bound = await disks(team);
       expect(bound.map(({ status }) => status?.phase)).toEqual(['Bound', 'Bound', 'Bound']);
       expect(bound.map(({ metadata }) => metadata.name).sort()).toEqual(
-        before.map((one) => `scratch-${nameOf(one)}`).sort(),
+        before.map((one) => `scratch-${getName(one)}`).sort(),
       );
       const name = await claimSandbox(team, 'analyst-2');
-      expect(before.map(nameOf)).toContain(name);
+      expect(before.map(getName)).toContain(name);
       expect((await readSandboxNamed(team, name)).metadata.labels?.['agents.x-k8s.io/launch-type']).toBe('warm');
       expect(await team.sh(name, 'hostname; touch /scratch/mine && ls /scratch | grep mine')).toBe(`${name}\nmine`);
       const refilled = await createPoolWith(

@@ -13,7 +13,7 @@ afterAll(() => sandbox[Symbol.asyncDispose]());
 
 const BYTES = Uint8Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256);
 
-const streamOf = (bytes: Uint8Array): ReadableStream =>
+const createStream = (bytes: Uint8Array): ReadableStream =>
   new ReadableStream({
     start: (controller) => {
       for (let at = 0; at < bytes.length; at += 50_000) controller.enqueue(bytes.slice(at, at + 50_000));
@@ -25,7 +25,7 @@ describe('files.read and files.write', () => {
   it.each<[string, () => string | ArrayBuffer | Blob | ReadableStream, object]>([
     ['a buffer', () => BYTES.slice().buffer, {}],
     ['a blob', () => new Blob([BYTES]), {}],
-    ['a stream', () => streamOf(BYTES), {}],
+    ['a stream', () => createStream(BYTES), {}],
     ['a buffer, compressed', () => BYTES.slice().buffer, { gzip: true }],
     ['a buffer as one body', () => BYTES.slice().buffer, { useOctetStream: true }],
   ])('write %s and read the same bytes in every format', async (what, data, options) => {

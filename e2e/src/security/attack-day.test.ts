@@ -12,7 +12,7 @@ import {
   draft,
   escapes,
   markNames,
-  pathOf,
+  buildPath,
 } from '../support/security/drafts.ts';
 import { openScene, OURS, OWN, PORT, SECRET, THEIRS } from '../support/security/scene.ts';
 import type { Scene } from '../support/security/scene.ts';
@@ -70,26 +70,29 @@ describe('objects that would give a sandbox more than its tenant has', () => {
 });
 
 describe('the API server', () => {
-  const secretsOf = (namespace: string): Call => ({ method: 'GET', path: `/api/v1/namespaces/${namespace}/secrets` });
+  const listSecretsIn = (namespace: string): Call => ({
+    method: 'GET',
+    path: `/api/v1/namespaces/${namespace}/secrets`,
+  });
   const patch = (path: string, body: object): Call => ({ method: 'PATCH', path: `${path}?dryRun=All`, body });
   const remove = (path: string): Call => ({ method: 'DELETE', path: `${path}?dryRun=All` });
   const exempt = { metadata: { labels: { 'sandlot.dev/policy-exempt': 'all' } } };
   const binding = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/sandlot-sandboxes';
 
   it.each<[string, () => Call]>([
-    ['reads Secrets of the other tenant', () => secretsOf(THEIRS)],
-    ['reads Secrets of the release', () => secretsOf('sandlot-system')],
-    ['reads API keys', () => secretsOf('sandlot-system-keys')],
-    ['reads stored variables', () => secretsOf('sandlot-system-envs')],
-    ['reads Sandboxes of the other tenant', () => ({ method: 'GET', path: pathOf('Sandbox', THEIRS) })],
+    ['reads Secrets of the other tenant', () => listSecretsIn(THEIRS)],
+    ['reads Secrets of the release', () => listSecretsIn('sandlot-system')],
+    ['reads API keys', () => listSecretsIn('sandlot-system-keys')],
+    ['reads stored variables', () => listSecretsIn('sandlot-system-envs')],
+    ['reads Sandboxes of the other tenant', () => ({ method: 'GET', path: buildPath('Sandbox', THEIRS) })],
     [
       'wakes the Sandbox of the other tenant',
-      () => patch(pathOf('Sandbox', THEIRS, scene.victim.sandbox), { spec: {} }),
+      () => patch(buildPath('Sandbox', THEIRS, scene.victim.sandbox), { spec: {} }),
     ],
-    ['deletes the claim of the other tenant', () => remove(pathOf('SandboxClaim', THEIRS, scene.victim.claimName))],
+    ['deletes the claim of the other tenant', () => remove(buildPath('SandboxClaim', THEIRS, scene.victim.claimName))],
     [
       'runs a command in the Pod of the other tenant',
-      () => ({ method: 'POST', path: `${pathOf('Pod', THEIRS, scene.victim.sandbox)}/exec?command=id&stdout=true` }),
+      () => ({ method: 'POST', path: `${buildPath('Pod', THEIRS, scene.victim.sandbox)}/exec?command=id&stdout=true` }),
     ],
     [
       'takes a token of the other tenant',
@@ -97,7 +100,7 @@ describe('the API server', () => {
     ],
     [
       'sends the gateway elsewhere with a status',
-      () => patch(`${pathOf('Sandbox', OURS, scene.box)}/status`, { status: { podIPs: [scene.victim.address] } }),
+      () => patch(`${buildPath('Sandbox', OURS, scene.box)}/status`, { status: { podIPs: [scene.victim.address] } }),
     ],
     ['exempts its namespace from the policies', () => patch(`/api/v1/namespaces/${OURS}`, exempt)],
     ['removes a policy', () => remove(binding)],
@@ -108,10 +111,10 @@ describe('the API server', () => {
 
   it('lets the tenant do the same with what is its own', async () => {
     const own: Call[] = [
-      secretsOf(OURS),
-      { method: 'GET', path: pathOf('Sandbox', OURS) },
-      patch(pathOf('Sandbox', OURS, scene.box), { metadata: { labels: { team: 'b' } } }),
-      remove(pathOf('SandboxClaim', OURS, `${prefix}-box`)),
+      listSecretsIn(OURS),
+      { method: 'GET', path: buildPath('Sandbox', OURS) },
+      patch(buildPath('Sandbox', OURS, scene.box), { metadata: { labels: { team: 'b' } } }),
+      remove(buildPath('SandboxClaim', OURS, `${prefix}-box`)),
     ];
     for (const call of own) expect(await scene.raider.send(call)).toMatchObject({ status: 200 });
   });
@@ -229,7 +232,7 @@ describe('the API with the key of another tenant', () => {
 
 describe('the gateway', () => {
   const READ = { path: '/private.txt' };
-  const hostOf = (sandbox: Sandbox, port = PORT): string => sandbox.getHost(port);
+  const buildHost = (sandbox: Sandbox, port = PORT): string => sandbox.getHost(port);
   const byHeaders = (sandbox: Sandbox, port = PORT) => ({
     'E2b-Sandbox-Id': sandbox.sandboxId,
     'E2b-Sandbox-Port': String(port),
@@ -237,13 +240,13 @@ describe('the gateway', () => {
   const envdToken = (of: Sandbox): string => String(Reflect.get(of, 'envdAccessToken'));
 
   it.each<[string, () => readonly [host: string | undefined, headers: Record<string, string>], number]>([
-    ['the host of the other sandbox', () => [hostOf(scene.theirs), {}], 403],
+    ['the host of the other sandbox', () => [buildHost(scene.theirs), {}], 403],
     ['its headers', () => [undefined, byHeaders(scene.theirs)], 403],
-    ['a traffic token of nothing', () => [hostOf(scene.theirs), { 'e2b-traffic-access-token': 'a' }], 403],
-    ['the own API key', () => [hostOf(scene.theirs), { 'X-API-Key': scene.stranger.apiKey }], 403],
-    ['a forwarded host', () => [undefined, { 'X-Forwarded-Host': hostOf(scene.theirs) }], 404],
-    ['a user in the host', () => [`${hostOf(scene.ours)}@${hostOf(scene.theirs)}`, {}], 400],
-    ['two sandboxes in the host', () => [`${hostOf(scene.ours)}, ${hostOf(scene.theirs)}`, {}], 400],
+    ['a traffic token of nothing', () => [buildHost(scene.theirs), { 'e2b-traffic-access-token': 'a' }], 403],
+    ['the own API key', () => [buildHost(scene.theirs), { 'X-API-Key': scene.stranger.apiKey }], 403],
+    ['a forwarded host', () => [undefined, { 'X-Forwarded-Host': buildHost(scene.theirs) }], 404],
+    ['a user in the host', () => [`${buildHost(scene.ours)}@${buildHost(scene.theirs)}`, {}], 400],
+    ['two sandboxes in the host', () => [`${buildHost(scene.ours)}, ${buildHost(scene.theirs)}`, {}], 400],
     ['half of the headers', () => [undefined, { 'E2b-Sandbox-Id': scene.theirs.sandboxId }], 400],
     [
       'an address for an id',
@@ -258,17 +261,17 @@ describe('the gateway', () => {
   });
 
   it('reaches the own sandbox, whatever other headers say, and the other one with its token', async () => {
-    const mine = await ask(hostOf(scene.ours), { ...READ, headers: byHeaders(scene.theirs) });
+    const mine = await ask(buildHost(scene.ours), { ...READ, headers: byHeaders(scene.theirs) });
     expect([mine.statusCode, await text(mine)]).toEqual([200, OWN]);
     const token = { 'e2b-traffic-access-token': scene.theirs.trafficAccessToken ?? '' };
-    const other = await ask(hostOf(scene.theirs), { ...READ, headers: token });
+    const other = await ask(buildHost(scene.theirs), { ...READ, headers: token });
     expect([other.statusCode, await text(other)]).toEqual([200, SECRET]);
   });
 
   it('lets a token reach the daemon of its own sandbox alone', async () => {
     const path = '/files?path=private.txt';
     const readWith = async (headers: Record<string, string>): Promise<[number | undefined, string]> => {
-      const answer = await ask(hostOf(scene.theirs, 49_983), { path, headers });
+      const answer = await ask(buildHost(scene.theirs, 49_983), { path, headers });
       return [answer.statusCode, await text(answer)];
     };
     const [status, body] = await readWith({ 'X-Access-Token': envdToken(scene.ours) });
@@ -281,8 +284,8 @@ describe('the gateway', () => {
     'keeps the control routes of the daemon to itself: %s',
     async (path) => {
       const headers = { 'X-Access-Token': envdToken(scene.ours) };
-      expect((await ask(hostOf(scene.ours, 49_983), { method: 'POST', path, headers })).statusCode).toBe(404);
-      expect((await ask(hostOf(scene.ours, 49_983), { path: '/envs', headers })).statusCode).toBe(200);
+      expect((await ask(buildHost(scene.ours, 49_983), { method: 'POST', path, headers })).statusCode).toBe(404);
+      expect((await ask(buildHost(scene.ours, 49_983), { path: '/envs', headers })).statusCode).toBe(200);
     },
   );
 
@@ -291,15 +294,17 @@ describe('the gateway', () => {
     ['two lengths', 'Content-Length: 0\r\nContent-Length: 40\r\n', ''],
     ['a blank before the colon', 'Content-Length : 40\r\n', ''],
   ])('refuses a request that hides a second one behind %s', async (_, headers, body) => {
-    const hidden = `GET /private.txt HTTP/1.1\r\nHost: ${hostOf(scene.theirs)}\r\n\r\n`;
-    const answers = await sendBytes(`POST / HTTP/1.1\r\nHost: ${hostOf(scene.ours)}\r\n${headers}\r\n${body}${hidden}`);
+    const hidden = `GET /private.txt HTTP/1.1\r\nHost: ${buildHost(scene.theirs)}\r\n\r\n`;
+    const answers = await sendBytes(
+      `POST / HTTP/1.1\r\nHost: ${buildHost(scene.ours)}\r\n${headers}\r\n${body}${hidden}`,
+    );
     expect(listStatuses(answers)).toEqual(['400']);
-    const honest = `GET /private.txt HTTP/1.1\r\nHost: ${hostOf(scene.ours)}\r\nConnection: close\r\n\r\n`;
+    const honest = `GET /private.txt HTTP/1.1\r\nHost: ${buildHost(scene.ours)}\r\nConnection: close\r\n\r\n`;
     expect(await sendBytes(honest)).toContain(OWN);
   });
 
   it('refuses two hosts', async () => {
-    const hosts = `Host: ${hostOf(scene.ours)}\r\nHost: ${hostOf(scene.theirs)}`;
+    const hosts = `Host: ${buildHost(scene.ours)}\r\nHost: ${buildHost(scene.theirs)}`;
     expect(listStatuses(await sendBytes(`GET / HTTP/1.1\r\n${hosts}\r\nConnection: close\r\n\r\n`))).toEqual(['400']);
   });
 

@@ -48,7 +48,7 @@ export class EventRecorder implements AsyncDisposable {
   }
 
   /** The types of the events of an object with that name, in alphabetical order, with repetitions. */
-  typesOf(kind: string, name: string): string[] {
+  listTypes(kind: string, name: string): string[] {
     const own = this.events.filter(({ type, data }) => type.startsWith(`${kind}.`) && data.name === name);
     return own.map(({ type }) => type.slice(kind.length + 1)).toSorted();
   }

@@ -10,14 +10,14 @@ export async function requestWakes(team: Team, asleep: readonly Sandbox[]): Prom
   const bus = await connectBus({ ...(await readNatsAccess(team)), service: 'e2e', log: silentLogger });
   try {
     await eventually('NATS is connected', async () => (bus.isConnected() ? true : undefined));
-    for (const { metadata } of asleep) bus.publish(wakeOf(team.namespace, metadata));
+    for (const { metadata } of asleep) bus.publish(buildWake(team.namespace, metadata));
     await bus.flush();
   } finally {
     await bus.close();
   }
 }
 
-function wakeOf(namespace: string, { name = '', uid = '', generation = 0 }: Sandbox['metadata']) {
+function buildWake(namespace: string, { name = '', uid = '', generation = 0 }: Sandbox['metadata']) {
   const type = 'sandbox.wake.requested' as const;
   const data = { namespace, name, uid, requestedBy: 'e2e' };
   return { type, id: `${uid}-wake-${generation}`, timeMs: Date.now(), data };

@@ -26,11 +26,11 @@ function withDns(spec: PodSpec, template: SandboxTemplate, defaults: PodDefaults
   const custom = template.spec.networkPolicy !== undefined;
   const set = (spec.dnsPolicy ?? '') !== '';
   if (!managed || custom || set || defaults.dnsNameservers.length === 0) return spec;
-  return { ...spec, dnsPolicy: 'None', dnsConfig: { ...spec.dnsConfig, nameservers: nameServersOf(spec, defaults) } };
+  return { ...spec, dnsPolicy: 'None', dnsConfig: { ...spec.dnsConfig, nameservers: listNameServers(spec, defaults) } };
 }
 
 /** The API server refuses a pod with `dnsPolicy: None` and no name servers. */
-function nameServersOf(spec: PodSpec, defaults: PodDefaults): string[] {
+function listNameServers(spec: PodSpec, defaults: PodDefaults): string[] {
   const own = spec.dnsConfig?.nameservers ?? [];
   return own.length > 0 ? own : [...defaults.dnsNameservers];
 }

@@ -7,7 +7,7 @@ export type { PodDefaults } from './defaults.ts';
 export { isFinished, isReady } from '@sandlot/api-types';
 export { formatColdName, buildColdSandbox, buildMemberSandbox } from './sandbox.ts';
 export type { ColdStartInput, MemberInput } from './sandbox.ts';
-export { claimNameOf, fillsSlotOf, findSlot } from './slots.ts';
+export { findClaimName, fillsSlotOf, findSlot } from './slots.ts';
 export { createCurrencyTest } from './staleness.ts';
 export type { CurrencyTest } from './staleness.ts';
 export { takeOverPatch } from './take-over.ts';

@@ -52,7 +52,7 @@ export function findSlot({ metadata }: Sandbox): number | undefined {
 }
 
 /** The full name of the detached claim that the Sandbox was delivered to; undefined when there is none. */
-export function claimNameOf({ metadata }: Sandbox): string | undefined {
+export function findClaimName({ metadata }: Sandbox): string | undefined {
   return metadata.annotations?.[annotations.claimName] ?? metadata.labels?.[labels.claimName];
 }
 

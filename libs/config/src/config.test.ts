@@ -153,12 +153,12 @@ describe('keys', () => {
   const [firstPem = '', secondPem = '', otherPem = ''] = [first, second, other].map(({ publicKey }) =>
     publicKey.export({ format: 'pem', type: 'spki' }).toString(),
   );
-  const rawOf = ({ publicKey }: typeof first): string =>
+  const exportRaw = ({ publicKey }: typeof first): string =>
     Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url').toString('base64');
 
   it('are read as the 32 bytes of each public key, in their order', () => {
     const read = loadConfig(z.object({ V: ed25519PublicKeys() }), { V: `${firstPem}\n${secondPem}` });
-    expect(read).toEqual({ V: [rawOf(first), rawOf(second)] });
+    expect(read).toEqual({ V: [exportRaw(first), exportRaw(second)] });
   });
 
   it.each([

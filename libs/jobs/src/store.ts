@@ -108,7 +108,7 @@ class BullStore implements DeadlineStore {
   }
 
   async add(deadlines: readonly Deadline[]): Promise<boolean> {
-    const jobs = deadlines.map((deadline) => this.#jobOf(deadline));
+    const jobs = deadlines.map((deadline) => this.#buildJob(deadline));
     return this.#inBulks(jobs, (bulk) => this.#queue.addBulk(bulk));
   }
 
@@ -228,7 +228,7 @@ class BullStore implements DeadlineStore {
   }
 
   async #place(deadline: Deadline): Promise<void> {
-    const { name, data, opts } = this.#jobOf(deadline);
+    const { name, data, opts } = this.#buildJob(deadline);
     const existing: DeadlineJob | undefined = await this.#queue.getJob(opts.jobId);
     if ((await existing?.getState()) === 'delayed') {
       await existing?.changeDelay(opts.delay);
@@ -239,7 +239,7 @@ class BullStore implements DeadlineStore {
     await this.#queue.add(name, data, opts);
   }
 
-  #jobOf(deadline: Deadline) {
+  #buildJob(deadline: Deadline) {
     const { purpose, key, generation, trace = '', dueAtMs } = deadline;
     const delay = Math.max(0, Math.ceil(dueAtMs - this.#clock.now()));
     return {

@@ -133,7 +133,7 @@ export class Collection {
     this.#enter(sendInitialEvents ? `stream ${resourceVersion}`.trim() : 'watch');
     this.watchTimeouts.push(timeoutSeconds);
     if (sendInitialEvents) yield* this.#stream(signal);
-    else yield* this.#follow(this.#indexOf(resourceVersion), signal);
+    else yield* this.#follow(this.#findIndex(resourceVersion), signal);
   }
 
   async *#stream(signal: AbortSignal | undefined): AsyncGenerator<WatchEvent<Thing>> {
@@ -201,7 +201,7 @@ export class Collection {
     return `rv-${((at * 7919) % 10_007).toString(36)}`;
   }
 
-  #indexOf(version: string): number {
+  #findIndex(version: string): number {
     for (let at = this.#history.length; at >= 0; at--) if (this.#version(at) === version) return at;
     return -1;
   }

@@ -346,7 +346,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   async #send({ event, trace }: Parcel): Promise<void> {
     const { bus, metrics, log } = this.#o;
     try {
-      await bus.send(event, traceOf(trace));
+      await bus.send(event, parseTrace(trace));
       metrics.countPublished(event.type, 'acked');
     } catch (error) {
       metrics.countPublished(event.type, error instanceof UnsendableError ? 'dropped' : 'failed');
@@ -356,7 +356,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   }
 }
 
-function traceOf(text: string | undefined): TraceHeaders {
+function parseTrace(text: string | undefined): TraceHeaders {
   if (text === undefined) return {};
   const [, traceparent] = /"traceparent":"(00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2})"/.exec(text) ?? [];
   return traceparent === undefined ? {} : { traceparent };

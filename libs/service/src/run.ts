@@ -30,7 +30,7 @@ export async function runController({ name, settings, build }: ControllerProcess
     client,
     log,
     metrics: kubeMetrics,
-    lease: leaseOf(name, { instance, settings, bus }),
+    lease: buildLease(name, { instance, settings, bus }),
   });
   const controller = build({ ...opened, manager, deadlines, templateLabels: settings.METRICS_TEMPLATE_LABELS });
   open.defer(() => controller.close?.());
@@ -55,7 +55,7 @@ interface LeaseInput {
 }
 
 /** The bus reports a dead replica within a second, long before its lease expires. */
-function leaseOf(name: string, { instance, settings, bus }: LeaseInput): ManagerOptions['lease'] {
+function buildLease(name: string, { instance, settings, bus }: LeaseInput): ManagerOptions['lease'] {
   if (!settings.LEADER_ELECT) return undefined;
   const formatName = (identity: string): string => `${settings.POD_NAMESPACE}/${name}/${identity}`;
   bus.announce(formatName(instance));

@@ -52,8 +52,8 @@ describe('a warm bind', () => {
     await platform.fillPool('writes', 3);
     await platform.claim('writes', ['job']);
     await platform.until(async () => (await platform.claims('writes')).every(isReady));
-    await platform.until(async () => (await platform.writesOf('claim-controller', 'writes')).length >= 3);
-    const writes = await platform.writesOf('claim-controller', 'writes');
+    await platform.until(async () => (await platform.readWrites('claim-controller', 'writes')).length >= 3);
+    const writes = await platform.readWrites('claim-controller', 'writes');
     expect(writes).toEqual(['patch sandboxes', 'patch sandboxclaims/status', 'patch sandboxclaims']);
   });
 });

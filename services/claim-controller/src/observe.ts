@@ -49,7 +49,7 @@ export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
   const pools = source.kind === 'found' ? source.pools : [];
   const committed = findOwnedSandboxes(deps, claim);
   runtime.recordShown(claim, committed);
-  const owned = committed.map((sandbox) => runtime.viewOf(claim, sandbox));
+  const owned = committed.map((sandbox) => runtime.buildView(claim, sandbox));
   const isOwned = owned.some(({ metadata }) => metadata.name === claim.metadata.name);
   return {
     ...observeStock(deps, claim, pools),
@@ -57,7 +57,7 @@ export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
     claim,
     source,
     owned,
-    uninitialised: runtime.uninitialisedOf(claim, committed),
+    uninitialised: runtime.listUninitialised(claim, committed),
     namesake: isOwned ? undefined : cache.sandboxes.store.get(getKey(claim)),
     promised: findPromisedSandbox(cache, claim, pools),
     quota: places.findPendingQuota(claim),
@@ -88,8 +88,8 @@ type FromMemory = Pick<ClaimSnapshot, 'failures' | 'timedSince' | 'knownForMs' |
 function observeMemory({ memory, deliveries }: ObserveDeps, claim: SandboxClaim): FromMemory {
   const { pausedForMs, refusedRequest } = memory.of(claim);
   return {
-    failures: deliveries.failuresOf(claim),
-    timedSince: deliveries.timedSinceOf(claim),
+    failures: deliveries.findFailures(claim),
+    timedSince: deliveries.getTimedSince(claim),
     knownForMs: memory.elapsedMs(claim),
     pausedForMs,
     refusedRequest,

@@ -29,7 +29,7 @@ describe('a warm bind', () => {
 
   it('shows the Sandbox, annotates the claim and publishes events', async () => {
     await using harness = await bound(1);
-    expect(harness.statusOf('job')).toMatchObject({
+    expect(harness.getStatus('job')).toMatchObject({
       phase: 'Completed',
       claimedReplicas: 1,
       readyReplicas: 1,
@@ -37,8 +37,8 @@ describe('a warm bind', () => {
     });
     await harness.eventually(() => expect(harness.eventReasons()).toEqual(['job SandboxAdopted']));
     const notes = await harness.eventually(() => {
-      expect(Object.keys(harness.annotationsOf('job'))).toHaveLength(3);
-      return harness.annotationsOf('job');
+      expect(Object.keys(harness.getAnnotations('job'))).toHaveLength(3);
+      return harness.getAnnotations('job');
     });
     expect(notes['agents.x-k8s.io/sandbox-name']).toBe('pool-m001');
     expect(notes['agents.x-k8s.io/controller-first-observed-at']).toMatch(/^2026-01-01T12:00:00\.\d{9}Z$/);
@@ -76,7 +76,7 @@ describe('a warm bind', () => {
     harness.startController();
     for (const name of ['a', 'b']) harness.claim(name);
     await harness.eventually(() => expect([harness.isReady('a'), harness.isReady('b')]).toEqual([true, true]));
-    const names = [harness.statusOf('a').sandbox?.name, harness.statusOf('b').sandbox?.name];
+    const names = [harness.getStatus('a').sandbox?.name, harness.getStatus('b').sandbox?.name];
     expect(names.filter((name) => name === 'pool-m001')).toHaveLength(1);
     expect(new Set(names).size).toBe(2);
   });
@@ -92,13 +92,13 @@ describe('a claim that has to wait', () => {
     harness.startController();
     await harness.watching();
     harness.claim('job', spec);
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe(reason));
+    await harness.eventually(() => expect(harness.findReason('job')).toBe(reason));
     await harness.elapse(500);
     expect(harness.writes()).toEqual([W2]);
     harness.api.seed(sandboxWarmPools, pool());
     harness.api.seed(sandboxTemplates, template());
     await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
-    expect(harness.statusOf('job').message).toBeUndefined();
+    expect(harness.getStatus('job').message).toBeUndefined();
   });
 
   it('waits without a report for members without an address, and adopts them', async () => {
@@ -110,7 +110,7 @@ describe('a claim that has to wait', () => {
     await harness.elapse(700);
     expect(harness.writes()).toEqual([]);
     harness.makeReady(member);
-    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe(member));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe(member));
   });
 
   it('starts cold when no member gets an address within two seconds', async () => {
@@ -119,9 +119,9 @@ describe('a claim that has to wait', () => {
     harness.startController();
     await harness.watching();
     harness.claim('job');
-    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('job'));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('job'));
     expect(harness.clock.monotonic()).toBeGreaterThanOrEqual(2_000);
-    expect(harness.reasonOf('job')).toBe('SandboxNotReady');
+    expect(harness.findReason('job')).toBe('SandboxNotReady');
   });
 
   it('waits for stock when it asks to, and is served in order', async () => {
@@ -130,11 +130,11 @@ describe('a claim that has to wait', () => {
     await harness.watching();
     for (const name of ['first', 'second', 'third']) {
       harness.claim(name, { createOnNoStock: false });
-      await harness.eventually(() => expect(harness.reasonOf(name)).toBe('WaitingForStock'));
+      await harness.eventually(() => expect(harness.findReason(name)).toBe('WaitingForStock'));
     }
     for (const name of ['first', 'second', 'third']) {
       const member = harness.addMember();
-      await harness.eventually(() => expect(harness.statusOf(name).sandbox?.name).toBe(member));
+      await harness.eventually(() => expect(harness.getStatus(name).sandbox?.name).toBe(member));
     }
     expect(harness.owned().size).toBe(3);
   });
@@ -146,15 +146,15 @@ describe('a claim that comes later', () => {
     harness.startController();
     await harness.watching();
     harness.claim('patient', { createOnNoStock: false });
-    await harness.eventually(() => expect(harness.reasonOf('patient')).toBe('WaitingForStock'));
+    await harness.eventually(() => expect(harness.findReason('patient')).toBe('WaitingForStock'));
     harness.api.seed(sandboxClaims, {
       ...harness.api.objects(sandboxClaims)[0],
       metadata: { namespace: 'default', name: 'later' },
       spec: { warmPoolRef: { name: 'pool' } },
     });
     const member = harness.addMember();
-    await harness.eventually(() => expect(harness.statusOf('later').sandbox?.name).toBe('later'));
-    await harness.eventually(() => expect(harness.statusOf('patient').sandbox?.name).toBe(member));
+    await harness.eventually(() => expect(harness.getStatus('later').sandbox?.name).toBe('later'));
+    await harness.eventually(() => expect(harness.getStatus('patient').sandbox?.name).toBe(member));
   });
 });
 
@@ -164,7 +164,7 @@ describe('a cold start', () => {
     harness.api.faults.errorAfterCommit({ match: { verb: 'create', resource: 'sandboxes' }, answer: { status: 500 } });
     harness.startController();
     harness.claim('job');
-    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('job'));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('job'));
     expect(harness.api.objects(sandboxes)).toHaveLength(1);
     await harness.eventually(() => expect(bindings(harness)).toMatchObject([{ data: { launchType: 'cold' } }]));
   });
@@ -175,10 +175,10 @@ describe('a cold start', () => {
     harness.startController();
     await harness.watching();
     harness.claim('job');
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('ReconcilerError'));
-    expect(harness.statusOf('job').message).toContain('sandbox "job" is not controlled by claim "job"');
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('ReconcilerError'));
+    expect(harness.getStatus('job').message).toContain('sandbox "job" is not controlled by claim "job"');
     harness.api.remove(sandboxes, { namespace: 'default', name: 'job' });
-    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('job'));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('job'));
   });
 
   it('is pending on a foreign Sandbox that the watch does not show yet, then reports it', async () => {
@@ -188,9 +188,9 @@ describe('a cold start', () => {
     const stalled = harness.api.faults.stallWatches({ resource: 'sandboxes' });
     harness.api.seed(sandboxes, sandbox({ name: 'job' }));
     harness.claim('job');
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('SandboxCreatePending'));
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('SandboxCreatePending'));
     stalled.end();
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('ReconcilerError'));
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('ReconcilerError'));
   });
 });
 
@@ -202,8 +202,8 @@ describe('refusals', () => {
     harness.startController();
     await harness.watching();
     harness.claim('job');
-    await harness.eventually(() => expect(harness.statusOf('job').message).toContain('spec.podTemplate is wrong'));
-    expect(harness.statusOf('job').phase).toBe('Failed');
+    await harness.eventually(() => expect(harness.getStatus('job').message).toContain('spec.podTemplate is wrong'));
+    expect(harness.getStatus('job').phase).toBe('Failed');
     await harness.elapse(5_000);
     expect(harness.writes()).toEqual(['create sandboxes', W2]);
   });
@@ -214,8 +214,8 @@ describe('refusals', () => {
     harness.api.faults.failNext({ match, answer: { status: 403, message: 'exceeded quota' } });
     harness.startController();
     harness.claim('job');
-    await harness.eventually(() => expect(harness.statusOf('job').message).toContain('exceeded quota'));
-    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('job'));
+    await harness.eventually(() => expect(harness.getStatus('job').message).toContain('exceeded quota'));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('job'));
   });
 
   it('by a policy are written once and not retried until the claim changes', async () => {
@@ -223,7 +223,7 @@ describe('refusals', () => {
     harness.startController();
     await harness.watching();
     harness.claim('job', { env: [{ name: 'A', value: 'b' }] });
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('EnvVarsInjectionRejected'));
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('EnvVarsInjectionRejected'));
     await harness.elapse(5_000);
     expect(harness.writes()).toEqual([W2]);
     harness.api.change(sandboxClaims, { namespace: 'default', name: 'job' }, ({ spec, metadata }) => {
@@ -241,8 +241,8 @@ describe('refusals', () => {
         metadata.generation = (metadata.generation ?? 1) + 1;
       });
     relabel({ team: 'a' });
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('InvalidMetadata'));
-    expect(harness.statusOf('job').sandbox?.name).toBe('pool-m001');
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('InvalidMetadata'));
+    expect(harness.getStatus('job').sandbox?.name).toBe('pool-m001');
     relabel({ 'sandbox.users.io/team': 'a' });
     await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
     await harness.eventually(() =>
@@ -281,9 +281,9 @@ describe('a bound claim', () => {
   it('gets another Sandbox when the user deletes the first', async () => {
     await using harness = await bound(2);
     harness.api.remove(sandboxes, { namespace: 'default', name: 'pool-m001' });
-    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('pool-m002'));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('pool-m002'));
     await harness.eventually(() =>
-      expect(harness.annotationsOf('job')['agents.x-k8s.io/sandbox-name']).toBe('pool-m002'),
+      expect(harness.getAnnotations('job')['agents.x-k8s.io/sandbox-name']).toBe('pool-m002'),
     );
     await harness.eventually(() => expect(bindings(harness)).toHaveLength(2));
   });
@@ -294,7 +294,7 @@ describe('a bound claim', () => {
     await harness.watching();
     const stalled = harness.api.faults.stallWatches({ resource: 'sandboxes' });
     harness.claim('job');
-    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('job'));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('job'));
     const first = harness.sandbox('job')?.metadata.uid;
     harness.api.remove(sandboxes, { namespace: 'default', name: 'job' });
     harness.api.faults.expireResourceVersions();
@@ -312,11 +312,11 @@ describe('a bound claim', () => {
     await harness.watching();
     const seen: string[] = [];
     harness.api.onChange(sandboxClaims, () => {
-      const reason = harness.reasonOf('job');
+      const reason = harness.findReason('job');
       if (reason !== undefined && seen.at(-1) !== reason) seen.push(reason);
     });
     harness.claim('job');
-    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('job'));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('job'));
     harness.makeReady('job');
     await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
     await harness.elapse(1_000);
@@ -338,10 +338,10 @@ describe('a bound claim', () => {
     harness.claim('job');
     await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
     await harness.elapse(1_000);
-    expect(harness.annotationsOf('job')).toEqual({});
+    expect(harness.getAnnotations('job')).toEqual({});
     fault.end();
     await harness.eventually(() =>
-      expect(harness.annotationsOf('job')['agents.x-k8s.io/sandbox-name']).toBe('pool-m001'),
+      expect(harness.getAnnotations('job')['agents.x-k8s.io/sandbox-name']).toBe('pool-m001'),
     );
   });
 });
@@ -357,7 +357,7 @@ describe('the end of a claim', () => {
       harness.claim('job', { lifecycle: { shutdownTime: inOneMinute, shutdownPolicy } });
       await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
       harness.api.onChange(sandboxClaims, () => {
-        if (harness.reasonOf('job') === 'ClaimExpired')
+        if (harness.findReason('job') === 'ClaimExpired')
           expect(harness.clock.now()).toBeGreaterThanOrEqual(Date.parse(inOneMinute));
       });
       await harness.eventually(() => {
@@ -376,12 +376,12 @@ describe('the end of a claim', () => {
     harness.claim('job', { lifecycle: { shutdownTime: inOneMinute, shutdownPolicy: 'Retain' } });
     await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
     await harness.eventually(() => {
-      expect(harness.statusOf('job')).toMatchObject({ phase: 'Expired', claimedReplicas: 0 });
-      expect(harness.statusOf('job').sandbox).toBeUndefined();
+      expect(harness.getStatus('job')).toMatchObject({ phase: 'Expired', claimedReplicas: 0 });
+      expect(harness.getStatus('job').sandbox).toBeUndefined();
     });
     await harness.elapse(2_000);
     expect(harness.owned().size).toBe(0);
-    expect(harness.reasonOf('job')).toBe('ClaimExpired');
+    expect(harness.findReason('job')).toBe('ClaimExpired');
   });
 
   it('before it is bound leaves it without a Sandbox', async () => {
@@ -389,7 +389,7 @@ describe('the end of a claim', () => {
     harness.startController();
     await harness.watching();
     harness.claim('job', { lifecycle: { shutdownTime: '2026-01-01T11:00:00Z', shutdownPolicy: 'Retain' } });
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('ClaimExpired'));
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('ClaimExpired'));
     await harness.elapse(1_000);
     expect(harness.owned().size).toBe(0);
   });

@@ -11,7 +11,7 @@ import { observeNeeds } from './needs/observe-needs.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
 import type { ApplyDeps } from './plan/apply-deps.ts';
-import { passOf } from './plan/pass.ts';
+import { beginPass } from './plan/pass.ts';
 import type { Pass } from './plan/pass.ts';
 import { needsStock } from './plan/plan.ts';
 import type { Plan } from './plan/plan.ts';
@@ -33,7 +33,7 @@ export async function reconcileClaim(
     deps.waiters.remove(key);
     return done;
   }
-  const pass = passOf(claim, context.signal);
+  const pass = beginPass(claim, context.signal);
   const { snapshot, plan } = await (isDetached(claim) ? planBatch(deps, pass) : planBound(deps, pass));
   if (!needsStock(plan)) deps.waiters.remove(key);
   try {

@@ -130,20 +130,20 @@ export class ClaimHarness extends ControllerHarness {
     return names;
   }
 
-  statusOf(name: string): NonNullable<SandboxClaim['status']> {
+  getStatus(name: string): NonNullable<SandboxClaim['status']> {
     return this.api.object(sandboxClaims, { namespace: 'default', name })?.status ?? {};
   }
 
   /** `reason` of the claim's Ready condition. */
-  reasonOf(name: string): string | undefined {
-    return this.statusOf(name).conditions?.find(({ type }) => type === 'Ready')?.reason;
+  findReason(name: string): string | undefined {
+    return this.getStatus(name).conditions?.find(({ type }) => type === 'Ready')?.reason;
   }
 
   isReady(name: string): boolean {
-    return this.statusOf(name).conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+    return this.getStatus(name).conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
   }
 
-  annotationsOf(name: string): Record<string, string> {
+  getAnnotations(name: string): Record<string, string> {
     return this.api.object(sandboxClaims, { namespace: 'default', name })?.metadata.annotations ?? {};
   }
 

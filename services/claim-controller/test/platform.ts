@@ -43,7 +43,7 @@ export class Platform implements AsyncDisposable {
     return new Platform(plane, client, kubeconfigs);
   }
 
-  kubeconfigOf(name: ControllerName): string {
+  getKubeconfig(name: ControllerName): string {
     return this.#kubeconfigs.get(name) ?? '';
   }
 
@@ -51,7 +51,7 @@ export class Platform implements AsyncDisposable {
   async startController(name: ControllerName, env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
     await this.#running.get(name)?.kill();
     const main = new URL(`../../${name}/src/main.ts`, import.meta.url);
-    const settings = { KUBECONFIG: this.kubeconfigOf(name), LEADER_ELECT: 'false', LOG_LEVEL: 'info', ...env };
+    const settings = { KUBECONFIG: this.getKubeconfig(name), LEADER_ELECT: 'false', LOG_LEVEL: 'info', ...env };
     const process = await startServiceProcess(main, settings);
     this.#running.set(name, process);
     return process;
@@ -100,7 +100,7 @@ export class Platform implements AsyncDisposable {
   }
 
   /** A user's writes in a namespace from the audit log, without Events, as `verb resource[/subresource]`. */
-  async writesOf(user: ControllerName, namespace: string): Promise<string[]> {
+  async readWrites(user: ControllerName, namespace: string): Promise<string[]> {
     const lines = await readCompleteLines(this.#plane.auditLogPath ?? '');
     return lines
       .map((line) => auditEvent.parse(JSON.parse(line)))

@@ -56,7 +56,7 @@ const address = nextAddress();
 const sandbox = await harness.createSandbox({ address });
 const upstream = await startUpstream(address);
 const { pid } = harness.process;
-const name = harness.hostOf(sandbox, PORT);
+const name = harness.buildHost(sandbox, PORT);
 const direct: Aim = { host: address, port: PORT, name };
 const through: Aim = { host: '127.0.0.1', port: harness.port, name };
 try {

@@ -32,7 +32,7 @@ type SandboxParts = Partial<Pick<Sandbox, 'status'>> & {
   spec?: Partial<Sandbox['spec']>;
 };
 
-const claimOf = ({ metadata, status }: ClaimParts = {}): SandboxClaim => ({
+const buildClaim = ({ metadata, status }: ClaimParts = {}): SandboxClaim => ({
   metadata: { namespace: 'team-a', name: 'abc', uid: 'claim-uid', labels: { [labels.sandboxId]: 'abc' }, ...metadata },
   spec: {},
   status: { conditions: [ready], sandbox: { name: 'pool-1' }, ...status },
@@ -72,22 +72,22 @@ describe('the decision about a request', () => {
     ['is unknown for an id that no claim holds', undefined, undefined, 'unknown'],
     [
       'is to wait for a claim without a Sandbox',
-      claimOf({ status: { conditions: [], sandbox: {} } }),
+      buildClaim({ status: { conditions: [], sandbox: {} } }),
       undefined,
       'wait',
     ],
-    ['is to go to a running sandbox', claimOf(), buildSandbox(), GO],
+    ['is to go to a running sandbox', buildClaim(), buildSandbox(), GO],
     [
       'is to go to a sandbox with both of its addresses',
-      claimOf(),
+      buildClaim(),
       buildSandbox({ status: { podIPs: [ADDRESS, 'fd00::1'] } }),
       `${GO} fd00::1`,
     ],
-    ['is to wait while the claim is not Ready', claimOf({ status: { conditions: [] } }), buildSandbox(), 'wait'],
-    ['is to wait while the Sandbox is not Ready', claimOf(), buildSandbox({ status: { conditions: [] } }), 'wait'],
+    ['is to wait while the claim is not Ready', buildClaim({ status: { conditions: [] } }), buildSandbox(), 'wait'],
+    ['is to wait while the Sandbox is not Ready', buildClaim(), buildSandbox({ status: { conditions: [] } }), 'wait'],
     [
       'is to wait while the claim names another Sandbox',
-      claimOf({ status: { sandbox: { name: 'other' } } }),
+      buildClaim({ status: { sandbox: { name: 'other' } } }),
       buildSandbox(),
       'wait',
     ],
@@ -107,32 +107,32 @@ describe('the decision about a request', () => {
     ],
     [
       'is killed when the claim is being deleted',
-      claimOf({ metadata: { deletionTimestamp: 'now' } }),
+      buildClaim({ metadata: { deletionTimestamp: 'now' } }),
       buildSandbox(),
       'killed',
     ],
     [
       'is killed when the Sandbox is being deleted',
-      claimOf(),
+      buildClaim(),
       buildSandbox({ metadata: { deletionTimestamp: 'now' } }),
       'killed',
     ],
     [
       'is expired for an expired claim',
-      claimOf({ status: { conditions: [condition('Ready', 'False', 'ClaimExpired')] } }),
+      buildClaim({ status: { conditions: [condition('Ready', 'False', 'ClaimExpired')] } }),
       undefined,
       'expired',
     ],
-    ['is expired for an expired Sandbox', claimOf(), buildSandbox({ status: { phase: 'Expired' } }), 'expired'],
+    ['is expired for an expired Sandbox', buildClaim(), buildSandbox({ status: { phase: 'Expired' } }), 'expired'],
     [
       'is failed for a claim that failed for good',
-      claimOf({ status: { conditions: [condition('Ready', 'False', 'SandboxInitFailed')] } }),
+      buildClaim({ status: { conditions: [condition('Ready', 'False', 'SandboxInitFailed')] } }),
       undefined,
       'failed',
     ],
     [
       'is failed when the pod has finished',
-      claimOf(),
+      buildClaim(),
       buildSandbox({ status: { conditions: [ready, condition('Finished', 'True')] } }),
       'failed',
     ],
@@ -144,47 +144,47 @@ describe('the decision about a request', () => {
     ],
     [
       'is failed when no address may be dialled',
-      claimOf(),
+      buildClaim(),
       buildSandbox({ status: { podIPs: ['169.254.169.254'] } }),
       'failed',
     ],
-    ['is paused for a sandbox that the API paused', claimOf(), suspended('API'), 'paused'],
+    ['is paused for a sandbox that the API paused', buildClaim(), suspended('API'), 'paused'],
     [
       'is to wake a sandbox that the API paused, with auto-resume',
-      claimOf({ metadata: autoResume }),
+      buildClaim({ metadata: autoResume }),
       suspended('API'),
       'wake',
     ],
-    ['is to wake a Sandbox suspended for idleness', claimOf(), suspended('Idle'), 'wake'],
-    ['is to wake a Sandbox suspended at startup', claimOf(), suspended('Startup'), 'wake'],
-    ['is paused for a Sandbox that its owner suspended', claimOf(), suspended(undefined), 'paused'],
+    ['is to wake a Sandbox suspended for idleness', buildClaim(), suspended('Idle'), 'wake'],
+    ['is to wake a Sandbox suspended at startup', buildClaim(), suspended('Startup'), 'wake'],
+    ['is paused for a Sandbox that its owner suspended', buildClaim(), suspended(undefined), 'paused'],
     [
       'is to wake a Sandbox that its owner suspended with autoResume Always',
-      claimOf(),
+      buildClaim(),
       suspended(undefined, { autoResume: 'Always' }),
       'wake',
     ],
     [
       'is paused for a Sandbox with autoResume Never',
-      claimOf({ metadata: autoResume }),
+      buildClaim({ metadata: autoResume }),
       suspended('API', { autoResume: 'Never' }),
       'paused',
     ],
     [
       'is to wake a sandbox that the API paused and did not make',
-      claimOf({ metadata: notByApi }),
+      buildClaim({ metadata: notByApi }),
       suspended('API'),
       'wake',
     ],
     [
       'is to wake a Sandbox suspended by replicas 0',
-      claimOf(),
+      buildClaim(),
       buildSandbox({ metadata: suspendedBy('Idle'), spec: { replicas: 0 } }),
       'wake',
     ],
     [
       'is expired for a Sandbox that is expired and suspended',
-      claimOf(),
+      buildClaim(),
       { ...suspended('Idle'), status: { phase: 'Expired' } },
       'expired',
     ],
@@ -194,12 +194,12 @@ describe('the decision about a request', () => {
   });
 
   it('is paused for a sleeping sandbox when the request does not wake', () => {
-    expect(formatText(decideFor(claimOf(), suspended('Idle'), false))).toBe('paused');
+    expect(formatText(decideFor(buildClaim(), suspended('Idle'), false))).toBe('paused');
   });
 
   it('takes its terms from the claim', () => {
     const given = { [annotations.trafficTokenHash]: 'hash', [annotations.apiKeyId]: 'key' };
-    const claim = claimOf({ metadata: { annotations: given } });
+    const claim = buildClaim({ metadata: { annotations: given } });
     const sandbox = buildSandbox({ spec: { runtime: { inject: true } } });
     const terms = { namespace: 'team-a', uid: 'claim-uid', trafficTokenHash: 'hash', keyId: 'key', hasDaemon: true };
     expect(decideFor(claim, sandbox)).toMatchObject({ terms });
@@ -207,7 +207,7 @@ describe('the decision about a request', () => {
 });
 
 describe('exchanges with a sandbox', () => {
-  const first = decideFor(claimOf(), buildSandbox());
+  const first = decideFor(buildClaim(), buildSandbox());
   const rows: readonly (readonly [string, Sandbox | undefined, string | undefined])[] = [
     ['go on while nothing changes', buildSandbox(), undefined],
     ['go on while the Sandbox is not Ready', buildSandbox({ status: { conditions: [] } }), undefined],
@@ -219,12 +219,13 @@ describe('exchanges with a sandbox', () => {
   ];
   it.each(rows)('%s', (_, sandbox, reason) => {
     if (first.kind !== 'go') throw new Error('the sandbox does not run');
-    expect(findEndOfIncarnation(first.target, { claim: claimOf(), sandbox })).toBe(reason);
+    expect(findEndOfIncarnation(first.target, { claim: buildClaim(), sandbox })).toBe(reason);
   });
 });
 
 describe('the claim that holds an id', () => {
-  const at = (creationTimestamp: string, namespace: string) => claimOf({ metadata: { creationTimestamp, namespace } });
+  const at = (creationTimestamp: string, namespace: string) =>
+    buildClaim({ metadata: { creationTimestamp, namespace } });
 
   it('is the oldest one, in whatever order they come', () => {
     const claims = [at('2026-01-01T00:00:02Z', 'b'), at('2026-01-01T00:00:01Z', 'a'), at('2026-01-01T00:00:03Z', 'c')];
@@ -236,9 +237,9 @@ describe('the claim that holds an id', () => {
   });
 
   it('has the id as its name and label', () => {
-    expect(findSandboxId(claimOf())).toBe('abc');
+    expect(findSandboxId(buildClaim())).toBe('abc');
     expect(
-      findSandboxId(claimOf({ metadata: { name: 'other', labels: { [labels.sandboxId]: 'abc' } } })),
+      findSandboxId(buildClaim({ metadata: { name: 'other', labels: { [labels.sandboxId]: 'abc' } } })),
     ).toBeUndefined();
   });
 });

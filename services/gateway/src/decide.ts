@@ -1,10 +1,10 @@
-import { resolveMode, hasSignOfPool, sandboxConditions, wakeObstacleOf } from '@sandlot/api-types';
+import { resolveMode, hasSignOfPool, sandboxConditions, findWakeObstacle } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { findEnding, isTrue } from './directory/decide-ending.ts';
 import type { GoneReason } from './directory/decide-ending.ts';
 import { findOwningClaim } from './directory/ownership.ts';
 import type { RequestSnapshot } from './directory/snapshot.ts';
-import { buildRef, targetOf, buildTerms } from './directory/target.ts';
+import { buildRef, buildTarget, buildTerms } from './directory/target.ts';
 import type { SandboxRef, Target, Terms } from './directory/target.ts';
 
 export type Decision =
@@ -31,12 +31,12 @@ type Found = RequestSnapshot & { readonly sandbox: Sandbox };
 
 function decideSuspended({ claim, sandbox, wakes }: Found, terms: Terms): Decision {
   // The sandbox-controller decides again: a request that it would not obey must not wait in vain.
-  const canWake = wakes && wakeObstacleOf(sandbox, claim) === undefined;
+  const canWake = wakes && findWakeObstacle(sandbox, claim) === undefined;
   return canWake ? { kind: 'wait', terms, wake: buildRef(sandbox) } : gone('paused');
 }
 
 function decideReady({ sandbox, dialable: [first, ...others] }: Found, terms: Terms): Decision {
-  return first === undefined ? gone('failed') : { kind: 'go', target: targetOf(sandbox, [first, ...others]), terms };
+  return first === undefined ? gone('failed') : { kind: 'go', target: buildTarget(sandbox, [first, ...others]), terms };
 }
 
 const gone = (reason: GoneReason): Decision => ({ kind: 'gone', reason });

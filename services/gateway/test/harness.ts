@@ -220,7 +220,7 @@ export class GatewayHarness implements AsyncDisposable {
     await this.client.delete(sandboxes, { namespace, name });
   }
 
-  hostOf({ id }: { readonly id: string }, port: number): string {
+  buildHost({ id }: { readonly id: string }, port: number): string {
     return `${port}-${id}.${DOMAIN}`;
   }
 

@@ -12,7 +12,7 @@ import {
   conditionSummary,
   kinds,
   notebook,
-  podOf,
+  makePod,
   published,
   buildSnapshot,
   getStep,
@@ -23,7 +23,7 @@ const suspended = notebook({ spec: { operatingMode: 'Suspended' } });
 const NOT_SUSPENDED = 'Suspended=False/NotSuspended';
 
 /** A Sandbox whose status already shows a Ready Pod. */
-const ready = published(buildSnapshot({ sandbox: running, ownedPods: [podOf(running)] }));
+const ready = published(buildSnapshot({ sandbox: running, ownedPods: [makePod(running)] }));
 /** The same, with its owner asking for a suspension. */
 const readyToSuspend = { ...ready, spec: { ...ready.spec, operatingMode: 'Suspended' as const } };
 const isSuspended = published(buildSnapshot({ sandbox: suspended }));
@@ -46,15 +46,15 @@ describe('a pass', () => {
     ],
     [
       'creates the Service once there is a Pod',
-      buildSnapshot({ sandbox: notebook({ spec: { service: true } }), ownedPods: [podOf(running)] }),
+      buildSnapshot({ sandbox: notebook({ spec: { service: true } }), ownedPods: [makePod(running)] }),
       ['createService'],
     ],
     [
       'writes the name of the Pod before it publishes Ready',
-      buildSnapshot({ ownedPods: [podOf(running)] }),
+      buildSnapshot({ ownedPods: [makePod(running)] }),
       ['patchSandbox', 'patchStatus'],
     ],
-    ['does nothing when nothing changed', buildSnapshot({ sandbox: ready, ownedPods: [podOf(running)] }), []],
+    ['does nothing when nothing changed', buildSnapshot({ sandbox: ready, ownedPods: [makePod(running)] }), []],
     [
       'publishes that Ready is lost before it replaces a Pod that is gone',
       buildSnapshot({ sandbox: ready }),
@@ -62,26 +62,26 @@ describe('a pass', () => {
     ],
     [
       'creates nothing while the old Pod is terminating',
-      buildSnapshot({ sandbox: ready, ownedPods: [podOf(running, { terminating: true })] }),
+      buildSnapshot({ sandbox: ready, ownedPods: [makePod(running, { terminating: true })] }),
       ['patchStatus'],
     ],
     [
       'does not replace a Pod that failed',
-      buildSnapshot({ sandbox: ready, ownedPods: [podOf(running, { phase: 'Failed' })] }),
+      buildSnapshot({ sandbox: ready, ownedPods: [makePod(running, { phase: 'Failed' })] }),
       ['patchStatus', 'recordEvent'],
     ],
     [
       'deletes the Pod of a Sandbox that is to be suspended',
-      buildSnapshot({ sandbox: readyToSuspend, ownedPods: [podOf(running)] }),
+      buildSnapshot({ sandbox: readyToSuspend, ownedPods: [makePod(running)] }),
       ['deletePod'],
     ],
     [
       'waits for a Pod that a finalizer holds',
       buildSnapshot({
         sandbox: published(
-          buildSnapshot({ sandbox: readyToSuspend, ownedPods: [podOf(running, { terminating: true })] }),
+          buildSnapshot({ sandbox: readyToSuspend, ownedPods: [makePod(running, { terminating: true })] }),
         ),
-        ownedPods: [podOf(running, { terminating: true })],
+        ownedPods: [makePod(running, { terminating: true })],
       }),
       [],
     ],
@@ -92,7 +92,7 @@ describe('a pass', () => {
     ],
     [
       'leaves a foreign Pod alone while suspended',
-      buildSnapshot({ sandbox: suspended, foreignPod: podOf(running, { owner: STRANGER }) }),
+      buildSnapshot({ sandbox: suspended, foreignPod: makePod(running, { owner: STRANGER }) }),
       ['patchStatus', 'recordEvent'],
     ],
     [
@@ -104,18 +104,18 @@ describe('a pass', () => {
       'neither creates nor deletes when two Pods carry our UID',
       buildSnapshot({
         sandbox: { ...readyToSuspend, spec: { ...readyToSuspend.spec, service: true } },
-        ownedPods: [podOf(running), podOf(running, { name: 'other' })],
+        ownedPods: [makePod(running), makePod(running, { name: 'other' })],
       }),
       ['patchStatus', 'recordEvent'],
     ],
     [
       'reports a foreign Pod that has the name',
-      buildSnapshot({ foreignPod: podOf(running, { owner: STRANGER }) }),
+      buildSnapshot({ foreignPod: makePod(running, { owner: STRANGER }) }),
       ['reportFailure'],
     ],
     [
       'takes over an unowned Pod with the tracking label',
-      buildSnapshot({ foreignPod: podOf(running, { owner: null }) }),
+      buildSnapshot({ foreignPod: makePod(running, { owner: null }) }),
       ['patchPod'],
     ],
     [
@@ -128,7 +128,7 @@ describe('a pass', () => {
       'repairs a wrong Pod name in the annotation',
       buildSnapshot({
         sandbox: { ...ready, metadata: { ...ready.metadata, annotations: { 'agents.x-k8s.io/pod-name': 'other' } } },
-        ownedPods: [podOf(running)],
+        ownedPods: [makePod(running)],
       }),
       ['patchSandbox'],
     ],
@@ -142,7 +142,7 @@ describe('a pass', () => {
             annotations: { ...ready.metadata.annotations, 'sandlot.dev/suspended-by': 'Idle' },
           },
         },
-        ownedPods: [podOf(running)],
+        ownedPods: [makePod(running)],
       }),
       ['patchSandbox'],
     ],
@@ -166,21 +166,21 @@ describe('a pass', () => {
 
 describe('the time of the next pass', () => {
   it('does not exist for a Sandbox without a deadline', () => {
-    expect(requeueAtMs(buildSnapshot({ sandbox: ready, ownedPods: [podOf(running)] }))).toBeUndefined();
+    expect(requeueAtMs(buildSnapshot({ sandbox: ready, ownedPods: [makePod(running)] }))).toBeUndefined();
   });
 
   it('is the deadline', () => {
     const sandbox = { ...ready, spec: { ...ready.spec, shutdownTime: '2026-01-01T12:00:30Z' } };
-    expect(requeueAtMs(buildSnapshot({ sandbox, ownedPods: [podOf(running)] }))).toBe(NOW_MS + 30_000);
+    expect(requeueAtMs(buildSnapshot({ sandbox, ownedPods: [makePod(running)] }))).toBe(NOW_MS + 30_000);
   });
 
   it('is the end of the quiet start', () => {
-    const pod = podOf(running, { phase: 'Pending', created: NOW });
+    const pod = makePod(running, { phase: 'Pending', created: NOW });
     expect(requeueAtMs(buildSnapshot({ ownedPods: [pod] }))).toBe(NOW_MS + 2_000);
   });
 
   it('is in a minute while there is a foreign Pod, because no event may show its end', () => {
-    const foreignPod = podOf(running, { owner: STRANGER });
+    const foreignPod = makePod(running, { owner: STRANGER });
     const sandbox = published(buildSnapshot({ sandbox: suspended, foreignPod }));
     expect(requeueAtMs(buildSnapshot({ sandbox, foreignPod }))).toBe(NOW_MS + 60_000);
   });

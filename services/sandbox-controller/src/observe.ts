@@ -63,7 +63,7 @@ function observeWakeRequest(
   { wakes }: ObserveDeps,
   { metadata: { uid = '' } }: Sandbox,
 ): Pick<Snapshot, 'wakeRequestUntilMs' | 'wakeTrace'> {
-  return { wakeRequestUntilMs: wakes.untilMs(uid), wakeTrace: wakes.traceOf(uid) };
+  return { wakeRequestUntilMs: wakes.untilMs(uid), wakeTrace: wakes.findTrace(uid) };
 }
 
 /** When the Sandbox was used, besides what its status and annotations say. */
@@ -81,7 +81,7 @@ export function observeActivity(
 function observeRejections({ rejectedWrites }: ObserveDeps, sandbox: Sandbox, found: FoundPods): Failure[] {
   if (isMarkedExpired(sandbox)) return [];
   const hasPod = found.ownedPods.length > 0 || found.foreignPod !== undefined;
-  return rejectedWrites.pendingOf(sandbox).filter(({ phase }) => phase !== 'pod' || !hasPod);
+  return rejectedWrites.listPending(sandbox).filter(({ phase }) => phase !== 'pod' || !hasPod);
 }
 
 /**

@@ -60,7 +60,7 @@ export interface PodParts {
 }
 
 /** The Pod of `sandbox` as a healthy kubelet reports it, with the changes of the test. */
-export function podOf(sandbox: Sandbox, parts: PodParts = {}): Pod {
+export function makePod(sandbox: Sandbox, parts: PodParts = {}): Pod {
   const { phase = 'Running', ips = ['10.0.0.7'], node = 'node-1' } = parts;
   const { conditions: reported = [{ type: 'PodScheduled', status: 'True' }], ready = phase === 'Running' } = parts;
   return {

@@ -1,7 +1,7 @@
 import { nameHash } from '@sandlot/api-types';
 import type { Condition, Sandbox } from '@sandlot/api-types';
 import type { Snapshot } from '../src/plan/snapshot.ts';
-import { EARLIER, NOW, NOW_MS, notebook, podOf, published, buildSnapshot } from './builders.ts';
+import { EARLIER, NOW, NOW_MS, notebook, makePod, published, buildSnapshot } from './builders.ts';
 import type { PodParts, SnapshotParts } from './builders.ts';
 
 // Typed clients compare the whole status, so these tests list every field.
@@ -39,7 +39,7 @@ export const finished = (reason: string, message: string): Condition =>
 /** The Sandbox with one Pod that it owns. */
 export function having(pod: PodParts, spec: Partial<Spec> = {}, parts: SnapshotParts = {}): Snapshot {
   const sandbox = parts.sandbox ?? notebook({ spec });
-  return buildSnapshot({ sandbox, ownedPods: [podOf(sandbox, pod)], ...parts });
+  return buildSnapshot({ sandbox, ownedPods: [makePod(sandbox, pod)], ...parts });
 }
 /** The same Sandbox a minute after `snapshot` was published, with another spec and other objects around it. */
 export function aMinuteLater(

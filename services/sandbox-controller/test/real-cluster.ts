@@ -247,7 +247,7 @@ export class RealCluster implements AsyncDisposable {
   /** The container ends now. */
   endPod(name: string, phase: 'Succeeded' | 'Failed', exitCode = phase === 'Failed' ? 1 : 0): Promise<Pod> {
     const reason = phase === 'Failed' ? 'Error' : 'Completed';
-    const times = { startedAt: timeOf(systemClock.now()), finishedAt: timeOf(systemClock.now()) };
+    const times = { startedAt: formatTime(systemClock.now()), finishedAt: formatTime(systemClock.now()) };
     const state = { terminated: { exitCode, reason, ...times } };
     const containerStatus = { name: 'main', image: 'busybox', imageID: '', ready: false, restartCount: 0, state };
     return this.report(name, { ...running(false), phase, containerStatuses: [containerStatus] });
@@ -275,7 +275,7 @@ export class RealCluster implements AsyncDisposable {
     return lines
       .map((line) => JSON.parse(line) as AuditEvent)
       .filter(({ user, responseStatus }) => user?.username === USER && (responseStatus?.code ?? 500) < 300)
-      .map((event) => requestOf(event))
+      .map((event) => readRequest(event))
       .filter((request) =>
         Object.entries({ ...request, ...wanted }).every(([key, value]) => field(request, key) === value),
       )
@@ -298,7 +298,7 @@ interface AuditEvent {
   readonly objectRef?: { readonly resource?: string; readonly subresource?: string; readonly name?: string };
 }
 
-function requestOf({ verb, requestReceivedTimestamp, objectRef = {} }: AuditEvent): AuditedRequest {
+function readRequest({ verb, requestReceivedTimestamp, objectRef = {} }: AuditEvent): AuditedRequest {
   const { resource = '', subresource = '', name = '' } = objectRef;
   return { verb, resource, subresource, name, receivedMs: Date.parse(requestReceivedTimestamp) };
 }
@@ -394,6 +394,6 @@ export async function eventually<T>(read: () => Promise<T>, holds: (found: T) =>
 }
 
 /** As Kubernetes writes a time. */
-export const timeOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+export const formatTime = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 
 const json = (value: object): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject;

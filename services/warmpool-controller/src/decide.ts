@@ -1,4 +1,4 @@
-import { findCondition, mergePatchOf, sandboxConditions } from '@sandlot/api-types';
+import { findCondition, buildMergePatch, sandboxConditions } from '@sandlot/api-types';
 import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { isFinished, isReady } from '@sandlot/blueprint';
 import { formatCreationSubject } from './history/creation-backoff.ts';
@@ -29,7 +29,7 @@ export function decide(snapshot: PoolSnapshot): Plan {
   const { claimRate, demands } = history;
   const target = decideTarget({ ...snapshot, spec: pool.spec, claimRate, demands });
   const members = decideMembers(snapshot, target.replicas);
-  const refill = refillOf(snapshot, members);
+  const refill = buildRefill(snapshot, members);
   const outlook = { target: target.replicas, schedule: target.schedule, heldMs: refill.heldMs };
   const status = buildStatus(snapshot, outlook);
   const events = decideEvents({ snapshot, before: lastStatus, after: status, source: target.source });
@@ -44,7 +44,7 @@ export function decide(snapshot: PoolSnapshot): Plan {
   ];
 }
 
-function refillOf(snapshot: PoolSnapshot, { missing }: MemberChanges): Refill {
+function buildRefill(snapshot: PoolSnapshot, { missing }: MemberChanges): Refill {
   const { pool, members, unseenCreates, history, monotonicMs } = snapshot;
   const ready = members.filter(({ sandbox }) => isReady(sandbox)).length;
   return decideRefill({
@@ -100,7 +100,7 @@ function listStatusWrites(
   status: SandboxWarmPoolStatus,
   urgent: boolean,
 ): readonly Step[] {
-  const patch = mergePatchOf(lastStatus, status);
+  const patch = buildMergePatch(lastStatus, status);
   if (patch === undefined) return [];
   return [{ kind: 'writeStatus', status, patch, notBeforeMs: urgent ? undefined : statusNotBeforeMs }];
 }

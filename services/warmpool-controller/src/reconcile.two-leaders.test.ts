@@ -107,7 +107,7 @@ const target = fc.constantFrom<RequestMatch>(
 const answer = fc.constantFrom<FaultAnswer>({ status: 500 }, { status: 503 }, { status: 409 }, 'reset');
 const watched = { resource: 'sandboxes' };
 const pick = fc.nat(20);
-const faultOf = (arm: (run: Run, fault: { match: RequestMatch; answer: FaultAnswer }) => void) =>
+const armFault = (arm: (run: Run, fault: { match: RequestMatch; answer: FaultAnswer }) => void) =>
   fc.record({ match: target, answer }).map(
     (fault): Action =>
       (run) =>
@@ -154,8 +154,8 @@ const action = fc.oneof(
       ({ harness }) =>
         harness.changeImage(`image:${version}`),
   ),
-  faultOf(({ harness }, fault) => harness.api.faults.errorAfterCommit(fault)),
-  faultOf(({ harness }, fault) => harness.api.faults.failNext(fault)),
+  armFault(({ harness }, fault) => harness.api.faults.errorAfterCommit(fault)),
+  armFault(({ harness }, fault) => harness.api.faults.failNext(fault)),
   fc.constantFrom<Action>(
     ({ harness }) => void harness.api.faults.stallWatches(watched),
     ({ harness }) => harness.api.faults.dropWatches(watched),

@@ -9,7 +9,7 @@ import { CliError } from './errors.ts';
 import { EventTable, formatLetter } from './format.ts';
 import type { Style } from './format.ts';
 import { readEvents } from './read.ts';
-import { createFilter, filterOf } from './selection.ts';
+import { createFilter, buildFilter } from './selection.ts';
 import { findServer } from './server.ts';
 import type { ServerAccess } from './server.ts';
 
@@ -87,7 +87,7 @@ async function showEvents(session: Session, options: EventsOptions, { terminal, 
   const { follow, sinceMs, subject, namespace } = options;
   const { nowMs, signal, out } = terminal;
   const isWanted = createFilter(subject, namespace);
-  const reading = { sinceMs, nowMs, follow, isWanted, filter: filterOf(subject), signal };
+  const reading = { sinceMs, nowMs, follow, isWanted, filter: buildFilter(subject), signal };
   const table = new EventTable(style);
   for await (const event of readEvents(session, reading)) out.write(`${table.add(event)}\n`);
   if (!style.json && !follow && table.isEmpty) out.write('No events.\n');

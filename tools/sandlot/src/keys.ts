@@ -88,9 +88,9 @@ function buildInput(values: Values): ApiKeyInput {
       throw buildUsageError('keys create needs --namespace, the name of a namespace');
   }
   const limits = keyLimits.safeParse({
-    ...numberOf(values, 'sandboxes', 'sandboxes'),
-    ...numberOf(values, 'creates-per-second', 'createsPerSecond'),
-    ...numberOf(values, 'max-timeout', 'maxTimeoutSeconds'),
+    ...readNumber(values, 'sandboxes', 'sandboxes'),
+    ...readNumber(values, 'creates-per-second', 'createsPerSecond'),
+    ...readNumber(values, 'max-timeout', 'maxTimeoutSeconds'),
     ...(values['never-timeout'] === true ? { neverTimeout: true } : {}),
     ...(values['keep-failed'] === true ? { keepFailed: true } : {}),
   });
@@ -99,7 +99,7 @@ function buildInput(values: Values): ApiKeyInput {
   return { namespace: namespace ?? '', team: team ?? '', role, description, limits: limits.data };
 }
 
-function numberOf(
+function readNumber(
   values: Values,
   flag: 'sandboxes' | 'creates-per-second' | 'max-timeout',
   name: string,

@@ -15,7 +15,7 @@ export function createFilter(pattern: string, namespace: string | undefined): (e
 }
 
 /** Returns the NATS subject for the pattern. The server filters by kind only, `createFilter` by the rest. */
-export function filterOf(pattern: string): string {
+export function buildFilter(pattern: string): string {
   const [kind = '*'] = pattern.split('.');
   return `sandlot.*.${kind}.>`;
 }

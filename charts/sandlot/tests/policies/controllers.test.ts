@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CLAIM_UID, HASH, MEMBER, PLACE, object, ownedBy } from './objects.ts';
 import { release } from '../chart.ts';
-import { accountOf, pathOf, startStage, waitForRefusal } from './stage.ts';
+import { accountOf, buildPath, startStage, waitForRefusal } from './stage.ts';
 import type { Metadata } from './objects.ts';
 import type { Answer } from './requests.ts';
 import type { Draft, Stage } from './stage.ts';
@@ -72,9 +72,9 @@ type Move = readonly [service: string, what: string, attempt: () => Promise<Answ
 
 const create = (draft: Draft, service: string) => () => stage.tryCreate(draft, accountOf(service));
 const patch = (draft: Draft, body: object, service: string) => () =>
-  stage.send({ method: 'PATCH', path: `${pathOf(draft)}?dryRun=All`, body, as: accountOf(service) });
+  stage.send({ method: 'PATCH', path: `${buildPath(draft)}?dryRun=All`, body, as: accountOf(service) });
 const remove = (draft: Draft, service: string) => () =>
-  stage.send({ method: 'DELETE', path: `${pathOf(draft)}?dryRun=All`, as: accountOf(service) });
+  stage.send({ method: 'DELETE', path: `${buildPath(draft)}?dryRun=All`, as: accountOf(service) });
 
 const theirs = { automountServiceAccountToken: false, containers: [{ name: 'main', image: 'theirs' }] };
 const otherPod = { podTemplate: { spec: theirs } };

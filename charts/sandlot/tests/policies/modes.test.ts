@@ -19,7 +19,7 @@ async function renderKinds(values: object): Promise<readonly (readonly Rendered[
   );
 }
 
-const bindingsOf = async (values: object): Promise<Binding[]> =>
+const renderBindings = async (values: object): Promise<Binding[]> =>
   ((await renderKinds(values))[1] ?? []).map(({ spec }) => spec as unknown as Binding);
 
 describe('the admission policies', () => {
@@ -29,7 +29,7 @@ describe('the admission policies', () => {
     [{ mode: 'warn' }, ['Warn', 'Audit']],
     [{ mode: 'audit' }, ['Audit']],
   ])('with %j act by %j', async (policies, actions) => {
-    const bindings = await bindingsOf({ policies });
+    const bindings = await renderBindings({ policies });
     expect(bindings.length).toBeGreaterThan(0);
     for (const { validationActions } of bindings) expect(validationActions).toEqual(actions);
   });
@@ -45,7 +45,7 @@ describe('the admission policies', () => {
   });
 
   it('concern one namespace if the release serves only that one', async () => {
-    for (const { matchResources } of await bindingsOf({ watchNamespace: 'team-a' })) {
+    for (const { matchResources } of await renderBindings({ watchNamespace: 'team-a' })) {
       expect(matchResources?.namespaceSelector.matchExpressions).toContainEqual({
         key: 'kubernetes.io/metadata.name',
         operator: 'In',

@@ -3,7 +3,7 @@ import { release, render } from '../chart.ts';
 import { MEMBER, object, ownedBy } from './objects.ts';
 import { podThreats } from './pod-threats.ts';
 import type { Fields, PodThreat } from './pod-threats.ts';
-import { accountOf, pathOf, readTypeWarnings, startStage, users, waitForRefusal } from './stage.ts';
+import { accountOf, buildPath, readTypeWarnings, startStage, users, waitForRefusal } from './stage.ts';
 import type { Draft, Stage } from './stage.ts';
 
 const VALUES = { policies: { pods: { runtimeClasses: ['', 'gvisor'], csiDrivers: ['inline.example.com'] } } };
@@ -107,7 +107,7 @@ describe('policies on what a sandbox may be', () => {
     await stage.create(pod({}, { name: 'debugged', ownerReferences: [] }));
     const debug = async (securityContext: Fields): Promise<string> => {
       const ephemeralContainers = [{ name: 'debug', image: 'busybox', securityContext }];
-      const path = `${pathOf(pod({}, { name: 'debugged', namespace: 'team-a' }))}/ephemeralcontainers?dryRun=All`;
+      const path = `${buildPath(pod({}, { name: 'debugged', namespace: 'team-a' }))}/ephemeralcontainers?dryRun=All`;
       return (await stage.send({ method: 'PATCH', path, body: { spec: { ephemeralContainers } } })).message;
     };
     expect(await debug({ capabilities: { add: ['SYS_PTRACE'] } })).toContain('(rule privilege of ');
@@ -234,7 +234,7 @@ describe('an author who may not create Pods', () => {
 
   it('may not change a template that runs as a ServiceAccount, but may change its settings', async () => {
     await stage.create({ ...template({ serviceAccountName: 'robot' }), metadata: { name: 'robots', namespace: 'team-a' } });
-    const path = `${pathOf({ ...template({}), metadata: { name: 'robots', namespace: 'team-a' } })}?dryRun=All`;
+    const path = `${buildPath({ ...template({}), metadata: { name: 'robots', namespace: 'team-a' } })}?dryRun=All`;
     const change = async (spec: Fields): Promise<string> =>
       (await stage.send({ method: 'PATCH', path, body: { spec }, as: users.author })).message;
     const containers = [{ name: 'main', image: 'theirs', command: ['cat', '/var/run/secrets/token'] }];

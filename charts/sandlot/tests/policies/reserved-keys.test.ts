@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CLAIM_UID, HASH, MEMBER, PLACE, object, ownedBy } from './objects.ts';
 import type { Metadata } from './objects.ts';
-import { accountOf, pathOf, startStage, users, waitForRefusal } from './stage.ts';
+import { accountOf, buildPath, startStage, users, waitForRefusal } from './stage.ts';
 import type { Draft, Stage } from './stage.ts';
 
 const REFUSED = '(rule reserved-keys of docs/security/admission-policies.md)';
@@ -73,7 +73,7 @@ describe('a tenant with edit rights in its namespace', () => {
     const draft = object('Sandbox', { ...own, name: 'given' });
     await stage.create(draft);
     const patch = async (body: object, as: string): Promise<string> =>
-      (await stage.send({ method: 'PATCH', path: `${pathOf(draft)}?dryRun=All`, body, as })).message;
+      (await stage.send({ method: 'PATCH', path: `${buildPath(draft)}?dryRun=All`, body, as })).message;
     const moves = [
       { metadata: { labels: { [TEMPLATE_HASH]: null } } },
       { metadata: { labels: { [CLAIM_UID]: 'other' } } },
@@ -87,7 +87,7 @@ describe('a tenant with edit rights in its namespace', () => {
   it('can replace a template although it leaves out the label of the controller', async () => {
     const draft = object('SandboxTemplate', { name: 'replaced', labels: { [TEMPLATE_HASH]: 'x' } });
     await stage.create(draft);
-    const { message } = await stage.send({ method: 'PATCH', path: `${pathOf(draft)}?dryRun=All`, body: { metadata: { labels: null } }, as: users.tenant });
+    const { message } = await stage.send({ method: 'PATCH', path: `${buildPath(draft)}?dryRun=All`, body: { metadata: { labels: null } }, as: users.tenant });
     expect(message).toBe('');
   });
 
@@ -95,7 +95,7 @@ describe('a tenant with edit rights in its namespace', () => {
     const draft = object('Pod', { name: 'ruled', labels: { [HASH]: 'x', [TEMPLATE_HASH]: 'x' } });
     await stage.create(draft);
     const body = { metadata: { labels: { [TEMPLATE_HASH]: null } } };
-    const { message } = await stage.send({ method: 'PATCH', path: `${pathOf(draft)}?dryRun=All`, body, as: users.tenant });
+    const { message } = await stage.send({ method: 'PATCH', path: `${buildPath(draft)}?dryRun=All`, body, as: users.tenant });
     expect(message).toContain(REFUSED);
   });
 });

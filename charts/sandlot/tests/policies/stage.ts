@@ -47,7 +47,7 @@ const PATHS = {
 } as const;
 
 /** Path of an object, or of all of its kind without a name. */
-export function pathOf({ kind, apiVersion, metadata: { namespace, name } }: Draft, withName = true): string {
+export function buildPath({ kind, apiVersion, metadata: { namespace, name } }: Draft, withName = true): string {
   const group = apiVersion ?? PATHS[kind].group;
   const root = group === 'v1' ? '/api/v1' : `/apis/${group}`;
   return `${root}/namespaces/${namespace}/${PATHS[kind].plural}${withName ? `/${name}` : ''}`;
@@ -73,9 +73,9 @@ export async function startStage(
     plane,
     send,
     tryCreate: (draft, as) =>
-      send({ method: 'POST', path: `${pathOf(draft, false)}?dryRun=All`, body: complete(draft), as }),
+      send({ method: 'POST', path: `${buildPath(draft, false)}?dryRun=All`, body: complete(draft), as }),
     create: async (draft) => {
-      const { status, message, body } = await send({ method: 'POST', path: pathOf(draft, false), body: complete(draft) });
+      const { status, message, body } = await send({ method: 'POST', path: buildPath(draft, false), body: complete(draft) });
       if (status !== 201) throw new Error(`create of ${draft.kind} ${draft.metadata.name}: ${status} ${message}`);
       return (body as { metadata: { uid: string } }).metadata.uid;
     },

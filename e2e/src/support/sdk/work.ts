@@ -18,7 +18,7 @@ export const UPLOAD_BYTES = CHUNKS * CHUNK.length;
 export const PRINTED = Array.from({ length: LINES }, (_, index) => `line ${index + 1}\n`).join('');
 
 /** SHA-256 of the first `bytes` of the upload. */
-export function digestOf(bytes: number): string {
+export function buildDigestCommand(bytes: number): string {
   const hash = createHash('sha256');
   for (let left = bytes; left > 0; left -= CHUNK.length) hash.update(CHUNK.subarray(0, Math.min(left, CHUNK.length)));
   return hash.digest('hex');

@@ -31,7 +31,7 @@ const SPECS: Readonly<Record<Kind, Fields>> = {
 };
 
 /** Path of the objects of a kind, or of one of them. */
-export function pathOf(kind: Kind, namespace: string, name?: string): string {
+export function buildPath(kind: Kind, namespace: string, name?: string): string {
   const { group, plural } = KINDS[kind];
   const root = group === 'v1' ? '/api/v1' : `/apis/${group}`;
   return `${root}/namespaces/${namespace}/${plural}${name === undefined ? '' : `/${name}`}`;

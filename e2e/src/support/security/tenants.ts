@@ -12,7 +12,7 @@ import { readAccess } from '../sdk/client.ts';
 import { ask } from '../sdk/http.ts';
 import { eventually } from '../team.ts';
 import type { Account } from './account.ts';
-import { complete, draft, pathOf } from './drafts.ts';
+import { complete, draft, buildPath } from './drafts.ts';
 import type { Draft } from './drafts.ts';
 
 /** Status and body of an HTTP answer. */
@@ -86,7 +86,7 @@ export class Belongings implements AsyncDisposable {
 
   /** Tries to create an object, without storing it. Returns why it is refused; empty if it is not. */
   async try(object: Draft): Promise<string> {
-    const path = `${pathOf(object.kind, this.#namespace)}?dryRun=All`;
+    const path = `${buildPath(object.kind, this.#namespace)}?dryRun=All`;
     const { status, message } = await this.#account.send({ method: 'POST', path, body: complete(object, 'tried') });
     return status === 201 ? '' : `${status} ${message}`;
   }
@@ -101,7 +101,7 @@ export class Belongings implements AsyncDisposable {
 
   /** Creates an object of Sandlot. Throws when it is refused. */
   async create(name: string, object: Draft): Promise<void> {
-    await this.add(pathOf(object.kind, this.#namespace), { ...object.metadata, name }, complete(object, name));
+    await this.add(buildPath(object.kind, this.#namespace), { ...object.metadata, name }, complete(object, name));
   }
 
   /** Creates a claim. Throws when it is refused. */

@@ -76,7 +76,7 @@ function getChildren({ properties = {}, required = [] }: Node, prefix: string): 
 export function formatFieldTable(schema: z.ZodType): string {
   const rows = listFields(schema).map(({ path, node, isRequired }) => [
     code(path),
-    typeOf(node),
+    formatType(node),
     node.default === undefined ? (isRequired ? 'required' : '') : code(JSON.stringify(node.default)),
     node.description ?? '',
   ]);
@@ -97,7 +97,7 @@ function listMessages(path: string, node: Node): string[][] {
   return (node['x-kubernetes-validations'] ?? []).map(({ message }) => [code(path), code(message)]);
 }
 
-function typeOf(node: Node): string {
+function formatType(node: Node): string {
   if (node.items === undefined) return getScalarType(node);
   const [most, key] = [node.maxItems, node['x-kubernetes-list-map-keys']?.[0]];
   const notes = [

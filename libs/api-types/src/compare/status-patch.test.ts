@@ -4,7 +4,7 @@ import { sandbox } from '../../test/index.ts';
 import { sandboxReasons } from '../catalogue/sandbox.ts';
 import { formatRfc3339, setCondition } from '../rules/conditions.ts';
 import { isMembers } from './json.ts';
-import { mergePatchOf, pruneEmpty } from './status-patch.ts';
+import { buildMergePatch, pruneEmpty } from './status-patch.ts';
 
 describe('pruneEmpty', () => {
   it('drops every empty member, at any depth of objects', () => {
@@ -31,7 +31,7 @@ describe('pruneEmpty', () => {
   });
 });
 
-describe('mergePatchOf', () => {
+describe('buildMergePatch', () => {
   const cases: { says: string; before: object; after: object; patch: object | undefined }[] = [
     {
       says: 'nothing when nothing changed',
@@ -59,11 +59,11 @@ describe('mergePatchOf', () => {
     { says: 'a counter that fell to zero', before: { replicas: 1 }, after: { replicas: 0 }, patch: { replicas: 0 } },
   ];
   it.each(cases)('says $says', ({ before, after, patch }) => {
-    expect(mergePatchOf(before, after)).toEqual(patch);
+    expect(buildMergePatch(before, after)).toEqual(patch);
   });
 
   it('writes the whole first status, without undefined members', () => {
-    expect(mergePatchOf(undefined, { phase: 'Running', service: undefined })).toEqual({ phase: 'Running' });
+    expect(buildMergePatch(undefined, { phase: 'Running', service: undefined })).toEqual({ phase: 'Running' });
   });
 
   it('turns any object into any other', () => {
@@ -77,7 +77,9 @@ describe('mergePatchOf', () => {
     const object = fc.dictionary(key, fc.oneof(leaf, fc.dictionary(key, leaf, { minKeys: 1 })));
     fc.assert(
       fc.property(object, object, (before, after) => {
-        expect(pruneEmpty({ root: applied(before, mergePatchOf(before, after)) })).toEqual(pruneEmpty({ root: after }));
+        expect(pruneEmpty({ root: applied(before, buildMergePatch(before, after)) })).toEqual(
+          pruneEmpty({ root: after }),
+        );
       }),
     );
   });
@@ -89,13 +91,13 @@ describe('a pass over a status', () => {
   it('writes the condition once, and nothing on the next pass', () => {
     const before = sandbox();
     const conditions = setCondition(before.status?.conditions, ready, formatRfc3339(0));
-    const patch = mergePatchOf(before.status, pruneEmpty({ ...before.status, podIPs: [], conditions }));
+    const patch = buildMergePatch(before.status, pruneEmpty({ ...before.status, podIPs: [], conditions }));
     expect(patch).toEqual({ conditions: [{ ...ready, lastTransitionTime: '1970-01-01T00:00:00Z' }] });
 
     const stored = sandbox({ status: { conditions } });
     const again = setCondition(stored.status?.conditions, ready, formatRfc3339(60_000));
     expect(
-      mergePatchOf(stored.status, pruneEmpty({ ...stored.status, podIPs: [], conditions: again })),
+      buildMergePatch(stored.status, pruneEmpty({ ...stored.status, podIPs: [], conditions: again })),
     ).toBeUndefined();
   });
 });

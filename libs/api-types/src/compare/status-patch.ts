@@ -25,7 +25,7 @@ function isZero(value: unknown): boolean {
  * The merge patch (RFC 7386) that turns `before` into `after`, or undefined when they are equal. Absent and
  * empty are the same on both sides, so an empty list never causes a patch. Lists are replaced whole.
  */
-export function mergePatchOf(before: object | undefined, after: object): JsonObject | undefined {
+export function buildMergePatch(before: object | undefined, after: object): JsonObject | undefined {
   const patch = difference({ ...before }, { ...after });
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
@@ -33,14 +33,14 @@ export function mergePatchOf(before: object | undefined, after: object): JsonObj
 function difference(before: Members, after: Members): JsonObject {
   const patch: Record<string, JsonValue> = {};
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const change = changeOf(before[name], after[name]);
+    const change = findChange(before[name], after[name]);
     if (change !== undefined) patch[name] = change;
   }
   return patch;
 }
 
 /** The part of a merge patch for one member; undefined when the patch does not need the member. */
-function changeOf(before: unknown, after: unknown): JsonValue | undefined {
+function findChange(before: unknown, after: unknown): JsonValue | undefined {
   if (isEmpty(after)) return isEmpty(before) ? undefined : null;
   if (isMembers(before) && isMembers(after)) {
     const inner = difference(before, after);

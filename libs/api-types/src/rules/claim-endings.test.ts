@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { claimReasons } from '../catalogue/claim.ts';
-import { claimEndingOf, claimFailureReasons } from './claim-endings.ts';
+import { findClaimEnding, claimFailureReasons } from './claim-endings.ts';
 
 it('every reason either ends a claim in one way or may pass', () => {
-  const endings = Object.fromEntries(Object.values(claimReasons).map((reason) => [reason, claimEndingOf(reason)]));
+  const endings = Object.fromEntries(Object.values(claimReasons).map((reason) => [reason, findClaimEnding(reason)]));
   expect(endings).toEqual({
     TemplateNotFound: undefined,
     WarmPoolNotFound: undefined,
@@ -41,5 +41,5 @@ it('a claim fails with each reason that ends it, but not by expiring', () => {
 });
 
 it('a reason of another component ends nothing', () => {
-  expect(claimEndingOf('PodFailed')).toBeUndefined();
+  expect(findClaimEnding('PodFailed')).toBeUndefined();
 });

@@ -22,7 +22,7 @@ const ENDINGS: ReadonlyMap<string, ClaimEnding> = new Map<string, ClaimEnding>([
  * The ending that a reason of Ready=False announces; undefined for a reason that may pass
  * (docs/reference/sandbox-claim.md#conditions).
  */
-export function claimEndingOf(reason: string): ClaimEnding | undefined {
+export function findClaimEnding(reason: string): ClaimEnding | undefined {
   return ENDINGS.get(reason);
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { claim, sandbox } from '../../test/index.ts';
-import { wakeObstacleOf } from './wake.ts';
+import { findWakeObstacle } from './wake.ts';
 
 const ID = 'a1b2c3';
 const suspended = (by: string | undefined, autoResume: 'Always' | 'OnRequest' | 'Never' | undefined) =>
@@ -27,7 +27,7 @@ describe('without its claim, a request', () => {
     ['wakes a Sandbox that its owner suspended where autoResume is Always', undefined, 'Always', undefined],
     ['never wakes a Sandbox whose autoResume is Never', 'Idle', 'Never', 'never'],
   ] as const)('%s', (...[, by, autoResume, expected]) => {
-    expect(wakeObstacleOf(suspended(by, autoResume), undefined)).toBe(expected);
+    expect(findWakeObstacle(suspended(by, autoResume), undefined)).toBe(expected);
   });
 });
 
@@ -40,6 +40,6 @@ describe('with its claim, a request', () => {
     ['never wakes a sandbox of the API whose autoResume is Never', 'API', 'Never', apiClaim('true'), 'never'],
     ['wakes a paused Sandbox of a claim that the API did not make', 'API', undefined, claim(), undefined],
   ] as const)('%s', (...[, by, autoResume, held, expected]) => {
-    expect(wakeObstacleOf(suspended(by, autoResume), held)).toBe(expected);
+    expect(findWakeObstacle(suspended(by, autoResume), held)).toBe(expected);
   });
 });

@@ -14,7 +14,7 @@ export type WakeObstacle = 'never' | 'owner';
  * through the API wakes only if its claim has auto-resume, whatever `autoResume` of the Sandbox says. The
  * sandbox-controller does not read claims and passes undefined: it obeys a request that the gateway has let through.
  */
-export function wakeObstacleOf(
+export function findWakeObstacle(
   { metadata, spec }: Pick<Sandbox, 'metadata' | 'spec'>,
   claim: SandboxClaim | undefined,
 ): WakeObstacle | undefined {

@@ -56,7 +56,7 @@ export async function* followEvents(deps: FollowDeps, options: FollowOptions): A
 /** Ends with the consumer: the client's recovery of an ordered consumer does not survive a restart of the server. */
 async function* untilTrouble(session: Session, options: FollowOptions): AsyncGenerator<FollowedEvent> {
   const { signal } = options;
-  const consumer = await session.js.consumers.get(EVENT_STREAM, await startOf(session, options));
+  const consumer = await session.js.consumers.get(EVENT_STREAM, await findStart(session, options));
   const messages = await consumer.consume({ max_messages: 100, expires: EXPIRES_MS, idle_heartbeat: HEARTBEAT_MS });
   const stop = (): void => messages.stop();
   signal.addEventListener('abort', stop, { once: true });
@@ -86,7 +86,7 @@ async function stopAtTrouble(messages: ConsumerMessages): Promise<void> {
   for await (const { type } of messages.status()) if (TROUBLES.has(type)) messages.stop();
 }
 
-async function startOf({ manager }: Session, options: FollowOptions): Promise<Partial<OrderedConsumerOptions>> {
+async function findStart({ manager }: Session, options: FollowOptions): Promise<Partial<OrderedConsumerOptions>> {
   const { filter: filter_subjects, afterSequence, sinceMs } = options;
   if (afterSequence !== undefined) {
     const { state } = await manager.streams.info(EVENT_STREAM);

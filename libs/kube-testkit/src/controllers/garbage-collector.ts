@@ -5,7 +5,7 @@ import { ApiError } from '../server/api-error.ts';
 import type { DeleteOptions } from '../rules/deletion.ts';
 import { FOREGROUND, ORPHAN, deleteObject } from '../rules/deletion.ts';
 import type { ControlLoop } from './control-loops.ts';
-import { targetOf } from '../storage/registry.ts';
+import { getTarget } from '../storage/registry.ts';
 import type { Located, Registry } from '../storage/registry.ts';
 import type { Change } from '../storage/storage.ts';
 
@@ -32,7 +32,7 @@ export class GarbageCollector implements ControlLoop {
   react({ type, object }: Change): void {
     const { uid = '' } = object.metadata;
     if (type === 'DELETED') {
-      for (const dependent of this.#dependentsOf(uid)) this.#collectDependent(dependent);
+      for (const dependent of this.#listDependents(uid)) this.#collectDependent(dependent);
       this.#reviewDeletingOwners(object);
       return;
     }
@@ -60,7 +60,7 @@ export class GarbageCollector implements ControlLoop {
     return definition === undefined || object === undefined ? undefined : { definition, object };
   }
 
-  #dependentsOf(uid: string): Located[] {
+  #listDependents(uid: string): Located[] {
     return [...(this.#byOwner.get(uid) ?? [])].flatMap((dependent) => this.#locate(dependent) ?? []);
   }
 
@@ -84,7 +84,7 @@ export class GarbageCollector implements ControlLoop {
 
   #policyFor({ metadata }: ApiObject, uid: string): DeleteOptions['propagationPolicy'] {
     if (metadata.finalizers?.includes(ORPHAN) === true) return 'Orphan';
-    return metadata.finalizers?.includes(FOREGROUND) === true && this.#dependentsOf(uid).length > 0
+    return metadata.finalizers?.includes(FOREGROUND) === true && this.#listDependents(uid).length > 0
       ? 'Foreground'
       : 'Background';
   }
@@ -99,7 +99,7 @@ export class GarbageCollector implements ControlLoop {
 
   #orphan(owner: Located): void {
     const { uid = '' } = owner.object.metadata;
-    for (const dependent of this.#dependentsOf(uid)) {
+    for (const dependent of this.#listDependents(uid)) {
       const left = (dependent.object.metadata.ownerReferences ?? []).filter((reference) => reference.uid !== uid);
       this.#setMetadata(dependent, { ownerReferences: left });
     }
@@ -109,15 +109,15 @@ export class GarbageCollector implements ControlLoop {
   /** Deletes the dependents, and the owner once no dependent blocks it. */
   #deleteForeground(owner: Located): void {
     const { uid = '' } = owner.object.metadata;
-    const dependents = this.#dependentsOf(uid);
+    const dependents = this.#listDependents(uid);
     for (const dependent of dependents) {
       const { metadata } = dependent.object;
       const others = (metadata.ownerReferences ?? []).filter((reference) => reference.uid !== uid);
       const keep = others.some((reference) => this.#isThere(reference, metadata.namespace));
       if (keep) this.#setMetadata(dependent, { ownerReferences: others });
-      else if (metadata.deletionTimestamp === undefined) this.#delete(dependent, this.#cascadeOf(dependent));
+      else if (metadata.deletionTimestamp === undefined) this.#delete(dependent, this.#getCascade(dependent));
     }
-    const blocked = this.#dependentsOf(uid).some(({ object }) =>
+    const blocked = this.#listDependents(uid).some(({ object }) =>
       object.metadata.ownerReferences?.some(
         (reference) => reference.uid === uid && reference.blockOwnerDeletion === true,
       ),
@@ -125,8 +125,8 @@ export class GarbageCollector implements ControlLoop {
     if (!blocked) this.#dropFinalizer(owner, FOREGROUND);
   }
 
-  #cascadeOf({ object }: Located): DeleteOptions['propagationPolicy'] {
-    return this.#dependentsOf(object.metadata.uid ?? '').length > 0 ? 'Foreground' : 'Background';
+  #getCascade({ object }: Located): DeleteOptions['propagationPolicy'] {
+    return this.#listDependents(object.metadata.uid ?? '').length > 0 ? 'Foreground' : 'Background';
   }
 
   /** Reviews the owners that may have waited for a deleted dependent. */
@@ -139,7 +139,7 @@ export class GarbageCollector implements ControlLoop {
 
   #delete(item: Located, propagationPolicy: DeleteOptions['propagationPolicy']): void {
     try {
-      deleteObject(this.#registry, targetOf(item), { propagationPolicy, clock: this.#clock });
+      deleteObject(this.#registry, getTarget(item), { propagationPolicy, clock: this.#clock });
     } catch (error) {
       // An earlier change in the queue has already deleted the object.
       if (!(error instanceof ApiError)) throw error;
@@ -158,6 +158,6 @@ export class GarbageCollector implements ControlLoop {
       if (Array.isArray(list) && list.length > 0) Object.assign(next.metadata, { [field]: list });
       else Reflect.deleteProperty(next.metadata, field);
     }
-    this.#registry.overwrite(targetOf(item), next);
+    this.#registry.overwrite(getTarget(item), next);
   }
 }

@@ -2,7 +2,7 @@ import type { Clock } from '@sandlot/std';
 import type { ControlLoop } from './control-loops.ts';
 import { deleteObject } from '../rules/deletion.ts';
 import { setAt } from '../storage/api-object.ts';
-import { targetOf } from '../storage/registry.ts';
+import { getTarget } from '../storage/registry.ts';
 import type { Located, Registry } from '../storage/registry.ts';
 import type { Change } from '../storage/storage.ts';
 
@@ -21,17 +21,17 @@ export class NamespaceController implements ControlLoop {
     const name = (table === definition.table ? object.metadata.name : object.metadata.namespace) ?? '';
     const namespace = this.#registry.storage.get(definition.table, name);
     if (namespace?.metadata.deletionTimestamp === undefined) return;
-    const content = this.#contentOf(name);
+    const content = this.#listContent(name);
     for (const item of content.filter((held) => held.object.metadata.deletionTimestamp === undefined)) {
-      deleteObject(this.#registry, targetOf(item), { propagationPolicy: 'Background', clock: this.#clock });
+      deleteObject(this.#registry, getTarget(item), { propagationPolicy: 'Background', clock: this.#clock });
     }
     if (content.length > 0) return;
     const empty = structuredClone(namespace);
     setAt(empty, ['spec', 'finalizers'], []);
-    this.#registry.overwrite(targetOf({ definition, object: namespace }), empty);
+    this.#registry.overwrite(getTarget({ definition, object: namespace }), empty);
   }
 
-  #contentOf(namespace: string): Located[] {
+  #listContent(namespace: string): Located[] {
     const { definitions, storage } = this.#registry;
     return definitions
       .all()

@@ -2,7 +2,7 @@ import type { ApiObject } from '../storage/api-object.ts';
 import { isRecord, valueAt } from '../storage/api-object.ts';
 import { DISK_PROTECTION } from '../rules/builtin-defaults.ts';
 import type { ControlLoop } from './control-loops.ts';
-import { targetOf } from '../storage/registry.ts';
+import { getTarget } from '../storage/registry.ts';
 import type { Registry } from '../storage/registry.ts';
 import type { Change } from '../storage/storage.ts';
 
@@ -23,7 +23,7 @@ export class VolumeProtection implements ControlLoop {
     for (const disk of storage.table(disks.table).values()) {
       if (disk.metadata.namespace !== namespace || !isWaiting(disk)) continue;
       const used = [...storage.table(pods.table).values()].some((pod) => uses(pod, disk));
-      if (!used) this.#registry.overwrite(targetOf({ definition: disks, object: disk }), withoutFinalizer(disk));
+      if (!used) this.#registry.overwrite(getTarget({ definition: disks, object: disk }), withoutFinalizer(disk));
     }
   }
 }

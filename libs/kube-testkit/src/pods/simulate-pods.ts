@@ -106,7 +106,7 @@ class Simulation implements PodSimulation {
   }
 
   #run(key: ObjectKey, pod: Pod): void {
-    const behaviour = this.#behaviourOf(pod);
+    const behaviour = this.#getBehaviour(pod);
     const missing = listDiskNames(pod).filter((name) => !this.#isBound({ namespace: key.namespace, name }));
     const blocked = behaviour === 'unschedulable' || missing.length > 0;
     if (blocked && pod.spec.nodeName !== undefined) return;
@@ -126,7 +126,7 @@ class Simulation implements PodSimulation {
     });
   }
 
-  #behaviourOf(pod: Pod): PodBehaviour {
+  #getBehaviour(pod: Pod): PodBehaviour {
     return this.#rules.find(({ match }) => isNamed(match, pod))?.behaviour ?? 'run';
   }
 
@@ -138,7 +138,7 @@ class Simulation implements PodSimulation {
     const disk = this.#server.object(persistentVolumeClaims, key);
     if (disk === undefined) return;
     if (disk.status?.phase === 'Bound') {
-      this.#reviewUsersOf(key);
+      this.#reviewUsers(key);
       return;
     }
     this.#server.change(persistentVolumeClaims, key, (current) => {
@@ -149,7 +149,7 @@ class Simulation implements PodSimulation {
   }
 
   /** Continues pods that waited for a PersistentVolumeClaim. */
-  #reviewUsersOf({ namespace, name }: ObjectKey): void {
+  #reviewUsers({ namespace, name }: ObjectKey): void {
     for (const pod of this.#server.objects(pods, namespace))
       if (listDiskNames(pod).includes(name)) this.#schedule(buildKey(pod));
   }

@@ -38,14 +38,14 @@ export class Dispatcher {
 
   answer(raw: RawRequest, respond: Responder): void {
     const request = parseRequest(raw);
-    const target = request === undefined ? undefined : this.#targetOf(request);
+    const target = request === undefined ? undefined : this.#findTarget(request);
     if (request === undefined || target === undefined) {
       answerOther(raw, respond);
       return;
     }
     const fault = this.#faults.answerBefore(request.info, isWrite(request.info));
     if (fault !== undefined) {
-      this.#journal.add(recordOf(request, 0));
+      this.#journal.add(buildRecord(request, 0));
       answerFault(fault, respond);
       return;
     }
@@ -53,7 +53,7 @@ export class Dispatcher {
     else this.#carryOut(request, target, respond);
   }
 
-  #targetOf({ info }: ApiRequest): Target | undefined {
+  #findTarget({ info }: ApiRequest): Target | undefined {
     const { group, version, resource, namespace, name = '', subresource } = info;
     const definition = this.#registry.definitions.find(group, version, resource);
     if (definition === undefined) return undefined;
@@ -66,10 +66,10 @@ export class Dispatcher {
   #carryOut(request: ApiRequest, target: Target, respond: Responder): void {
     const staleRevision = this.#faults.staleRevision(request.info);
     const before = this.#registry.storage.revision;
-    const answer = answerOf(() =>
+    const answer = getAnswer(() =>
       handle({ registry: this.#registry, clock: this.#clock, staleRevision }, request, target),
     );
-    this.#journal.add(recordOf(request, answer.code));
+    this.#journal.add(buildRecord(request, answer.code));
     const committed = this.#registry.storage.revision !== before;
     const fault = committed ? this.#faults.answerAfterCommit(request.info) : undefined;
     if (fault === undefined) respond.json(answer.code, answer.body, retryAfter(answer));
@@ -82,11 +82,11 @@ export class Dispatcher {
       parsed = parseWatch(request, target.definition, this.#watchList);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      this.#journal.add(recordOf(request, error.code));
+      this.#journal.add(buildRecord(request, error.code));
       respond.json(error.code, error.status());
       return;
     }
-    this.#journal.add(recordOf(request, 200));
+    this.#journal.add(buildRecord(request, 200));
     const deps = { storage: this.#registry.storage, faults: this.#faults, clock: this.#clock };
     const watch: Watch = new Watch(
       parsed,
@@ -98,7 +98,7 @@ export class Dispatcher {
 }
 
 /** Turns a refusal into its answer. Any other error is a bug of the fake server and becomes a 500. */
-function answerOf(work: () => Answer): Answer {
+function getAnswer(work: () => Answer): Answer {
   try {
     return work();
   } catch (error) {
@@ -119,7 +119,7 @@ const PATCH_TYPES: Readonly<Record<string, RequestRecord['patchType']>> = {
   'application/apply-patch+yaml': 'apply',
 };
 
-function recordOf({ info, body, contentType }: ApiRequest, code: number): RequestRecord {
+function buildRecord({ info, body, contentType }: ApiRequest, code: number): RequestRecord {
   const sent = parseOrUndefined(body);
   const named = info.name ?? nameIn(sent);
   const key = info.namespace === undefined || named === '' ? named : `${info.namespace}/${named}`;

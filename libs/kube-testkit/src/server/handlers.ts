@@ -77,7 +77,7 @@ const update: Handler = ({ registry }, request, target) => {
 const patch: Handler = (context, request, target) => {
   const { registry } = context;
   if (request.contentType === APPLY) return apply(context, request, target);
-  const change = patchOf(request, target);
+  const change = readPatch(request, target);
   return { code: 200, body: registry.present(target, registry.update(target, change, writeOptions(request))) };
 };
 
@@ -151,7 +151,7 @@ const getScale: Handler = ({ registry }, _request, target) => ({ code: 200, body
 
 const changeScale: Handler = ({ registry }, request, target) => {
   const options = writeOptions(request);
-  const change = request.info.verb === 'update' ? () => parseBody(request) : patchOf(request, target);
+  const change = request.info.verb === 'update' ? () => parseBody(request) : readPatch(request, target);
   const wanted = change(readScale(registry, target));
   return {
     code: 200,
@@ -175,7 +175,7 @@ const APPLY = 'application/apply-patch+yaml';
 const STRATEGIC = 'application/strategic-merge-patch+json';
 
 /** Reads a patch body according to its content type. */
-function patchOf(request: ApiRequest, { definition, name }: Target): (current: ApiObject) => Wanted {
+function readPatch(request: ApiRequest, { definition, name }: Target): (current: ApiObject) => Wanted {
   const body = parseBody(request);
   switch (request.contentType) {
     case MERGE:

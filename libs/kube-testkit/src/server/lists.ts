@@ -68,12 +68,12 @@ function buildPage(
 ): Page {
   const matches = parseSelector(definition, info, query);
   const selected = [...table].filter(([key, object]) => key > after && matches(object)).sort(byKey);
-  const limit = limitOf(query);
+  const limit = readLimit(query);
   const rows = limit > 0 ? selected.slice(0, limit) : selected;
   return { rows, left: selected.length - rows.length };
 }
 
-function limitOf(query: URLSearchParams): number {
+function readLimit(query: URLSearchParams): number {
   return Number(query.get('limit') ?? '0');
 }
 
@@ -121,7 +121,7 @@ function parseRequestedRevision(storage: Storage, query: URLSearchParams): numbe
   const revision = parseRevision(query, (problem) => badRequest(`invalid resource version: ${problem}`)) ?? 0;
   if (revision > storage.revision) throw tooNewError(revision, storage.revision);
   const match = query.get('resourceVersionMatch');
-  const exact = match === 'Exact' || (match === null && limitOf(query) > 0);
+  const exact = match === 'Exact' || (match === null && readLimit(query) > 0);
   return exact && revision > 0 ? revision : storage.revision;
 }
 

@@ -16,10 +16,10 @@ function count(value: unknown): number {
 /** The `autoscaling/v1` Scale of an object. */
 export function readScale(registry: Registry, target: Target): ApiObject {
   const paths = getPaths(target);
-  return scaleOf(registry.read(target), paths);
+  return buildScale(registry.read(target), paths);
 }
 
-function scaleOf(object: ApiObject, { specReplicas, statusReplicas, labelSelector }: ScalePaths): ApiObject {
+function buildScale(object: ApiObject, { specReplicas, statusReplicas, labelSelector }: ScalePaths): ApiObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
   const selector = labelSelector === undefined ? undefined : valueAt(object, labelSelector);
   return {
@@ -49,5 +49,5 @@ export function writeScale(
     setAt(current, paths.specReplicas, replicas);
     return { object: current };
   };
-  return scaleOf(registry.update(target, change, wanted.options), paths);
+  return buildScale(registry.update(target, change, wanted.options), paths);
 }

@@ -4,7 +4,7 @@ import { seededRandom } from '@sandlot/std/testing';
 import { createKubeClient } from '@sandlot/kube';
 import type { Credentials, KubeClient, KubeClientOptions, KubeObject, ObjectKey, Resource } from '@sandlot/kube';
 import type { ApiObject } from '../storage/api-object.ts';
-import { asApiObject, asObjectOf, withoutType } from '../storage/api-object.ts';
+import { asApiObject, asObject, withoutType } from '../storage/api-object.ts';
 import { fixtureCertificate } from './certificate.ts';
 import { ControlLoops } from '../controllers/control-loops.ts';
 import { Definitions, present } from '../storage/definitions.ts';
@@ -151,7 +151,7 @@ class InProcessApiServer implements FakeApiServer {
         ...rest.metadata,
       };
       const stored = this.#registry.overwrite({ definition, version, namespace, name }, rest);
-      return asObjectOf(resource, structuredClone(present(definition, version, stored)));
+      return asObject(resource, structuredClone(present(definition, version, stored)));
     });
   }
 
@@ -216,6 +216,6 @@ class InProcessApiServer implements FakeApiServer {
 
   #copy<T extends KubeObject>(resource: Resource<T>, object: ApiObject): T {
     const definition = this.#definitions.ofResource(resource);
-    return asObjectOf(resource, structuredClone(present(definition, resource.version, object)));
+    return asObject(resource, structuredClone(present(definition, resource.version, object)));
   }
 }

@@ -53,12 +53,12 @@ export function withoutType(object: ApiObject): ApiObject {
   return copy;
 }
 
-/** Converts a typed object to the generic type; {@link asObjectOf} converts it back. */
+/** Converts a typed object to the generic type; {@link asObject} converts it back. */
 export function asApiObject(object: KubeObject): ApiObject {
   return object as ApiObject;
 }
 
-export function asObjectOf<T extends KubeObject>(_resource: Resource<T>, object: ApiObject): T {
+export function asObject<T extends KubeObject>(_resource: Resource<T>, object: ApiObject): T {
   return object as KubeObject as T;
 }
 

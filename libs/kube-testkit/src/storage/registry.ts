@@ -39,7 +39,7 @@ export interface Located {
   readonly object: ApiObject;
 }
 
-export function targetOf({ definition, object }: Located): Target {
+export function getTarget({ definition, object }: Located): Target {
   const [version = ''] = definition.versions;
   return { definition, version, namespace: object.metadata.namespace, name: object.metadata.name ?? '' };
 }

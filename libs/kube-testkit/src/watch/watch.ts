@@ -99,7 +99,7 @@ export class Watch implements LiveWatch {
   rewind(events: number): void {
     const seen = this.#storage
       .since(this.#storage.oldestRevision)
-      .filter((change) => this.#eventOf(change) !== undefined);
+      .filter((change) => this.#buildEvent(change) !== undefined);
     for (const change of seen.slice(-events)) this.#deliver(change);
   }
 
@@ -159,14 +159,14 @@ export class Watch implements LiveWatch {
   }
 
   #deliver(change: Change): void {
-    const event = this.#eventOf(change);
+    const event = this.#buildEvent(change);
     if (event === undefined) return;
     const copies = this.#faults.copiesOfNextEvent(this.#watch.info);
     for (let copy = 0; copy < copies; copy += 1) this.#send(event.type, event.object);
   }
 
   /** Converts a change to an event. An object that stops matching is DELETED, with its last matching state. */
-  #eventOf({ type, table, object, previous, revision }: Change): { type: EventType; object: ApiObject } | undefined {
+  #buildEvent({ type, table, object, previous, revision }: Change): { type: EventType; object: ApiObject } | undefined {
     const { definition, matches } = this.#watch;
     if (table !== definition.table) return undefined;
     const wasIn = previous !== undefined && matches(previous);

@@ -15,7 +15,7 @@ import type { RateLimits } from '../transport/limiter.ts';
 import { Transport } from '../transport/transport.ts';
 import type { ApiRequest } from '../transport/transport.ts';
 import { readLines } from './lines.ts';
-import { labelOf, getPath } from './paths.ts';
+import { formatLabel, getPath } from './paths.ts';
 import type {
   ApplyOptions,
   CallOptions,
@@ -184,7 +184,7 @@ class HttpKubeClient implements KubeClient {
     const { timeoutSeconds = WATCH_SECONDS } = options;
     const resourceVersionMatch = sendInitialEvents === true ? 'NotOlderThan' : undefined;
     const selection = { labelSelector, fieldSelector, resourceVersion, resourceVersionMatch, sendInitialEvents };
-    const request = requestOf(resource, {
+    const request = buildRequest(resource, {
       verb: 'watch',
       method: 'GET',
       key: { namespace, name: '' },
@@ -213,7 +213,7 @@ class HttpKubeClient implements KubeClient {
   }
 
   async #call<T>(resource: Resource<KubeObject>, call: Call): Promise<T> {
-    return (await this.#transport.call(requestOf(resource, call))) as T;
+    return (await this.#transport.call(buildRequest(resource, call))) as T;
   }
 }
 
@@ -226,7 +226,7 @@ interface ListAnswer<T> {
 
 type WatchLine<T> = WatchEvent<T> | { readonly type: 'ERROR'; readonly object: StatusObject };
 
-function requestOf(resource: Resource<KubeObject>, call: Call): ApiRequest {
+function buildRequest(resource: Resource<KubeObject>, call: Call): ApiRequest {
   const { verb, method, key, options, body } = call;
   const { fieldManager, priority = 'normal', deadlineMs = DEADLINE_MS, signal } = options;
   const subresource = call.subresource ?? options.subresource;
@@ -234,7 +234,7 @@ function requestOf(resource: Resource<KubeObject>, call: Call): ApiRequest {
   const path = getPath(resource, { namespace: key.namespace, name, subresource }, { ...call.query, fieldManager });
   return {
     verb,
-    resource: labelOf(resource, subresource),
+    resource: formatLabel(resource, subresource),
     key: formatKey(key),
     method,
     path,

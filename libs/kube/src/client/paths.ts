@@ -24,7 +24,7 @@ export function getPath(resource: Resource<KubeObject>, at: Location, query: Que
 }
 
 /** Name of a resource in errors and metrics: `pods`, `sandboxes.example.com/status`. */
-export function labelOf({ group, plural }: Resource<KubeObject>, subresource?: string): string {
+export function formatLabel({ group, plural }: Resource<KubeObject>, subresource?: string): string {
   const name = group === '' ? plural : `${plural}.${group}`;
   return subresource === undefined ? name : `${name}/${subresource}`;
 }

@@ -185,7 +185,7 @@ export class Controller {
       this.queue.add(key);
       return 'aborted';
     }
-    this.#retry(key, retryAfterOf(error));
+    this.#retry(key, readRetryAfter(error));
     if (signal.aborted) log.error({ err: error, cause: signal.reason as unknown }, 'reconcile exceeded its deadline');
     else if (isConflict(error)) log.debug({ err: error }, 'reconcile failed with a conflict');
     else if (error instanceof RetryableError) log.info({ err: error }, 'reconcile will be retried');
@@ -204,7 +204,7 @@ function disconnect(connections: readonly Disposable[]): void {
   for (const connection of connections) connection[Symbol.dispose]();
 }
 
-function retryAfterOf(error: unknown): number | undefined {
+function readRetryAfter(error: unknown): number | undefined {
   return error instanceof RetryableError || error instanceof KubeError ? error.retryAfterMs : undefined;
 }
 

@@ -1,6 +1,6 @@
 import { silentLogger, systemClock, systemRandom } from '@sandlot/std';
 import type { Clock, Logger, Random } from '@sandlot/std';
-import { labelOf } from '../client/paths.ts';
+import { formatLabel } from '../client/paths.ts';
 import type { KubeClient, Selection } from '../client/types.ts';
 import { noMetrics } from '../metrics.ts';
 import type { KubeMetrics } from '../metrics.ts';
@@ -100,7 +100,7 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
     this.indexNames = Object.keys(this.#indexers);
     this.store = new ObjectStore(this.#indexers);
     this.consistentFirstList = options.consistentFirstList ?? false;
-    this.#resource = labelOf(resource);
+    this.#resource = formatLabel(resource);
     this.#clock = clock;
     this.#metrics = metrics;
     this.#log = log;

@@ -1,5 +1,5 @@
 import type { Clock, Logger, Random, Timer } from '@sandlot/std';
-import { labelOf } from '../client/paths.ts';
+import { formatLabel } from '../client/paths.ts';
 import type { KubeClient, Selection, WatchEvent } from '../client/types.ts';
 import { KubeError } from '../errors.ts';
 import type { KubeMetrics } from '../metrics.ts';
@@ -61,7 +61,7 @@ export class Reflector<T extends KubeObject> {
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
-    this.#label = labelOf(options.resource);
+    this.#label = formatLabel(options.resource);
     this.#state = createInitialState(options.consistentFirstList);
     this.#lastEventMs = options.clock.monotonic();
   }

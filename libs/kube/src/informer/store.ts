@@ -69,7 +69,7 @@ export class ObjectStore<T extends KubeObject> implements Store<T> {
     if (old !== undefined && isSameVersion(old, object)) return [];
     this.#objects.set(key, object);
     for (const index of this.#indexes.values()) index.move(key, old, object);
-    return changesOf(key, old, object);
+    return listChanges(key, old, object);
   }
 
   /** `last` is the object as the API server reported its deletion. */
@@ -108,7 +108,7 @@ function isSameVersion(a: KubeObject, b: KubeObject): boolean {
 }
 
 /** A recreated object (same name, new uid) counts as a removal and an addition, so that handlers see the removal. */
-function changesOf<T extends KubeObject>(
+function listChanges<T extends KubeObject>(
   key: string,
   old: T | undefined,
   next: T | undefined,

@@ -56,18 +56,18 @@ export class LeaseAccess {
     const call = { deadlineMs: callMs };
     return lease === undefined
       ? client.create(leases, { metadata: { name, namespace }, spec }, call)
-      : client.mergePatch(leases, this.#options, { metadata: guardOf(lease), spec }, call);
+      : client.mergePatch(leases, this.#options, { metadata: getGuard(lease), spec }, call);
   }
 
   renew(lease: Lease, signal: AbortSignal): Promise<Lease> {
     const { client, callMs, clock } = this.#options;
-    const patch = { metadata: guardOf(lease), spec: { renewTime: formatMicroTime(clock.now()) } };
+    const patch = { metadata: getGuard(lease), spec: { renewTime: formatMicroTime(clock.now()) } };
     return client.mergePatch(leases, this.#options, patch, { deadlineMs: callMs, signal });
   }
 
   /** Removes the holder and keeps the number of terms. */
   async release(lease: Lease): Promise<void> {
-    const patch = { metadata: guardOf(lease), spec: { holderIdentity: '', leaseDurationSeconds: 1 } };
+    const patch = { metadata: getGuard(lease), spec: { holderIdentity: '', leaseDurationSeconds: 1 } };
     await this.#options.client.mergePatch(leases, this.#options, patch, { deadlineMs: RELEASE_MS });
   }
 
@@ -79,7 +79,7 @@ export class LeaseAccess {
   }
 }
 
-function guardOf({ metadata: { uid, resourceVersion } }: Lease): Pick<ObjectMeta, 'uid' | 'resourceVersion'> {
+function getGuard({ metadata: { uid, resourceVersion } }: Lease): Pick<ObjectMeta, 'uid' | 'resourceVersion'> {
   return { uid, resourceVersion };
 }
 

@@ -39,7 +39,7 @@ export function bid(observation: Observation, candidate: CandidateView): Bid {
 
 /** The observation after reading `lease`. An unchanged record keeps its age, even if the metadata changed. */
 export function observe(before: Observation | undefined, lease: Lease | undefined, nowMs: number): Observation {
-  const unchanged = before !== undefined && recordOf(before.lease) === recordOf(lease);
+  const unchanged = before !== undefined && formatRecord(before.lease) === formatRecord(lease);
   return { lease, sinceMs: unchanged ? before.sinceMs : nowMs };
 }
 
@@ -48,7 +48,7 @@ export function getToken(lease: Lease): number {
   return lease.spec?.leaseTransitions ?? 0;
 }
 
-function recordOf(lease: Lease | undefined): string {
+function formatRecord(lease: Lease | undefined): string {
   const { holderIdentity, renewTime, leaseTransitions, leaseDurationSeconds } = lease?.spec ?? {};
   return JSON.stringify([lease?.metadata.uid, holderIdentity, renewTime, leaseTransitions, leaseDurationSeconds]);
 }

@@ -7,39 +7,39 @@ import { getKey } from '../objects/object.ts';
 import type { KubeObject } from '../objects/object.ts';
 import { ExpiringMap } from './expiring-map.ts';
 
-/** Versions that are remembered as older than an answer; without the rest a list causes a doubt too many, no harm. */
+/** How many older versions of an object it remembers. Forgetting one can cause an unnecessary `onDoubt`, nothing worse. */
 const MAX_OLDER = 8;
 
 export interface OwnWritesOptions<T extends KubeObject> {
   readonly informer: Pick<Informer<T>, 'store' | 'indexNames' | 'indexValues' | 'transform' | 'onChange' | 'onList'>;
   readonly clock: Clock;
-  /** How long an answer counts for more than a watch that has not shown it. Default 5,000 ms. */
+  /** How long an answer takes precedence over a watch that has not shown it, in ms. Default 5,000. */
   readonly keepMs?: number | undefined;
-  /** How many answers are remembered; the oldest ones give way. Default 10,000. */
+  /** How many answers it remembers; a new one displaces the oldest. Default 10,000. */
   readonly maxKept?: number | undefined;
   /**
-   * Called when it is unknown whether the remembered answer (`object`; undefined: a deletion) or the informer's object is
-   * newer: after a list that may have skipped versions (the answer is still remembered), or when the watch has not shown the
-   * answer in time (it is forgotten). Read the object again, or forget it. Default: forget the object.
+   * Called when either the remembered answer (`object`; undefined for a deletion) or the informer's object may be the newer
+   * one. This happens after a list that may have skipped versions (the answer is still remembered), and when the watch has
+   * not shown the answer within `keepMs` (it is forgotten). Read the object again, or forget it. Default: forget it.
    */
   readonly onDoubt?: ((key: string, object: T | undefined) => void) | undefined;
 }
 
 /**
- * An informer's objects, ahead of it by what this process has written, read or deleted itself: an overlay that remembers
- * each answer of the API server until the watch shows it. resourceVersions have no order, so "shows it" means that very
- * version, or the end of that object. Lost with the process, and never needed for correctness: guards in writes are.
+ * An overlay on an informer: it remembers each answer of the API server to this process until the watch shows it, so that a
+ * pass sees its own writes at once. resourceVersions have no order, so the watch "shows" an answer when it delivers exactly
+ * that version, or the deletion of that object. The overlay ends with the process; correctness rests on guarded writes, not on it.
  */
 export interface OwnWrites<T extends KubeObject> extends Pick<Store<T>, 'get' | 'listByIndex'>, Disposable {
   /** Runs a write of one object and remembers its answer until the watch shows it. */
   write(key: string, call: () => Promise<T>): Promise<T>;
-  /** Runs a consistent read of one object, and remembers its answer too: undefined and `NotFound` mean that it is gone. */
+  /** Runs a consistent read of one object and remembers its answer: undefined and `NotFound` mean that the object is gone. */
   read<R extends T | undefined>(key: string, call: () => Promise<R>): Promise<R>;
-  /** The API server has accepted the object's deletion. Returns the object as terminating, which is how it is found now. */
+  /** Call it when the API server has accepted the deletion. Returns the object with a deletionTimestamp, as `get` shows it now. */
   recordDelete(object: T): T;
-  /** This incarnation of the object does not exist any more, whatever the watch still shows. */
+  /** Call it when the object with this uid no longer exists. `get` hides it, even while the watch still shows it. */
   recordGone(object: T): void;
-  /** Believes the informer again. Recorded deletions stay: they are final. */
+  /** Drops the remembered answer, so that `get` shows the informer's object. Recorded deletions stay, because they are final. */
   forget(key: string): void;
   /** Ends the expiry timer, so that it does not keep the process alive. */
   [Symbol.dispose](): void;
@@ -51,32 +51,32 @@ export function createOwnWrites<T extends KubeObject>(options: OwnWritesOptions<
 
 interface Kept<T> {
   readonly object: T;
-  /** Answers of writes that ran at the same time: only the watch shows which one was the last. */
+  /** Answers of concurrent writes. Only the watch shows which one came last. */
   readonly rivals: readonly T[];
-  /** Versions that certainly came before the object. */
+  /** Versions that are certainly older than the object. */
   readonly older: readonly string[];
-  /** When the answer came, in the order in which calls begin and answers come. */
+  /** When the answer came: a count of the begins and answers of all calls. */
   readonly at: number;
 }
 
 /** A call in flight. */
 interface Call {
-  /** When it began, in the order in which calls begin and answers come. */
+  /** When it began: a count of the begins and answers of all calls. */
   readonly at: number;
   readonly kind: 'read' | 'write';
-  /** The version that the informer showed when it began. */
+  /** The version in the informer when it began. */
   readonly before: string;
-  /** Incarnations that were known when it began. */
+  /** The uids of this name that the informer or the overlay held when it began. */
   readonly uids: readonly string[];
-  /** Versions that the watch has shown since then (`before` included), and uids whose end it has shown. */
+  /** The versions that the watch has delivered since then (and `before`), and the uids whose deletion it has delivered. */
   readonly seen: string[];
-  /** How many lists there were before it began. */
+  /** How many lists the informer had finished when it began. */
   readonly lists: number;
 }
 
 interface Ended {
   readonly key: string;
-  /** Of an object that is only terminating: since when, RFC 3339. */
+  /** When the object began to terminate, RFC 3339. Undefined once it is gone. */
   readonly terminatingSince: string | undefined;
 }
 
@@ -85,7 +85,7 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
   readonly #clock: Clock;
   readonly #onDoubt: (key: string, object: T | undefined) => void;
   readonly #kept: ExpiringMap<Kept<T>>;
-  /** By uid, which is never used again: nothing else can be hidden by it. */
+  /** By uid. The API server never reuses one, so an entry cannot hide another object. */
   readonly #ended: ExpiringMap<Ended>;
   readonly #indexes = new Map<string, Index<T>>();
   readonly #calls = new Map<string, Set<Call>>();
@@ -203,14 +203,14 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
 
   #recordAnswer(key: string, call: Call, object: T): void {
     const overlaps = this.#overlaps(key, call);
-    // What came while a read was under way may be newer than its answer; a write's own answer has to be found.
+    // An answer that came during a read may be newer than what the read returns. A write's own answer must always be visible.
     if ((overlaps && call.kind === 'read') || this.#unlessEnded(object) === undefined) return;
     if (!this.#isPast(call, object)) this.#remember(key, call, object);
-    // What was kept before this call began is older than its answer.
+    // The kept answer came before this call began, so it is older than the answer that the watch has already shown.
     else if (!overlaps) this.forget(key);
   }
 
-  /** Whether the answer that is kept came while the call ran. */
+  /** Whether the kept answer came while the call ran. */
   #overlaps(key: string, call: Call): boolean {
     return (this.#kept.get(key)?.at ?? 0) > call.at;
   }
@@ -228,17 +228,17 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
     if (isSkippable) this.#onDoubt(key, object);
   }
 
-  /** Whether a list during the call may have replaced its answer before it came. */
+  /** Whether a list during the call may have skipped the version of its answer. */
   #mayBeSkipped(call: Call, shown: string): boolean {
     return call.lists !== this.#lists && (shown === '' || shown !== call.before);
   }
 
-  /** Whether the watch is at this answer, or beyond it. */
+  /** Whether the watch has already delivered this answer or the deletion of its object. */
   #isPast({ seen }: Call, object: T): boolean {
     return seen.includes(getVersion(object)) || seen.includes(object.metadata.uid ?? '');
   }
 
-  /** There is nothing under the key, so what was known before the call is gone for good. */
+  /** No object has this name now, so every uid that was known when the call began is gone for good. */
   #recordAbsence(key: string, { uids, seen }: Call): void {
     for (const uid of uids) if (!seen.includes(uid)) this.#markEnded(uid, { key, terminatingSince: undefined });
   }
@@ -267,13 +267,13 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
     for (const { seen } of this.#calls.get(key) ?? []) seen.push(sign);
     const kept = this.#kept.get(key);
     if (kept === undefined) return;
-    // An object of this name that is none of those came before them: the watch shows all versions of a name in order.
+    // The watch delivers all versions of a name in order, so a version that is not among the answers is older than them.
     const isPast = ({ metadata }: T): boolean =>
       (next === undefined ? metadata.uid : metadata.resourceVersion) === sign;
     if (!this.#leaveOut(key, kept, isPast)) this.forget(key);
   }
 
-  /** Leaves out answers, unless none would be left: then it changes nothing and says false. */
+  /** Drops the answers that the watch has passed. Returns false, and changes nothing, if none would remain. */
   #leaveOut(key: string, kept: Kept<T>, isPast: (answer: T) => boolean): boolean {
     const rest = listAnswers(kept).filter((answer) => !isPast(answer));
     const object = rest.pop();
@@ -284,7 +284,7 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
     return true;
   }
 
-  /** What the list shows is done with already. Where it shows an older version, the watch goes on from there. */
+  /** Keeps an answer when the list shows a version known to be older, because the watch continues from there. Doubts all others. */
   #handleList(): void {
     this.#lists += 1;
     for (const key of [...this.#kept.keys()]) {
@@ -299,7 +299,7 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
   }
 }
 
-/** The one that counts comes last. */
+/** Lists all answers; the one that `get` returns comes last. */
 function listAnswers<T>({ rivals, object }: Kept<T>): T[] {
   return [...rivals, object];
 }
@@ -315,7 +315,7 @@ function isSame(a: KubeObject, b: KubeObject): boolean {
   return a.metadata.uid === b.metadata.uid && getVersion(a) === getVersion(b);
 }
 
-/** Empty for an absent object. */
+/** Returns '' for an absent object. */
 function getVersion(object: KubeObject | undefined): string {
   return object?.metadata.resourceVersion ?? '';
 }

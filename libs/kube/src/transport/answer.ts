@@ -50,7 +50,7 @@ export function toStatusError(target: CallTarget, answer: StatusObject, retryAft
   const { code: status = 500, reason, message, details } = answer;
   const seconds = details?.retryAfterSeconds;
   return new KubeError({
-    ...targetOf(target),
+    ...getTarget(target),
     code: getErrorCode(status, reason),
     message: message === undefined || message === '' ? `HTTP ${status}` : message,
     status,
@@ -64,7 +64,7 @@ export function toCallError(target: CallTarget, error: unknown, { sent }: { read
   if (error instanceof KubeError) return error;
   const cause = error instanceof Error && error.cause instanceof CallEnded ? error.cause : error;
   return new KubeError({
-    ...targetOf(target),
+    ...getTarget(target),
     code: cause instanceof CallEnded ? cause.code : 'Network',
     message: cause instanceof Error ? cause.message : String(cause),
     sent,
@@ -72,7 +72,7 @@ export function toCallError(target: CallTarget, error: unknown, { sent }: { read
   });
 }
 
-function targetOf({ verb, resource, key }: CallTarget): CallTarget {
+function getTarget({ verb, resource, key }: CallTarget): CallTarget {
   return { verb, resource, key };
 }
 

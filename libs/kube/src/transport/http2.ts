@@ -84,7 +84,7 @@ export class Http2Connection implements Connection {
     stream.on('error', (error: Error) => (failure = error));
     stream.once('close', () => {
       signal.removeEventListener('abort', onAbort);
-      if (!answered) reject(closeReasonOf(stream, failure));
+      if (!answered) reject(getCloseReason(stream, failure));
     });
     stream.once('response', (answer) => {
       answered = true;
@@ -124,7 +124,7 @@ export class Http2Connection implements Connection {
   }
 }
 
-function closeReasonOf(stream: ClientHttp2Stream, failure: Error | undefined): Error {
+function getCloseReason(stream: ClientHttp2Stream, failure: Error | undefined): Error {
   if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return new NotProcessed('stream refused by the server');
   return failure ?? new Error(`stream closed with code ${stream.rstCode} before an answer`);
 }

@@ -94,7 +94,7 @@ export class Pool {
     const slots = this.#lanes[lane];
     const least = findLeastBusy(slots);
     if (least === undefined) return this.#open(lane);
-    const isFull = least.load >= loadLimitOf(lane, { sessions: slots.size, connection: least.connection });
+    const isFull = least.load >= getLoadLimit(lane, { sessions: slots.size, connection: least.connection });
     const next = isFull && slots.size < MAX_SESSIONS ? this.#open(lane) : least;
     return next.connection === undefined ? (findLeastBusy(listSlotsWithSpareStream(slots)) ?? next) : next;
   }
@@ -136,7 +136,7 @@ function* listSlotsWithSpareStream(slots: Iterable<Slot>): Iterable<Slot> {
 }
 
 /** The load of a session at which its lane opens another one. */
-function loadLimitOf(
+function getLoadLimit(
   lane: Lane,
   at: { readonly sessions: number; readonly connection: Connection | undefined },
 ): number {

@@ -11,7 +11,7 @@ const UUID = /^([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]
  * The trace id for an object without a carried trace: its UID, which has 128 mostly random bits. Every process derives the same
  * id, and so can a person who looks for the trace of an object.
  */
-export function traceIdOf(uid: string): string {
+export function buildTraceId(uid: string): string {
   const [, ...parts] = UUID.exec(uid) ?? [];
   const id = parts.join('');
   return id !== '' && id !== INVALID_TRACEID ? id : hash('sha256', uid).slice(0, 32);

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { carrier, endOperation, isSampled, isSlow, linkTo, findOperation, recordSpan, startTracing } from '../index.ts';
 import type { Operation, Tracing, TracingOptions } from '../index.ts';
-import { getSpanId, traceIdOf } from './identity.ts';
+import { getSpanId, buildTraceId } from './identity.ts';
 
 const UID = '6f8a3f0e-8d2b-4c7e-9a53-0d1c2b3a4f5e';
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -38,13 +38,13 @@ function operation(input: Partial<Parameters<typeof findOperation>[0]> = {}): Op
 
 describe('ids', () => {
   it('of a trace come from the object', () => {
-    expect(traceIdOf(UID)).toBe('6f8a3f0e8d2b4c7e9a530d1c2b3a4f5e');
+    expect(buildTraceId(UID)).toBe('6f8a3f0e8d2b4c7e9a530d1c2b3a4f5e');
   });
 
   it('are valid for any UID, and differ for two operations on one object', () => {
     fc.assert(
       fc.property(fc.string(), (uid) => {
-        const span = { traceId: traceIdOf(uid), spanId: getSpanId(uid, 'a'), traceFlags: 0 };
+        const span = { traceId: buildTraceId(uid), spanId: getSpanId(uid, 'a'), traceFlags: 0 };
         expect(trace.isSpanContextValid(span)).toBe(true);
         expect(getSpanId(uid, 'b')).not.toBe(span.spanId);
       }),
@@ -68,7 +68,7 @@ describe('findOperation', () => {
   it.each([undefined, 'not a trace'])('has a trace of its own when the object carries %s', (text) => {
     start();
     const found = operation({ carried: text });
-    expect(found.span.traceId).toBe(traceIdOf(UID));
+    expect(found.span.traceId).toBe(buildTraceId(UID));
     expect(found.parent).toBe(ROOT_CONTEXT);
   });
 
@@ -128,7 +128,7 @@ describe('spans of past work', () => {
       endTime: [T_SECONDS + 4, 0],
     });
     expect(root?.parentSpanContext?.spanId).toBe('b7ad6b7169203331');
-    expect(root?.links[0]?.context.traceId).toBe(traceIdOf('pool-member'));
+    expect(root?.links[0]?.context.traceId).toBe(buildTraceId('pool-member'));
   });
 
   it('never end before they start', async () => {

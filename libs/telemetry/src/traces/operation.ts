@@ -3,7 +3,7 @@ import type { Attributes, Context, Link, SpanContext, TraceState } from '@opente
 import { TraceState as NewTraceState } from '@opentelemetry/core';
 import { carrier } from './carrier.ts';
 import { HeldSpan, findUnsampled } from './held-span.ts';
-import { getSpanId, traceIdOf, withIds } from './identity.ts';
+import { getSpanId, buildTraceId, withIds } from './identity.ts';
 import { tracer } from './spans.ts';
 import type { SpanName } from './spans.ts';
 import { buildTracingState } from './tracing-state.ts';
@@ -44,7 +44,7 @@ export function findOperation(input: OperationInput): Operation | undefined {
   const spanId = getSpanId(uid, `${name}/${marker}`);
   const given = carrier.extract(input.carried);
   const from = given === undefined ? undefined : trace.getSpanContext(given);
-  const span = { ...beginOf(input, from, state), spanId, ...buildTraceState(from?.traceState, input.startMs) };
+  const span = { ...getBegin(input, from, state), spanId, ...buildTraceState(from?.traceState, input.startMs) };
   // An object without a trace gets that of its own operation, which must not become its own parent.
   const parent = given === undefined || from?.spanId === spanId ? ROOT_CONTEXT : given;
   const forChildren = trace.setSpanContext(ROOT_CONTEXT, span);
@@ -52,13 +52,13 @@ export function findOperation(input: OperationInput): Operation | undefined {
 }
 
 /** The carried context decides about sampling, else the operation's own trace id, equally in every process. */
-function beginOf(
+function getBegin(
   { name, uid, marker }: OperationInput,
   from: SpanContext | undefined,
   state: TracingState,
 ): Pick<SpanContext, 'traceId' | 'traceFlags'> {
   if (from !== undefined) return { traceId: from.traceId, traceFlags: from.traceFlags & TraceFlags.SAMPLED };
-  const traceId = traceIdOf(marker === undefined ? uid : `${uid}/${name}/${marker}`);
+  const traceId = buildTraceId(marker === undefined ? uid : `${uid}/${name}/${marker}`);
   return { traceId, traceFlags: state.isInRatio(traceId) ? TraceFlags.SAMPLED : TraceFlags.NONE };
 }
 

@@ -54,7 +54,7 @@ function follow({ bus, clock, closing }: EventDeps, call: EventCall): Answer {
   const namespace = getNamespace(key, query);
   const pattern = query.type ?? '*';
   const events = bus.follow({
-    filter: filterOf(namespace, pattern),
+    filter: buildFilter(namespace, pattern),
     afterSequence: call.readHeaders()['Last-Event-ID'],
     sinceMs: query.since === undefined ? undefined : clock.now() - query.since * 1_000,
     signal,
@@ -68,7 +68,7 @@ function follow({ bus, clock, closing }: EventDeps, call: EventCall): Answer {
 }
 
 /** Subject filter for one namespace. The bus encodes the name, so that no name matches the events of another namespace. */
-function filterOf(namespace: string, pattern: string): string {
+function buildFilter(namespace: string, pattern: string): string {
   const [, token = ''] = formatSubject('claim.bound', namespace).split('.');
   const [kind = '*'] = pattern.split('.');
   const filter = `sandlot.${token}.${kind}.>`;

@@ -10,7 +10,7 @@ export type OnTimeout = 'kill' | 'pause';
 /** Distance of the `endAt` that clients see for a sandbox without an end. */
 const NEVER_MS = 100 * 365 * 86_400_000;
 
-export function onTimeoutOf({ metadata }: SandboxClaim): OnTimeout {
+export function getOnTimeout({ metadata }: SandboxClaim): OnTimeout {
   return metadata.annotations?.[annotations.onTimeout] === 'pause' ? 'pause' : 'kill';
 }
 
@@ -62,7 +62,7 @@ export function endFields(
 
 /** Merge patch that sets the end of a running claim. It replaces the retention of an earlier pause. */
 export function endPatch(claim: SandboxClaim, end: NewEnd): JsonObject {
-  const fields = endFields(onTimeoutOf(claim), end);
+  const fields = endFields(getOnTimeout(claim), end);
   const { shutdownTime = null, shutdownPolicy = 'Delete' } = fields.lifecycle ?? {};
   return { metadata: { annotations: fields.annotations }, spec: { lifecycle: { shutdownTime, shutdownPolicy } } };
 }

@@ -3,7 +3,7 @@ import { configMaps, isAlreadyExists, isConflict, isNotFound } from '@sandlot/ku
 import type { ConfigMap, KubeClient, ObjectKey, Priority } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
 import type { Sweep } from '../wiring/sweeps.ts';
-import { decodeRecord, encodeRecord, listExpiredIds, recordOf, formatShard } from './record.ts';
+import { decodeRecord, encodeRecord, listExpiredIds, buildRecord, formatShard } from './record.ts';
 import type { CreateRecord } from './record.ts';
 
 /** Label of the objects with the records. */
@@ -47,7 +47,7 @@ export class CreateLedger {
     const { envdVersion, clock } = this.#deps;
     const { name: id = '', uid = '' } = claim.metadata;
     if (this.#storedUids.has(uid)) return;
-    const record = recordOf(claim, { envdVersion, nowMs: clock.now() });
+    const record = buildRecord(claim, { envdVersion, nowMs: clock.now() });
     if (record === undefined) return;
     await this.#write(id, encodeRecord(record), priority);
     this.#remember(uid);

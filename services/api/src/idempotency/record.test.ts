@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { annotations } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
-import { decodeRecord, encodeRecord, listExpiredIds, RECORD_KEPT_MS, recordOf, formatShard } from './record.ts';
+import { decodeRecord, encodeRecord, listExpiredIds, RECORD_KEPT_MS, buildRecord, formatShard } from './record.ts';
 
 const NOW = Date.parse('2026-01-02T00:00:00Z');
 const record = fc.record({
@@ -50,7 +50,7 @@ describe('the record of a create with an Idempotency-Key', () => {
       false,
     ],
   ])('of a claim that %s: %#', (_name, subject, hasRecord) => {
-    expect(recordOf(subject, options) !== undefined).toBe(hasRecord);
+    expect(buildRecord(subject, options) !== undefined).toBe(hasRecord);
   });
 
   it('is in the ConfigMap of the first two letters of the id', () => {

@@ -56,7 +56,7 @@ export function listExpiredIds(data: Readonly<Record<string, string>>, nowMs: nu
 }
 
 /** The record of a claim; undefined without an Idempotency-Key, before the claim was Ready, and after 24 h. */
-export function recordOf(claim: SandboxClaim, { envdVersion, nowMs }: RecordOptions): CreateRecord | undefined {
+export function buildRecord(claim: SandboxClaim, { envdVersion, nowMs }: RecordOptions): CreateRecord | undefined {
   const { metadata, status } = claim;
   const digest = metadata.annotations?.[annotations.requestDigest];
   if (digest === undefined || status?.completionTime === undefined) return undefined;

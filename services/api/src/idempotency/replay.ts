@@ -1,6 +1,6 @@
 import { annotations } from '@sandlot/api-types';
 import { deriveEnvdAccessToken, deriveTrafficAccessToken } from '@sandlot/tenancy';
-import { answerOf } from '../e2b/answer/sandbox.ts';
+import { buildAnswer } from '../e2b/answer/sandbox.ts';
 import type { AnswerOptions } from '../e2b/answer/sandbox.ts';
 import type { SandboxAnswer } from '../e2b/answer/schemas.ts';
 import { firstRequestInProgress, idempotencyMismatch } from '../errors/create-errors.ts';
@@ -35,7 +35,7 @@ export async function replayCreate(
   }
   if (claim.metadata.annotations?.[annotations.requestDigest] !== digest) throw idempotencyMismatch();
   if (!wasReady(claim)) throw firstRequestInProgress();
-  return answerOf(state.withSandbox(claim), answers);
+  return buildAnswer(state.withSandbox(claim), answers);
 }
 
 /** The first answer again, also without its claim: the tokens are derived from the id. */

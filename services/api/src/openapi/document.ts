@@ -26,7 +26,7 @@ const ABOUT = `The API of a Sandlot installation: the E2B dialect, which the sto
 namespace, and all it does happens there.`;
 
 /** Builds the OpenAPI 3.1 document of these operations. */
-export function openApiOf(routes: readonly Route[], version: string): object {
+export function buildOpenApi(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   const errors = getErrorAnswers();
   for (const route of routes) (paths[route.path] ??= {})[route.method] = buildOperation(route, errors);

@@ -68,7 +68,7 @@ export class ClusterState {
     const key = `${namespace}/${id}`;
     const claim = this.claims.get(key) ?? (await this.readClaim({ namespace, name: id }));
     if (claim === undefined || !isMadeByApi(claim) || claim.metadata.deletionTimestamp !== undefined) return undefined;
-    return { claim, sandbox: await this.#sandboxOf(claim) };
+    return { claim, sandbox: await this.#loadSandbox(claim) };
   }
 
   /** Adds the Sandbox of a claim, without asking the API server. */
@@ -117,7 +117,7 @@ export class ClusterState {
     this.sandboxes[Symbol.dispose]();
   }
 
-  async #sandboxOf(claim: SandboxClaim): Promise<Sandbox | undefined> {
+  async #loadSandbox(claim: SandboxClaim): Promise<Sandbox | undefined> {
     const key = findSandboxKey(claim);
     if (key === undefined) return undefined;
     return this.sandboxes.get(key) ?? (await this.readSandbox(parseKey(key)));

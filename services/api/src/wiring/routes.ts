@@ -4,7 +4,7 @@ import { buildE2bRoutes } from '../e2b/routes.ts';
 import type { E2bDeps } from '../e2b/routes.ts';
 import { unsupportedRoutes } from '../e2b/unsupported.ts';
 import type { Route } from '../http/route.ts';
-import { openApiOf } from '../openapi/document.ts';
+import { buildOpenApi } from '../openapi/document.ts';
 import { renderDocsPage } from '../openapi/page.ts';
 
 /** Version of the interface, not of the build. */
@@ -17,7 +17,7 @@ export type OperationDeps = E2bDeps & ApiV1Deps;
 export function openApi(): object {
   const absent = new Proxy<Record<string, unknown>>({}, { get: () => absent });
   // Only handlers use the dependencies, and no handler is called here.
-  return openApiOf(listDocumentedRoutes(absent as unknown as OperationDeps), INTERFACE_VERSION);
+  return buildOpenApi(listDocumentedRoutes(absent as unknown as OperationDeps), INTERFACE_VERSION);
 }
 
 /**
@@ -37,7 +37,7 @@ function listDocumentedRoutes(deps: OperationDeps): readonly Route[] {
   const routes: Route[] = [];
   let document: object | undefined;
   // The document describes the routes that serve it too, so it is built on the first request.
-  const openApiDocument = (): object => (document ??= openApiOf(routes, INTERFACE_VERSION));
+  const openApiDocument = (): object => (document ??= buildOpenApi(routes, INTERFACE_VERSION));
   const docs = { document: openApiDocument, page: () => renderDocsPage(openApiDocument()) };
   routes.push(...buildE2bRoutes(deps), ...buildApiV1Routes(deps, docs));
   return routes;

@@ -5,10 +5,10 @@ import { ClaimHarness, COMMIT, PUBLISH } from '../../test/harness.ts';
 
 /** Every claim is Ready with one Sandbox of its own, and no Sandbox is left over. */
 function expectOneEach(harness: ClaimHarness, names: readonly string[]): void {
-  const shown = names.map((name) => harness.statusOf(name).sandbox?.name);
+  const shown = names.map((name) => harness.getStatus(name).sandbox?.name);
   expect(names.filter((name) => !harness.isReady(name))).toEqual([]);
   expect(new Set(shown).size).toBe(names.length);
-  expect([...harness.owned()].sort()).toEqual(names.map((name) => [name, [harness.statusOf(name).sandbox?.name]]));
+  expect([...harness.owned()].sort()).toEqual(names.map((name) => [name, [harness.getStatus(name).sandbox?.name]]));
 }
 
 const JOB = { namespace: 'default', name: 'job' };
@@ -92,7 +92,7 @@ describe('a controller that dies', () => {
     await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
     if (writes > 0) expect(harness.owned().get('job')).toEqual(committed);
     expectOneEach(harness, ['job']);
-    await harness.eventually(() => expect(Object.keys(harness.annotationsOf('job'))).toHaveLength(3));
+    await harness.eventually(() => expect(Object.keys(harness.getAnnotations('job'))).toHaveLength(3));
     const bindings = (): unknown[] => harness.bus.published.filter(({ type }) => type === 'claim.bound');
     await harness.eventually(() => expect(bindings()).toHaveLength(1));
   });
@@ -127,7 +127,7 @@ describe('two controllers that both think they lead', () => {
     await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
     await harness.eventually(() => expect(harness.sandbox('pool-m001')).toBeUndefined());
     expectOneEach(harness, ['job']);
-    expect(harness.statusOf('job').sandbox?.name).toBe('pool-m002');
+    expect(harness.getStatus('job').sandbox?.name).toBe('pool-m002');
   });
 
   it('that each commit a Sandbox to one claim without publishing: the older one is published, the other deleted', async () => {
@@ -159,7 +159,7 @@ describe('two controllers that both think they lead', () => {
     await harness.elapse(500);
     stalled.end();
     await harness.eventually(() => expectOneEach(harness, ['job']));
-    expect(harness.statusOf('job').sandbox?.name).toBe('pool-m002');
+    expect(harness.getStatus('job').sandbox?.name).toBe('pool-m002');
   });
 });
 
@@ -173,7 +173,7 @@ describe('races', () => {
       if (status !== undefined) status.podIPs = ['10.0.0.9'];
     });
     harness.claim('job');
-    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('pool-m001'));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('pool-m001'));
     stalled.end();
   });
 
@@ -197,7 +197,7 @@ describe('races', () => {
     const stalled = harness.api.faults.stallWatches({ resource: 'sandboxes' });
     spoil(harness);
     harness.claim('job');
-    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('pool-m002'));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('pool-m002'));
     stalled.end();
   });
 

@@ -41,7 +41,7 @@ export async function giveSandbox(deps: ApplyDeps, pass: Pass, step: Adoption | 
 
 async function adoptWarm(deps: ApplyDeps, pass: Pass, step: Adoption): Promise<ReconcileResult> {
   const claimKey = getKey(pass.claim);
-  const traceContext = deps.traces.adoptionCarrierOf(pass.claim);
+  const traceContext = deps.traces.findAdoptionCarrier(pass.claim);
   deps.waiters.setServing(claimKey, true);
   try {
     const record = deps.memory.of(pass.claim);
@@ -59,7 +59,7 @@ async function adoptWarm(deps: ApplyDeps, pass: Pass, step: Adoption): Promise<R
 }
 
 async function createCold(deps: ApplyDeps, pass: Pass, step: Creation): Promise<ReconcileResult> {
-  const wanted = withTrace(step.sandbox, deps.traces.carrierOf(pass.claim));
+  const wanted = withTrace(step.sandbox, deps.traces.findCarrier(pass.claim));
   const sandbox = await withChildSpan({ name: spanNames.claimColdStart }, () => createOrRead(deps, pass, wanted));
   if (sandbox !== undefined) return continueAfterCommit(deps, pass, { sandbox, then: step.then });
   const report = { reason: claimReasons.sandboxCreatePending, message: claimMessages.sandboxCreatePending };

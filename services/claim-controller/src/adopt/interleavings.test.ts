@@ -88,7 +88,7 @@ it('binds every claim once through crashes, two leaders, lost answers, silent wa
       await harness.eventually(() => {
         for (const name of run.wanted) {
           expect(harness.isReady(name), name).toBe(true);
-          expect(harness.owned().get(name)).toEqual([harness.statusOf(name).sandbox?.name]);
+          expect(harness.owned().get(name)).toEqual([harness.getStatus(name).sandbox?.name]);
         }
         expect([...harness.owned().keys()].sort()).toEqual([...run.wanted].sort());
       });

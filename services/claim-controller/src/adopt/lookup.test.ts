@@ -19,8 +19,8 @@ describe('a claim that names a Sandbox', () => {
   ])('%s adopts that one, although another is first in line', async (_, metadata) => {
     await using harness = await started(3);
     harness.api.seed(sandboxClaims, { ...claim(), metadata: { namespace: 'default', name: 'job', ...metadata } });
-    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('pool-m002'));
-    await harness.eventually(() => expect(harness.annotationsOf('job')[NOTE]).toBe('pool-m002'));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('pool-m002'));
+    await harness.eventually(() => expect(harness.getAnnotations('job')[NOTE]).toBe('pool-m002'));
     await harness.eventually(() => {
       const { labels } = harness.api.object(sandboxClaims, { namespace: 'default', name: 'job' })?.metadata ?? {};
       expect(labels?.[NOTE]).toBeUndefined();
@@ -42,8 +42,8 @@ describe('a claim that names a Sandbox', () => {
     prepare(harness);
     harness.startController();
     harness.claim('job', {}, { [NOTE]: 'noted' });
-    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('pool-m001'));
-    await harness.eventually(() => expect(harness.annotationsOf('job')[NOTE]).toBe('pool-m001'));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('pool-m001'));
+    await harness.eventually(() => expect(harness.getAnnotations('job')[NOTE]).toBe('pool-m001'));
   });
 
   it('that loses the named Sandbox to another claim adopts the next one', async () => {
@@ -51,7 +51,7 @@ describe('a claim that names a Sandbox', () => {
     const stalled = harness.api.faults.stallWatches({ resource: 'sandboxes' });
     harness.api.remove(sandboxes, { namespace: 'default', name: 'pool-m001' });
     harness.claim('job', {}, { [NOTE]: 'pool-m001' });
-    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('pool-m002'));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('pool-m002'));
     stalled.end();
   });
 });
@@ -62,12 +62,12 @@ describe('a claim that rules out a cold start', () => {
     const stalled = harness.api.faults.stallWatches({ resource: 'sandboxes' });
     harness.api.remove(sandboxes, { namespace: 'default', name: 'pool-m001' });
     harness.claim('job', { createOnNoStock: false });
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('AdoptionConflict'));
-    expect(harness.statusOf('job').message).toMatch(/; the next pass retries from a converged view$/);
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('AdoptionConflict'));
+    expect(harness.getStatus('job').message).toMatch(/; the next pass retries from a converged view$/);
     stalled.end();
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('WaitingForStock'));
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('WaitingForStock'));
     const member = harness.addMember();
-    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe(member));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe(member));
   });
 });
 
@@ -80,7 +80,7 @@ describe('a claim with the name of a Sandbox', () => {
     const owner = { apiVersion, kind: 'SandboxClaim', name: 'job', uid, controller: true };
     harness.api.seed(sandboxes, sandbox({ name: 'job', metadata: { ownerReferences: [owner] } }));
     harness.startController();
-    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('job'));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('job'));
     expect(harness.api.objects(sandboxes)).toHaveLength(1);
   });
 });

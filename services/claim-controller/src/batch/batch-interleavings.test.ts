@@ -79,7 +79,7 @@ function happenings(referee: () => Referee): fc.Arbitrary<Happening> {
   );
   const deleteDelivered = fc.tuple(fc.constantFrom(...BATCHES), fc.nat(REPLICAS - 1)).map(([name, index]) =>
     happening(`delete what ${name} shows at ${index}`, ({ harness }) => {
-      const delivered = harness.statusOf(name).sandboxes?.[index]?.name;
+      const delivered = harness.getStatus(name).sandboxes?.[index]?.name;
       if (delivered === undefined || harness.sandbox(delivered) === undefined) return;
       referee().deleted.add(delivered);
       harness.api.remove(sandboxes, key(delivered));
@@ -110,10 +110,10 @@ function getWrites(harness: ClaimHarness): string {
 function expectServed(harness: ClaimHarness, name: string, deleted: ReadonlySet<string>): void {
   expect(harness.isReady(name), name).toBe(true);
   if (BOUND.some((bound) => bound === name)) {
-    expect(harness.owned().get(name)).toEqual([harness.statusOf(name).sandbox?.name]);
+    expect(harness.owned().get(name)).toEqual([harness.getStatus(name).sandbox?.name]);
     return;
   }
-  const shown = (harness.statusOf(name).sandboxes ?? []).map(({ slot, name: sandbox }) => [slot, sandbox] as const);
+  const shown = (harness.getStatus(name).sandboxes ?? []).map(({ slot, name: sandbox }) => [slot, sandbox] as const);
   expect(shown.map(([slot]) => slot)).toEqual(Array.from({ length: REPLICAS }, (_, slot) => slot));
   const live = [...harness.slots(name)].flatMap(([slot, names]) => names.map((each) => [slot, each] as const));
   expect(live.sort(([a], [b]) => a - b)).toEqual(shown.filter(([, sandbox]) => !deleted.has(sandbox)));

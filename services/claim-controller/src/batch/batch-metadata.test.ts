@@ -92,10 +92,10 @@ describe('the pod metadata of a batch’s Sandboxes', () => {
 describe('the annotations of a batch', () => {
   it('are one write after the delivery, and name the Sandbox of the status', async () => {
     await using harness = await delivered(20);
-    await harness.eventually(() => expect(harness.annotationsOf('batch')[FIRST_READY]).toBeDefined());
-    const notes = harness.annotationsOf('batch');
+    await harness.eventually(() => expect(harness.getAnnotations('batch')[FIRST_READY]).toBeDefined());
+    const notes = harness.getAnnotations('batch');
     expect(Object.keys(notes).sort()).toEqual([FIRST_READY, OBSERVED, 'agents.x-k8s.io/sandbox-name']);
-    expect(notes['agents.x-k8s.io/sandbox-name']).toBe(harness.statusOf('batch').sandbox?.name);
+    expect(notes['agents.x-k8s.io/sandbox-name']).toBe(harness.getStatus('batch').sandbox?.name);
     for (const key of [FIRST_READY, OBSERVED]) expect(notes[key]).toMatch(/^2026-01-01T12:00:\d\d\.\d{9}Z$/);
     await harness.elapse(5_000);
     expect(harness.writes().filter((write) => write === 'patch sandboxclaims')).toHaveLength(1);
@@ -106,7 +106,7 @@ describe('the annotations of a batch', () => {
     const { registry } = harness.startController();
     await harness.watching();
     harness.claim('batch', { replicas: 3 });
-    await harness.eventually(() => expect(harness.statusOf('batch').claimedReplicas).toBe(3));
+    await harness.eventually(() => expect(harness.getStatus('batch').claimedReplicas).toBe(3));
     expect(await registry.metrics()).not.toContain('startup_latency_ms_count');
     harness.makeReady('batch-2');
     await harness.eventually(() => expect(harness.isReady('batch')).toBe(true));

@@ -37,7 +37,7 @@ describe('a batch', () => {
     const { items } = await platform.client.listAll(sandboxes, { namespace: 'hundred', labelSelector });
     expect(new Set(items.map(({ metadata }) => metadata.labels?.['sandlot.dev/claim-slot'])).size).toBe(100);
     expect(items.flatMap(({ metadata }) => metadata.ownerReferences ?? [])).toEqual([]);
-    const writes = await platform.writesOf('claim-controller', 'hundred');
+    const writes = await platform.readWrites('claim-controller', 'hundred');
     expect(writes.filter((write) => write === 'patch sandboxes')).toHaveLength(100);
     expect(writes.filter((write) => write !== 'patch sandboxes').length).toBeLessThanOrEqual(8);
   });

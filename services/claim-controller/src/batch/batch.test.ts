@@ -10,7 +10,7 @@ const BATCH = { namespace: 'default', name: 'batch' };
 /** Every slot is filled exactly once, and the status shows it. */
 function expectFilled(harness: ClaimHarness, replicas: number): void {
   const slots = Array.from({ length: replicas }, (_, slot) => slot);
-  const shown = harness.statusOf('batch').sandboxes ?? [];
+  const shown = harness.getStatus('batch').sandboxes ?? [];
   expect(shown.map(({ slot }) => slot)).toEqual(slots);
   expect([...harness.slots('batch')].sort(([a], [b]) => a - b)).toEqual(shown.map(({ slot, name }) => [slot, [name]]));
 }
@@ -28,7 +28,7 @@ describe('a batch', () => {
     harness.claim('batch', { replicas: 10 });
     await harness.eventually(() => expect(harness.isReady('batch')).toBe(true));
     expectFilled(harness, 10);
-    expect(harness.statusOf('batch')).toMatchObject({
+    expect(harness.getStatus('batch')).toMatchObject({
       mode: 'Detached',
       phase: 'Completed',
       claimedReplicas: 10,
@@ -63,9 +63,9 @@ describe('a batch', () => {
     harness.claim('batch', { replicas: 4 });
     await harness.eventually(() => expect(harness.isReady('batch')).toBe(true));
     expectFilled(harness, 4);
-    const origins = harness.statusOf('batch').sandboxes?.map(({ origin }) => origin);
+    const origins = harness.getStatus('batch').sandboxes?.map(({ origin }) => origin);
     expect(origins?.filter((origin) => origin === 'Warm')).toHaveLength(2);
-    for (const { name, slot, origin } of harness.statusOf('batch').sandboxes ?? []) {
+    for (const { name, slot, origin } of harness.getStatus('batch').sandboxes ?? []) {
       if (origin === 'Cold') expect(name).toBe(`batch-${String(slot)}`);
     }
   });
@@ -76,9 +76,9 @@ describe('a batch', () => {
     harness.api.seed(sandboxes, sandbox({ name: 'batch-1' }));
     harness.startController();
     harness.claim('batch', { replicas: 3 });
-    await harness.eventually(() => expect(harness.statusOf('batch').claimedReplicas).toBe(2));
-    expect(harness.reasonOf('batch')).toBe('ReconcilerError');
-    expect(harness.statusOf('batch').message).toContain('sandbox "batch-1" is not controlled by claim "batch"');
+    await harness.eventually(() => expect(harness.getStatus('batch').claimedReplicas).toBe(2));
+    expect(harness.findReason('batch')).toBe('ReconcilerError');
+    expect(harness.getStatus('batch').message).toContain('sandbox "batch-1" is not controlled by claim "batch"');
     harness.api.remove(sandboxes, { namespace: 'default', name: 'batch-1' });
     await harness.eventually(() => expect(harness.isReady('batch')).toBe(true));
     expectFilled(harness, 3);
@@ -87,20 +87,20 @@ describe('a batch', () => {
   it('that waits for stock publishes each Sandbox as it comes, and ends with its time', async () => {
     await using harness = await started(1);
     harness.claim('batch', { replicas: 3, createOnNoStock: false });
-    await harness.eventually(() => expect(harness.reasonOf('batch')).toBe('WaitingForStock'));
-    expect(harness.statusOf('batch')).toMatchObject({ phase: 'Claiming', claimedReplicas: 1 });
+    await harness.eventually(() => expect(harness.findReason('batch')).toBe('WaitingForStock'));
+    expect(harness.getStatus('batch')).toMatchObject({ phase: 'Claiming', claimedReplicas: 1 });
     harness.addMember();
-    await harness.eventually(() => expect(harness.statusOf('batch').claimedReplicas).toBe(2));
-    await harness.eventually(() => expect(harness.reasonOf('batch')).toBe('ClaimTimeout'));
+    await harness.eventually(() => expect(harness.getStatus('batch').claimedReplicas).toBe(2));
+    await harness.eventually(() => expect(harness.findReason('batch')).toBe('ClaimTimeout'));
     expect(harness.clock.monotonic()).toBeGreaterThanOrEqual(60_000);
-    expect(harness.statusOf('batch')).toMatchObject({
+    expect(harness.getStatus('batch')).toMatchObject({
       phase: 'Completed',
       claimedReplicas: 2,
       message: 'Claimed 2 of 3 sandboxes before claimTimeout',
     });
     harness.addMember();
     await harness.elapse(5_000);
-    expect(harness.statusOf('batch').claimedReplicas).toBe(2);
+    expect(harness.getStatus('batch').claimedReplicas).toBe(2);
     expect(harness.eventReasons()).toContain('batch ClaimTimeout');
   });
 
@@ -110,10 +110,10 @@ describe('a batch', () => {
     await harness.eventually(() => expect(harness.isReady('batch')).toBe(true));
     const [gone = ''] = harness.slots('batch').get(1) ?? [];
     harness.api.remove(sandboxes, { namespace: 'default', name: gone });
-    await harness.eventually(() => expect(harness.statusOf('batch').readyReplicas).toBe(2));
+    await harness.eventually(() => expect(harness.getStatus('batch').readyReplicas).toBe(2));
     await harness.elapse(5_000);
     expect(harness.slots('batch').get(1)).toBeUndefined();
-    expect(harness.statusOf('batch').claimedReplicas).toBe(3);
+    expect(harness.getStatus('batch').claimedReplicas).toBe(3);
   });
 
   it('copies its lifetime to each Sandbox, and is deleted alone some time after its completion', async () => {
@@ -140,14 +140,14 @@ describe('a batch', () => {
     harness.startController();
     await harness.watching();
     harness.claim('batch', { replicas: 40 });
-    await harness.eventually(() => expect(harness.statusOf('batch').claimedReplicas).toBe(40));
+    await harness.eventually(() => expect(harness.getStatus('batch').claimedReplicas).toBe(40));
     const before = harness.writes().length;
     for (let slot = 0; slot < 40; slot += 1) {
       harness.makeReady(`batch-${slot}`);
       await harness.elapse(5);
     }
     await harness.eventually(() => expect(harness.isReady('batch')).toBe(true));
-    expect(harness.statusOf('batch').readyReplicas).toBe(40);
+    expect(harness.getStatus('batch').readyReplicas).toBe(40);
     const writes = harness.writes().length - before;
     expect(writes).toBeGreaterThanOrEqual(least);
     expect(writes).toBeLessThanOrEqual(most);
@@ -216,9 +216,9 @@ describe('a batch in trouble', () => {
   it('that is deleted stops, keeps delivered Sandboxes and deletes the others', async () => {
     await using harness = await ClaimHarness.start({ members: 40 });
     const unsubscribe = harness.api.onChange(sandboxClaims, () => {
-      if ((harness.statusOf('batch').claimedReplicas ?? 0) < 5) return;
+      if ((harness.getStatus('batch').claimedReplicas ?? 0) < 5) return;
       unsubscribe();
-      delivered = (harness.statusOf('batch').sandboxes ?? []).map(({ name }) => name);
+      delivered = (harness.getStatus('batch').sandboxes ?? []).map(({ name }) => name);
       harness.api.remove(sandboxClaims, BATCH);
     });
     let delivered: string[] = [];
@@ -240,8 +240,8 @@ describe('a batch in trouble', () => {
     harness.api.faults.failNext({ match, answer: { status: 403, message: 'exceeded quota' }, times: 3 });
     harness.startController();
     harness.claim('batch', { replicas: 4, claimTimeout: '5m' });
-    await harness.eventually(() => expect(harness.statusOf('batch').message).toContain('exceeded quota'));
-    expect(harness.statusOf('batch').claimedReplicas).toBe(2);
+    await harness.eventually(() => expect(harness.getStatus('batch').message).toContain('exceeded quota'));
+    expect(harness.getStatus('batch').claimedReplicas).toBe(2);
     await harness.eventually(() => expect(harness.isReady('batch')).toBe(true));
     expectFilled(harness, 4);
   });

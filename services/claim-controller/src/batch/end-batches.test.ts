@@ -66,7 +66,7 @@ describe('a Sandbox that another leader published for a batch', () => {
     harness.startController();
     await harness.watching();
     harness.claim('batch', { replicas: 2, waitReadyTimeout: '1s' });
-    await harness.eventually(() => expect(harness.statusOf('batch').phase).toBe('Pending'));
+    await harness.eventually(() => expect(harness.getStatus('batch').phase).toBe('Pending'));
     const filled = listNames(harness);
     const behind = harness.api.faults.stallWatches(CLAIMS);
     showElsewhere(harness, filled);
@@ -88,7 +88,7 @@ describe('a Sandbox that this process published for a batch', () => {
     harness.api.faults.errorAfterCommit({ match: PUBLISH, answer: 'reset' });
     await harness.eventually(() => expect(harness.api.faults.openWatches(CLAIMS)).toBe(1));
     const behind = harness.api.faults.stallWatches(CLAIMS);
-    await harness.eventually(() => expect(harness.statusOf('batch').claimedReplicas).toBe(2));
+    await harness.eventually(() => expect(harness.getStatus('batch').claimedReplicas).toBe(2));
     await harness.elapse(500);
     harness.api.remove(sandboxes, { namespace: 'default', name: 'batch-1' });
     await harness.elapse(3_000);
@@ -106,7 +106,7 @@ describe('a Sandbox that this process published for a batch', () => {
     harness.api.faults.failNext({ match: { verb: 'get', ...CLAIMS }, answer: { status: 500 }, times: 10 });
     await harness.eventually(() => expect(harness.api.faults.openWatches(CLAIMS)).toBe(1));
     const behind = harness.api.faults.stallWatches(CLAIMS);
-    await harness.eventually(() => expect(harness.statusOf('batch').claimedReplicas).toBe(4));
+    await harness.eventually(() => expect(harness.getStatus('batch').claimedReplicas).toBe(4));
     const shown = listNames(harness);
     harness.api.remove(sandboxClaims, BATCH);
     await harness.elapse(5_000);

@@ -128,7 +128,7 @@ class Filling {
         record,
         pools: offers,
         template,
-        traceContext: this.#deps.traces.adoptionCarrierOf(claim),
+        traceContext: this.#deps.traces.findAdoptionCarrier(claim),
         signal,
       };
       const sandbox = await withChildSpan({ name: spanNames.claimAdopt }, () => adopt(this.#deps, input));
@@ -147,7 +147,7 @@ class Filling {
   }
 
   async #create(slot: number, input: Parameters<typeof buildColdSandbox>[0]): Promise<Sandbox | undefined> {
-    const wanted = withTrace(buildColdSandbox({ ...input, slot }), this.#deps.traces.carrierOf(this.#pass.claim));
+    const wanted = withTrace(buildColdSandbox({ ...input, slot }), this.#deps.traces.findCarrier(this.#pass.claim));
     const { name = '' } = wanted.metadata;
     const sandbox = await withChildSpan({ name: spanNames.claimColdStart }, () =>
       createOrRead(this.#deps, { ...this.#pass, slot }, wanted),

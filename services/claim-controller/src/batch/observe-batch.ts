@@ -14,7 +14,7 @@ export interface BatchDeps {
   readonly sandboxes: OwnWrites<Sandbox>;
   readonly deliveries: DeliveryMemory;
   readonly batches: BatchMemory;
-  readonly runtime: Pick<RuntimeInits, 'recordShown' | 'viewOf'>;
+  readonly runtime: Pick<RuntimeInits, 'recordShown' | 'buildView'>;
 }
 
 /** One moment's view of a detached claim. It owns no Sandbox, and no Sandbox has its name. */
@@ -27,10 +27,10 @@ export function observeBatch(deps: ObserveDeps & BatchDeps, watched: SandboxClai
   return {
     ...seen,
     owned: [],
-    uninitialised: deps.runtime.uninitialisedOf(claim, committed),
+    uninitialised: deps.runtime.listUninitialised(claim, committed),
     namesake: undefined,
     promised: undefined,
-    live: committed.map((sandbox) => deps.runtime.viewOf(claim, sandbox)),
+    live: committed.map((sandbox) => deps.runtime.buildView(claim, sandbox)),
     startMs,
   };
 }
@@ -44,7 +44,7 @@ export function needsSlots({ claim, live }: BatchSnapshot): boolean {
 export function findLiveSandboxes(deps: BatchDeps, claim: SandboxClaim): readonly Sandbox[] {
   const committed = findCommittedSandboxes(deps, claim);
   deps.runtime.recordShown(claim, committed);
-  return committed.map((sandbox) => deps.runtime.viewOf(claim, sandbox));
+  return committed.map((sandbox) => deps.runtime.buildView(claim, sandbox));
 }
 
 /** Sandboxes in slots of the claim that are neither given up nor being deleted. */

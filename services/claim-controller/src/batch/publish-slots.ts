@@ -5,7 +5,7 @@ import {
   findCondition,
   labels,
   launchTypes,
-  mergePatchOf,
+  buildMergePatch,
 } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { getKey, RetryableError } from '@sandlot/kube';
@@ -59,7 +59,7 @@ async function writeOnce(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<
   const view: BatchView = { ...news, live: listPublishable(claim, live), nowMs, startMs: record.startMs };
   const status = buildBatchStatus(claim, view);
   let current = claim;
-  if (mergePatchOf(claim.status, status) !== undefined) {
+  if (buildMergePatch(claim.status, status) !== undefined) {
     const dueMs = (record.publishedMs ?? -Infinity) + pacing.batchStatus.intervalMs - nowMs;
     if (!differsInSubstance(claim.status, status) && dueMs > 0) return { againInMs: dueMs };
     const answer = await tryPatch(deps, { claim, status, guard: 'version', signal });

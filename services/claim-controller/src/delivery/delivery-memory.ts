@@ -16,22 +16,22 @@ export class DeliveryMemory {
   readonly #byUid = new Map<string, DeliveryRecord>();
 
   /** By UID of a Sandbox: since when its time to become ready runs, epoch milliseconds. */
-  timedSinceOf({ metadata: { uid = '' } }: SandboxClaim): ReadonlyMap<string, number> {
+  getTimedSince({ metadata: { uid = '' } }: SandboxClaim): ReadonlyMap<string, number> {
     return this.#byUid.get(uid)?.timedSince ?? UNTIMED;
   }
 
   /** The time of these Sandboxes to become ready runs from `atMs`. Snapshots keep the map they were given. */
   startTime(claim: SandboxClaim, sandboxes: readonly Sandbox[], atMs: number): void {
     const begun = sandboxes.map(({ metadata: { uid = '' } }) => [uid, atMs] as const);
-    this.#recordOf(claim).timedSince = new Map([...this.timedSinceOf(claim), ...begun]);
+    this.#getRecord(claim).timedSince = new Map([...this.getTimedSince(claim), ...begun]);
   }
 
   /** The claim has given up this Sandbox after a failed delivery. */
   discard(claim: SandboxClaim, { metadata: { uid = '' } }: Sandbox, failure: Omit<Failures, 'count'>): void {
-    const record = this.#recordOf(claim);
+    const record = this.#getRecord(claim);
     record.timedSince = new Map([...record.timedSince].filter(([timed]) => timed !== uid));
     record.discarded.add(uid);
-    const count = (this.failuresOf(claim)?.count ?? 0) + 1;
+    const count = (this.findFailures(claim)?.count ?? 0) + 1;
     record.failures = { ...failure, count, generation: claim.metadata.generation ?? 0 };
   }
 
@@ -40,7 +40,7 @@ export class DeliveryMemory {
   }
 
   /** Failed deliveries since the claim's last change: a change gives the claim all its tries again. */
-  failuresOf({ metadata: { uid = '', generation = 0 } }: SandboxClaim): Failures | undefined {
+  findFailures({ metadata: { uid = '', generation = 0 } }: SandboxClaim): Failures | undefined {
     const failures = this.#byUid.get(uid)?.failures;
     return failures?.generation === generation ? failures : undefined;
   }
@@ -50,7 +50,7 @@ export class DeliveryMemory {
     this.#byUid.delete(uid);
   }
 
-  #recordOf({ metadata: { uid = '' } }: SandboxClaim): DeliveryRecord {
+  #getRecord({ metadata: { uid = '' } }: SandboxClaim): DeliveryRecord {
     const record = this.#byUid.get(uid) ?? { discarded: new Set(), timedSince: UNTIMED };
     this.#byUid.set(uid, record);
     return record;

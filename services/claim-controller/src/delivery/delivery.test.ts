@@ -27,15 +27,15 @@ describe('a claim with an image of its own', () => {
   it('sets it in the adoption patch, and becomes Ready only when the new image runs', async () => {
     await using harness = await started(1);
     harness.claim('job', { inplaceUpdate: { image: IMAGE } });
-    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('pool-m001'));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('pool-m001'));
     const { spec, metadata } = harness.sandbox('pool-m001') ?? {};
     expect(spec?.podTemplate.spec.containers).toEqual([{ name: 'main', image: IMAGE }]);
     expect(metadata?.annotations?.[MARK]).toBe(IMAGE);
-    expect(harness.reasonOf('job')).toBe('SandboxNotReady');
+    expect(harness.findReason('job')).toBe('SandboxNotReady');
     finishImage(harness, 'pool-m001');
     await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
     await harness.elapse(60_000);
-    expect(harness.statusOf('job').sandbox?.name).toBe('pool-m001');
+    expect(harness.getStatus('job').sandbox?.name).toBe('pool-m001');
   });
 
   it('starts cold with the image when there is no stock', async () => {
@@ -57,8 +57,8 @@ describe('a claim with an image of its own', () => {
     });
     await harness.elapse(100);
     harness.claim('job', { inplaceUpdate: { image: IMAGE } });
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('ImageOverrideRejected'));
-    expect(harness.statusOf('job').message).toContain(detail);
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('ImageOverrideRejected'));
+    expect(harness.getStatus('job').message).toContain(detail);
     expect(harness.owned().size).toBe(0);
   });
 });
@@ -89,9 +89,9 @@ describe('a delivery that is not ready in time', () => {
   it('fails the claim after five tries, with the last failure in its status', async () => {
     await using harness = await started(7);
     harness.claim('job', spec);
-    await harness.eventually(() => expect(harness.statusOf('job').phase).toBe('Failed'));
-    expect(harness.reasonOf('job')).toBe('SandboxInitFailed');
-    expect(harness.statusOf('job').message).toBe(`sandbox "pool-m005" was not ready with image "${IMAGE}" within 10s`);
+    await harness.eventually(() => expect(harness.getStatus('job').phase).toBe('Failed'));
+    expect(harness.findReason('job')).toBe('SandboxInitFailed');
+    expect(harness.getStatus('job').message).toBe(`sandbox "pool-m005" was not ready with image "${IMAGE}" within 10s`);
     await harness.elapse(20_000);
     expect(harness.api.objects(sandboxes)).toHaveLength(2);
     expect(harness.owned().size).toBe(0);
@@ -100,8 +100,8 @@ describe('a delivery that is not ready in time', () => {
   it('is retried until the time limit of the claim, if it has one', async () => {
     await using harness = await started(7);
     harness.claim('job', { ...spec, claimTimeout: '15s' });
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('ClaimTimeout'));
-    expect(harness.statusOf('job')).toMatchObject({
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('ClaimTimeout'));
+    expect(harness.getStatus('job')).toMatchObject({
       phase: 'Failed',
       message: 'Claimed 0 of 1 sandboxes before claimTimeout',
     });
@@ -115,14 +115,14 @@ describe('a delivery that is not ready in time', () => {
       expect([...harness.slots('batch').values()].flat().sort()).toEqual(['pool-m001', 'pool-m002']),
     );
     finishImage(harness, 'pool-m001');
-    await harness.eventually(() => expect(harness.statusOf('batch').claimedReplicas).toBe(1));
+    await harness.eventually(() => expect(harness.getStatus('batch').claimedReplicas).toBe(1));
     await harness.eventually(() =>
       expect([...harness.slots('batch').values()].flat().sort()).toEqual(['pool-m001', 'pool-m003']),
     );
-    expect(harness.statusOf('batch').claimedReplicas).toBe(1);
+    expect(harness.getStatus('batch').claimedReplicas).toBe(1);
     finishImage(harness, 'pool-m003');
     await harness.eventually(() => expect(harness.isReady('batch')).toBe(true));
-    expect(harness.statusOf('batch').claimedReplicas).toBe(2);
+    expect(harness.getStatus('batch').claimedReplicas).toBe(2);
   });
 });
 
@@ -130,9 +130,9 @@ describe('the time limit of a bound claim', () => {
   it('ends its wait for stock for good, never early', async () => {
     await using harness = await started(0);
     harness.claim('job', { createOnNoStock: false, claimTimeout: '20s' });
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('ClaimTimeout'));
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('ClaimTimeout'));
     expect(harness.clock.monotonic()).toBeGreaterThanOrEqual(20_000);
-    expect(harness.statusOf('job')).toMatchObject({ phase: 'Failed', claimedReplicas: 0 });
+    expect(harness.getStatus('job')).toMatchObject({ phase: 'Failed', claimedReplicas: 0 });
     harness.addMember();
     await harness.elapse(5_000);
     expect(harness.owned().size).toBe(0);
@@ -143,9 +143,9 @@ describe('the time limit of a bound claim', () => {
     await using harness = await started(0);
     harness.claim('job', { claimTimeout: '20s' });
     await harness.eventually(() => expect(harness.sandbox('job')).toBeDefined());
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('ClaimTimeout'));
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('ClaimTimeout'));
     expect(harness.sandbox('job')).toBeUndefined();
-    expect(harness.statusOf('job').sandbox).toBeUndefined();
+    expect(harness.getStatus('job').sandbox).toBeUndefined();
   });
 
   it('does not affect a served claim', async () => {
@@ -155,6 +155,6 @@ describe('the time limit of a bound claim', () => {
     await harness.elapse(10_000);
     expect(harness.isReady('job')).toBe(true);
     harness.api.remove(sandboxes, { namespace: 'default', name: 'pool-m001' });
-    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('pool-m002'));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('pool-m002'));
   });
 });

@@ -150,7 +150,7 @@ describe('claims end in time', () => {
 
   it('when two controllers lead at once', async () => {
     const first = await start(AUDIT);
-    const env = { KUBECONFIG: platform.kubeconfigOf(NAME), LEADER_ELECT: 'false', REDIS_URL: redis.url, ...AUDIT };
+    const env = { KUBECONFIG: platform.getKubeconfig(NAME), LEADER_ELECT: 'false', REDIS_URL: redis.url, ...AUDIT };
     await using second = await startServiceProcess(new URL('../main.ts', import.meta.url), env);
     await claims(20, () => 5);
     await untilJobs(20);

@@ -57,7 +57,7 @@ describe('a claim whose Sandbox is paused at its end', () => {
     expect(harness.sandbox('pool-m001')?.metadata.annotations?.['sandlot.dev/suspended-by']).toBe('API');
     tellSuspended(harness);
     await harness.elapse(60_000);
-    expect(harness.annotationsOf('job')['sandlot.dev/end-at']).toBe(at(20));
+    expect(harness.getAnnotations('job')['sandlot.dev/end-at']).toBe(at(20));
   });
 
   it('is left alone when its claim ends in another way', async () => {
@@ -74,7 +74,7 @@ describe('a claim whose Sandbox is paused at its end', () => {
     await harness.eventually(() => expect(spec(harness).operatingMode).toBe('Suspended'));
     tellSuspended(harness);
     wake(harness, at(40));
-    await harness.eventually(() => expect(harness.annotationsOf('job')['sandlot.dev/end-at']).toBe(at(40 + seconds)));
+    await harness.eventually(() => expect(harness.getAnnotations('job')['sandlot.dev/end-at']).toBe(at(40 + seconds)));
     expect(spec(harness).operatingMode).toBe('Running');
   });
 
@@ -82,7 +82,7 @@ describe('a claim whose Sandbox is paused at its end', () => {
     await using harness = await served(paused(at(10)));
     await harness.eventually(() => expect(spec(harness).operatingMode).toBe('Suspended'));
     wake(harness, undefined);
-    await harness.eventually(() => expect(harness.annotationsOf('job')['sandlot.dev/end-at']).not.toBe(at(10)));
+    await harness.eventually(() => expect(harness.getAnnotations('job')['sandlot.dev/end-at']).not.toBe(at(10)));
     expect(spec(harness).operatingMode).toBe('Running');
   });
 

@@ -41,7 +41,7 @@ describe('a claim with egress rules of its own', () => {
       ingress: template?.ingress,
       egress: [{ to: [{ ipBlock: { cidr: '1.1.1.1/32' } }] }],
     });
-    const writes = await platform.writesOf('claim-controller', NAMESPACE);
+    const writes = await platform.readWrites('claim-controller', NAMESPACE);
     expect(writes.slice(0, 3)).toEqual(['create networkpolicies', 'create networkpolicies', 'patch sandboxes']);
     expect(writes.filter((write) => write.includes('networkpolicies'))).toHaveLength(2);
   });
@@ -52,7 +52,7 @@ describe('a claim with egress rules of its own', () => {
     await platform.until(async () => (await claim()).metadata.annotations?.[annotations.networkApplied] === OPEN);
     expect((await findSpec('job-network'))?.egress).toEqual((await findSpec('template-network-policy'))?.egress);
     expect(isReady(await claim())).toBe(true);
-    const writes = await platform.writesOf('claim-controller', NAMESPACE);
+    const writes = await platform.readWrites('claim-controller', NAMESPACE);
     expect(writes.filter((write) => write === 'patch networkpolicies')).toHaveLength(1);
   });
 });

@@ -94,7 +94,7 @@ describe('a claim with egress rules of its own', () => {
   it('waits for the policy of its template', async () => {
     await using harness = await started({ policy: false });
     harness.claim('job', {}, { [NETWORK]: CLOSED });
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('ReconcilerError'));
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('ReconcilerError'));
     expect(harness.owned().get('job')).toBeUndefined();
     addTemplatePolicy(harness);
     await harness.eventually(() => expect(harness.owned().get('job')).toEqual(['pool-m001']));
@@ -124,7 +124,7 @@ describe('a claim with egress rules of its own', () => {
     harness.api.seed(networkPolicies, { metadata: at('job-network'), spec: { podSelector: {}, egress: [{}] } });
     await harness.elapse(20);
     harness.claim('job', {}, { [NETWORK]: CLOSED });
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('ReconcilerError'));
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('ReconcilerError'));
     expect(findPolicy(harness)?.spec?.egress).toEqual([{}]);
     expect(harness.owned().get('job')).toBeUndefined();
   });
@@ -158,12 +158,12 @@ describe('a change of the rules of a served claim', () => {
     await harness.eventually(() => expect(getLabels(harness)).toEqual(['own', 'own']));
     expect(findPolicy(harness)?.spec?.egress ?? []).toEqual([]);
     await harness.elapse(1_000);
-    expect(harness.annotationsOf('job')[APPLIED]).toBeUndefined();
+    expect(harness.getAnnotations('job')[APPLIED]).toBeUndefined();
     expect(harness.isReady('job')).toBe(true);
     followed(harness, 'pool-m001');
-    await harness.eventually(() => expect(harness.annotationsOf('job')[APPLIED]).toBe(CLOSED));
+    await harness.eventually(() => expect(harness.getAnnotations('job')[APPLIED]).toBe(CLOSED));
     ask(harness, OPEN);
-    await harness.eventually(() => expect(harness.annotationsOf('job')[APPLIED]).toBe(OPEN));
+    await harness.eventually(() => expect(harness.getAnnotations('job')[APPLIED]).toBe(OPEN));
     expect(findPolicy(harness)?.spec?.egress).toEqual(EGRESS);
     expect(getLabels(harness)).toEqual(['own', 'own']);
     expect(harness.isReady('job')).toBe(true);
@@ -176,6 +176,6 @@ describe('a change of the rules of a served claim', () => {
     const match = { verb: 'patch', resource: 'sandboxclaims', subresource: '' } as const;
     harness.api.faults.failNext({ match, answer: { status: 409 } });
     followed(harness, 'pool-m001');
-    await harness.eventually(() => expect(harness.annotationsOf('job')[APPLIED]).toBe(CLOSED));
+    await harness.eventually(() => expect(harness.getAnnotations('job')[APPLIED]).toBe(CLOSED));
   });
 });

@@ -69,7 +69,7 @@ it('a pool creates its members after the policy of its template', async () => {
   const podTemplate = { spec: { containers: [{ name: 'main', image: 'busybox' }] } };
   await platform.client.create(sandboxTemplates, { metadata: { namespace, name: 'template' }, spec: { podTemplate } });
   await platform.until(async () => (await platform.sandboxes(namespace)).length === 2);
-  const writes = await platform.writesOf('warmpool-controller', namespace);
+  const writes = await platform.readWrites('warmpool-controller', namespace);
   const creates = writes.filter((write) => write.startsWith('create'));
   expect(creates.slice(0, 3)).toEqual(['create networkpolicies', 'create sandboxes', 'create sandboxes']);
   expect(writes.indexOf('patch sandboxtemplates/status')).toBeLessThan(writes.indexOf('create sandboxes'));

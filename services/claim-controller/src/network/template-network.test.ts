@@ -28,7 +28,7 @@ function secure(harness: ClaimHarness): void {
 
 /** Runs until the claim reports that it waits for the policy. */
 async function untilPending(harness: ClaimHarness, name: string): Promise<void> {
-  await harness.eventually(() => expect(harness.reasonOf(name)).toBe('NetworkPolicyPending'));
+  await harness.eventually(() => expect(harness.findReason(name)).toBe('NetworkPolicyPending'));
 }
 
 /** Runs until the claim has a Sandbox, and returns how many milliseconds that took. */
@@ -43,7 +43,7 @@ describe('a claim that needs a cold start', () => {
     await using harness = await startInsecure();
     harness.claim('job', COLD);
     await untilPending(harness, 'job');
-    const [ready] = harness.statusOf('job').conditions ?? [];
+    const [ready] = harness.getStatus('job').conditions ?? [];
     expect(ready?.message).toContain('SandboxTemplate "template" is not in place');
     await harness.elapse(20_000);
     expect(harness.owned().size).toBe(0);

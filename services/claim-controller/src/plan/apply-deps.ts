@@ -20,7 +20,7 @@ export interface ApplyDeps extends AdoptDeps, PublishDeps {
   readonly recorder: EventRecorder;
   readonly events: ClaimEvents;
   readonly waiters: Waiters;
-  readonly traces: Pick<ClaimTraces, 'carrierOf' | 'adoptionCarrierOf' | 'spanOf'>;
+  readonly traces: Pick<ClaimTraces, 'findCarrier' | 'findAdoptionCarrier' | 'findSpan'>;
   readonly runtime: RuntimeInits;
   readonly places: Places;
   readonly nowMs: () => number;

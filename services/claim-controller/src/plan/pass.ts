@@ -10,6 +10,6 @@ export interface Pass {
   readonly secrets?: ReadSecrets | undefined;
 }
 
-export function passOf(claim: SandboxClaim, signal: AbortSignal): Pass {
+export function beginPass(claim: SandboxClaim, signal: AbortSignal): Pass {
   return canTakeSecrets(claim) ? { claim, signal, secrets: new Map() } : { claim, signal };
 }

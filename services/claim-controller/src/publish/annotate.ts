@@ -11,7 +11,7 @@ import { getPublishedName } from './status.ts';
 
 /** Schedules the bookkeeping annotations of a bound claim (docs/reference/labels-and-annotations.md#annotations). */
 export function annotate(deps: ApplyDeps, { claim }: Pick<Pass, 'claim'>, sandbox: Sandbox): void {
-  measureFirstReady(deps, claim, deps.runtime.viewOf(claim, sandbox));
+  measureFirstReady(deps, claim, deps.runtime.buildView(claim, sandbox));
   scheduleNotes(deps, claim, { sandboxName: sandbox.metadata.name, sandbox });
 }
 
@@ -53,7 +53,7 @@ function scheduleNotes(deps: ApplyDeps, claim: SandboxClaim, { sandboxName, sand
     [annotations.controllerFirstObservedAt]:
       present[annotations.controllerFirstObservedAt] ?? pickEarlier(observedAt, firstReadyAt),
     [annotations.claimFirstReadyAt]: firstReadyAt,
-    [annotations.traceContext]: traceOf(deps, claim, sandbox),
+    [annotations.traceContext]: findTrace(deps, claim, sandbox),
   };
   const known = Object.entries(wanted).filter((entry): entry is [string, string] => entry[1] !== undefined);
   writeBehind.schedule(claim, Object.fromEntries(known));
@@ -65,8 +65,8 @@ function pickEarlier(observedAt: string, readyAt: string | undefined): string {
 }
 
 /** The claim's own trace if it has a valid one, else the trace of the Sandbox's adoption, else the one that served the claim. */
-function traceOf({ traces }: ApplyDeps, claim: SandboxClaim, sandbox: Sandbox | undefined): string | undefined {
+function findTrace({ traces }: ApplyDeps, claim: SandboxClaim, sandbox: Sandbox | undefined): string | undefined {
   const present = claim.metadata.annotations?.[annotations.traceContext];
   if (present !== undefined && carrier.extract(present) !== undefined) return present;
-  return sandbox?.metadata.annotations?.[annotations.traceContext] ?? traces.carrierOf(claim) ?? present;
+  return sandbox?.metadata.annotations?.[annotations.traceContext] ?? traces.findCarrier(claim) ?? present;
 }

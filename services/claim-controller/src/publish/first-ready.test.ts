@@ -39,13 +39,13 @@ describe('a claim whose controller died before it annotated the first Ready', ()
     await harness.watching();
     harness.claim('job', replicas === undefined ? {} : { replicas });
     await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
-    const since = harness.statusOf('job').conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime ?? '';
+    const since = harness.getStatus('job').conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime ?? '';
     await harness.kill(first);
     await harness.elapse(90_000);
     bookkeeping.end();
     const { registry } = harness.startController('second');
-    await harness.eventually(() => expect(harness.annotationsOf('job')[FIRST_READY]).toBeDefined());
-    const notes = harness.annotationsOf('job');
+    await harness.eventually(() => expect(harness.getAnnotations('job')[FIRST_READY]).toBeDefined());
+    const notes = harness.getAnnotations('job');
     expect(notes[FIRST_READY]).toBe(since.replace('Z', '.000000001Z'));
     expect((notes[OBSERVED] ?? '') <= (notes[FIRST_READY] ?? '')).toBe(true);
     expect(await registry.metrics()).not.toContain('startup_latency_ms_count');
@@ -56,7 +56,7 @@ describe('a claim whose controller died before it annotated the first Ready', ()
     harness.startController();
     await harness.watching();
     harness.claim('job', {}, { [FIRST_READY]: 'unknown' });
-    await harness.eventually(() => expect(harness.annotationsOf('job')[OBSERVED]).toBeDefined());
-    expect(harness.annotationsOf('job')[FIRST_READY]).toBe('unknown');
+    await harness.eventually(() => expect(harness.getAnnotations('job')[OBSERVED]).toBeDefined());
+    expect(harness.getAnnotations('job')[FIRST_READY]).toBe('unknown');
   });
 });

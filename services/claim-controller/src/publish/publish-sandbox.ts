@@ -18,7 +18,7 @@ type Shown = 'shown' | 'lost' | { readonly laterInMs: number };
 export async function publishSandbox(deps: ApplyDeps, { claim, signal }: Pass, committed: Sandbox): Promise<Shown> {
   const laterInMs = deps.runtime.findQuietMs(claim, committed);
   if (laterInMs !== undefined) return { laterInMs };
-  const sandbox = deps.runtime.viewOf(claim, committed);
+  const sandbox = deps.runtime.buildView(claim, committed);
   // Before the write: if its answer gets lost, the next pass finds the claim Ready and must not take it for earlier work.
   if (isReady(sandbox) && isDelivered(claim, sandbox)) deps.memory.markReady(claim, findRecordedReadyAt(claim));
   const nowMs = deps.nowMs();

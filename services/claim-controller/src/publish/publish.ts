@@ -1,4 +1,4 @@
-import { mergePatchOf, sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { buildMergePatch, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
 import { isConflict, isNotFound, isUnknownOutcome, getKey, RetryableError } from '@sandlot/kube';
 import type { JsonObject, KubeClient, OwnWrites } from '@sandlot/kube';
@@ -36,7 +36,7 @@ export async function publish(deps: PublishDeps, input: PublishInput): Promise<P
   let { claim } = input;
   for (let retry = 0; retry <= MAX_RETRIES; retry += 1) {
     const status = input.buildStatus(claim);
-    if (mergePatchOf(claim.status, status) === undefined) return 'unchanged';
+    if (buildMergePatch(claim.status, status) === undefined) return 'unchanged';
     const guard = getPublishedName(claim) === sandbox.metadata.name ? 'uid' : 'version';
     if (typeof (await tryPatch(deps, { claim, status, guard, signal })) === 'object') return 'written';
     const live = await readClaim(deps, claim, signal);
@@ -59,7 +59,7 @@ export async function tryPatch(deps: PublishDeps, write: StatusWrite): Promise<S
 
 /** Writes into the claim's status why it has no Sandbox. Ignores a claim that is gone or has changed: its event starts another pass. */
 export async function writeStatus(deps: PublishDeps, input: Omit<StatusWrite, 'guard'>): Promise<void> {
-  if (mergePatchOf(input.claim.status, input.status) === undefined) return;
+  if (buildMergePatch(input.claim.status, input.status) === undefined) return;
   try {
     await patchStatus(deps, { ...input, guard: 'version' });
   } catch (error) {
@@ -78,7 +78,7 @@ export interface StatusWrite {
 async function patchStatus(deps: PublishDeps, { claim, status, guard, signal }: StatusWrite): Promise<SandboxClaim> {
   const { namespace, name = '', uid = '', resourceVersion = '' } = claim.metadata;
   const metadata: JsonObject = guard === 'version' ? { uid, resourceVersion } : { uid };
-  const patch = { metadata, status: mergePatchOf(claim.status, status) ?? {} };
+  const patch = { metadata, status: buildMergePatch(claim.status, status) ?? {} };
   const options = { subresource: 'status', priority: 'claim', signal } as const;
   const write = (): Promise<SandboxClaim> => deps.client.mergePatch(sandboxClaims, { namespace, name }, patch, options);
   return withChildSpan({ name: spanNames.claimStatus }, () => deps.claims.write(getKey(claim), write));

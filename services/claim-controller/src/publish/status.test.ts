@@ -1,4 +1,4 @@
-import { mergePatchOf } from '@sandlot/api-types';
+import { buildMergePatch } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { claim, sandbox } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
@@ -68,11 +68,14 @@ describe('a bound claim', () => {
   it('keeps the time of its first readiness and of unchanged conditions', () => {
     const status = boundStatus(after(boundStatus(theClaim, ready, NOW)), ready, NOW + 60_000);
     expect(status.completionTime).toBe('2026-01-01T12:00:00Z');
-    expect(mergePatchOf(boundStatus(theClaim, ready, NOW), status)).toBeUndefined();
+    expect(buildMergePatch(boundStatus(theClaim, ready, NOW), status)).toBeUndefined();
   });
 
   it('drops the addresses of an earlier Sandbox when it shows a new one without any', () => {
-    const patch = mergePatchOf(boundStatus(theClaim, ready, NOW), boundStatus(theClaim, sandbox({ name: 'new' }), NOW));
+    const patch = buildMergePatch(
+      boundStatus(theClaim, ready, NOW),
+      boundStatus(theClaim, sandbox({ name: 'new' }), NOW),
+    );
     expect(patch?.['sandbox']).toEqual({ name: 'new', podIPs: null });
   });
 });

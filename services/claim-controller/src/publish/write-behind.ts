@@ -56,7 +56,7 @@ export class WriteBehind {
   /** Writes these annotations soon, without those that the claim already has or is about to get. */
   schedule(claim: SandboxClaim, wanted: Notes): void {
     const { uid = '' } = claim.metadata;
-    const present = this.#newestOf(claim);
+    const present = this.#getNewest(claim);
     const before = this.#pending.get(uid);
     const known: Notes = { ...present.metadata.annotations, ...this.#sent.get(uid), ...before?.notes };
     const missing = Object.entries(wanted).filter(([name, value]) => known[name] !== value);
@@ -66,7 +66,7 @@ export class WriteBehind {
     this.#pending.set(uid, { claim, notes, timer });
   }
 
-  #newestOf(claim: SandboxClaim): SandboxClaim {
+  #getNewest(claim: SandboxClaim): SandboxClaim {
     const newest = this.#deps.claims.get(getKey(claim));
     return newest !== undefined && newest.metadata.uid === claim.metadata.uid ? newest : claim;
   }

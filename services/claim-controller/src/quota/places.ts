@@ -24,11 +24,11 @@ export class Places {
 
   /** The quota of the claim's key, while the claim has no place; undefined if nothing limits it. Costs little without a key. */
   findPendingQuota(claim: SandboxClaim): Quota | undefined {
-    return findKeyQuota(claim) === undefined || this.isAdmitted(claim) ? undefined : this.quotaOf(claim);
+    return findKeyQuota(claim) === undefined || this.isAdmitted(claim) ? undefined : this.findQuota(claim);
   }
 
   /** The quota of the claim's key; undefined if the claim has no key or its key no limit. */
-  quotaOf(claim: SandboxClaim): Quota | undefined {
+  findQuota(claim: SandboxClaim): Quota | undefined {
     const quota = findKeyQuota(claim);
     if (quota === undefined) return undefined;
     let taken = 0;
@@ -43,7 +43,7 @@ export class Places {
    * yields, so that two passes cannot take the same place.
    */
   admit(claim: SandboxClaim): boolean {
-    const quota = this.quotaOf(claim);
+    const quota = this.findQuota(claim);
     if (quota !== undefined && !this.isAdmitted(claim) && !hasPlace(claim, quota)) return false;
     this.#admitted.add(claim.metadata.uid ?? '');
     return true;

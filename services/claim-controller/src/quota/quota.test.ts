@@ -29,7 +29,7 @@ describe('the sandboxes of an API key', () => {
     harness.claim('no-key');
     await harness.elapse(30_000);
     expect([countOwned(harness), harness.isReady('other-key'), harness.isReady('no-key')]).toEqual([5, true, true]);
-    const refused = Array.from({ length: 8 }, (_, index) => harness.reasonOf(`mine-${index}`)).filter(
+    const refused = Array.from({ length: 8 }, (_, index) => harness.findReason(`mine-${index}`)).filter(
       (reason) => reason === 'QuotaExceeded',
     );
     expect(refused).toHaveLength(5);
@@ -46,8 +46,8 @@ describe('the sandboxes of an API key', () => {
     harness.startController('second');
     await harness.watching();
     harness.claim('late', {}, key(2));
-    await harness.eventually(() => expect(harness.reasonOf('late')).toBe('QuotaExceeded'));
-    expect(harness.statusOf('late').message).toContain('may have 2 sandboxes at a time');
+    await harness.eventually(() => expect(harness.findReason('late')).toBe('QuotaExceeded'));
+    expect(harness.getStatus('late').message).toContain('may have 2 sandboxes at a time');
     harness.api.remove(sandboxClaims, { namespace: 'default', name: 'warm' });
     await harness.eventually(() => expect(harness.owned().get('late')).toHaveLength(1));
   });
@@ -55,11 +55,11 @@ describe('the sandboxes of an API key', () => {
   it('of a batch count all together, and have the claim as their owner', async () => {
     await using harness = await started(6);
     harness.claim('large', { replicas: 4 }, key(3));
-    await harness.eventually(() => expect(harness.reasonOf('large')).toBe('QuotaExceeded'));
+    await harness.eventually(() => expect(harness.findReason('large')).toBe('QuotaExceeded'));
     harness.claim('small', { replicas: 3 }, key(3));
-    await harness.eventually(() => expect(harness.statusOf('small').claimedReplicas).toBe(3));
+    await harness.eventually(() => expect(harness.getStatus('small').claimedReplicas).toBe(3));
     harness.claim('one-more', {}, key(3));
-    await harness.eventually(() => expect(harness.reasonOf('one-more')).toBe('QuotaExceeded'));
+    await harness.eventually(() => expect(harness.findReason('one-more')).toBe('QuotaExceeded'));
     const uid = harness.api.object(sandboxClaims, { namespace: 'default', name: 'small' })?.metadata.uid;
     for (const [name] of harness.slots('small').values()) {
       const [owner, ...others] = harness.sandbox(name ?? '')?.metadata.ownerReferences ?? [];
@@ -88,7 +88,7 @@ describe('a place', () => {
 
   it('is taken once by two claims whose passes both saw it free', () => {
     const [counted, [first, second]] = [places(), mine];
-    expect([counted.quotaOf(first!), counted.quotaOf(second!)]).toEqual([
+    expect([counted.findQuota(first!), counted.findQuota(second!)]).toEqual([
       { limit: 1, taken: 0 },
       { limit: 1, taken: 0 },
     ]);

@@ -21,7 +21,7 @@ export function isRequest(plan: Plan): boolean {
 export function decideRequests(snapshot: ClaimSnapshot, plan: Plan): Plan {
   const { secretFinding, refusedRequest } = snapshot;
   if (secretFinding !== undefined && isRequest(plan)) return decideSecretReport(snapshot, secretFinding);
-  if (refusedRequest === undefined || refusedRequest !== requestOf(snapshot)) return plan;
+  if (refusedRequest === undefined || refusedRequest !== formatRequest(snapshot)) return plan;
   return plan.filter(({ kind }) => !REQUESTS.has(kind));
 }
 
@@ -34,7 +34,7 @@ function decideSecretReport({ claim, knownForMs }: ClaimSnapshot, { message, isM
 }
 
 /** Identifies what a pass requests: it changes when claim or template change, or when the claim loses its Sandbox. */
-export function requestOf({ claim, source, owned }: ClaimSnapshot): string {
+export function formatRequest({ claim, source, owned }: ClaimSnapshot): string {
   const template = source.kind === 'found' ? source.template.metadata : {};
   return JSON.stringify([claim.metadata.generation, template.uid, template.generation, owned.length]);
 }

@@ -5,7 +5,7 @@ import { apply } from '../apply.ts';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
 import type { Pass } from '../plan/pass.ts';
 import type { ClaimSnapshot } from '../plan/snapshot.ts';
-import { requestOf } from './decide-requests.ts';
+import { formatRequest } from './decide-requests.ts';
 
 /** Quotas and roles are not watched. */
 const FORBIDDEN_RETRY_MS = 60_000;
@@ -27,7 +27,7 @@ export async function reportRefused(
   if (!isInvalid(error) && !isForbidden(error)) throw error;
   const final = isInvalid(error);
   deps.waiters.remove(getKey(pass.claim));
-  if (final) deps.memory.of(pass.claim).refusedRequest = requestOf(snapshot);
+  if (final) deps.memory.of(pass.claim).refusedRequest = formatRequest(snapshot);
   const message = claimMessages.error(error.message);
   await apply(deps, pass, [{ kind: 'report', report: { reason: claimReasons.reconcilerError, message, final } }]);
   if (final) throw new TerminalError(error.message, { cause: error });

@@ -27,13 +27,13 @@ describe('envs of a claim whose template has no runtime', () => {
   it('obey the policy of the template', async () => {
     await using harness = await started();
     harness.claim('job', { envs: [{ name: 'A', value: '1' }], env: [{ name: 'A', value: '2' }] });
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('EnvVarsInjectionRejected'));
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('EnvVarsInjectionRejected'));
   });
 
   it('reach every Sandbox of a batch', async () => {
     await using harness = await started();
     harness.claim('batch', { replicas: 2, envs: [{ name: 'RUN_ID', value: '42' }] });
-    await harness.eventually(() => expect(harness.statusOf('batch').claimedReplicas).toBe(2));
+    await harness.eventually(() => expect(harness.getStatus('batch').claimedReplicas).toBe(2));
     for (const slot of [0, 1]) {
       const { containers } = harness.sandbox(`batch-${slot}`)?.spec.podTemplate.spec ?? { containers: [] };
       expect(containers[0]?.env).toEqual([{ name: 'RUN_ID', value: '42' }]);
@@ -43,18 +43,18 @@ describe('envs of a claim whose template has no runtime', () => {
   it('from Secrets are refused unless the installation allows them, and the message says how to allow them', async () => {
     await using harness = await started();
     harness.claim('job', { envs: [TOKEN] });
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('EnvVarsInjectionRejected'));
-    expect(harness.statusOf('job').message).toContain('claimController.envsFromSecrets=true');
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('EnvVarsInjectionRejected'));
+    expect(harness.getStatus('job').message).toContain('claimController.envsFromSecrets=true');
   });
 
   it('from Secrets become references to a Secret that is open to claims, and never hold its value', async () => {
     await using harness = await started({ envsFromSecrets: true });
     harness.claim('job', { envs: [TOKEN] });
-    await harness.eventually(() => expect(harness.statusOf('job').message).toContain('Secret "keys" does not exist'));
+    await harness.eventually(() => expect(harness.getStatus('job').message).toContain('Secret "keys" does not exist'));
     const data = { token: 'aHVzaA==' };
     harness.api.seed(secrets, { metadata: { namespace: 'default', name: 'keys' }, data });
     await harness.eventually(() =>
-      expect(harness.statusOf('job').message).toContain('Secret "keys" is not open to claims'),
+      expect(harness.getStatus('job').message).toContain('Secret "keys" is not open to claims'),
     );
     expect(harness.sandbox('job')).toBeUndefined();
     harness.api.change(secrets, { namespace: 'default', name: 'keys' }, ({ metadata }) => {

@@ -3,7 +3,7 @@ import { FakeClock } from '@sandlot/std/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { InitCalls } from './init-calls.ts';
 import { INIT_LIMITS } from './init-places.ts';
-import { startOf } from './initialisation.ts';
+import { formatStart } from './initialisation.ts';
 
 const FOREVER = new AbortController().signal;
 
@@ -34,7 +34,7 @@ const named = (name: string) => sandbox({ name, namespace: 'a', metadata: { uid:
 /** Starts a call for a claim of this name. */
 function start(name: string, isAwaited = true): Promise<boolean> {
   const one = named(name);
-  const order = { claim: claim({ name, namespace: 'a' }), sandbox: one, start: startOf(one) };
+  const order = { claim: claim({ name, namespace: 'a' }), sandbox: one, start: formatStart(one) };
   return calls.start(order, { isAwaited, signal: FOREVER });
 }
 

@@ -5,7 +5,7 @@ import type { Clock } from '@sandlot/std';
 import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
 import { InitPlaces } from './init-places.ts';
 import type { PlaceOwner, Release } from './init-places.ts';
-import { startOf } from './initialisation.ts';
+import { formatStart } from './initialisation.ts';
 import type { ReadSecrets } from './secret-values.ts';
 
 /** How long a pass waits for a daemon. An honest one answers within a millisecond, so most claims need one pass. */
@@ -76,7 +76,7 @@ export class InitCalls {
   /** The call of this start of the Sandbox's pod that is under way or waits for a place. */
   find(sandbox: Sandbox): Pick<RunningCall, 'sinceMs'> | undefined {
     const running = this.#running.get(getUid(sandbox));
-    return running?.start === startOf(sandbox) ? running : undefined;
+    return running?.start === formatStart(sandbox) ? running : undefined;
   }
 
   /**

@@ -9,7 +9,7 @@ const BACKOFF_MS = { base: 50, max: 2_000 } as const;
  * Identifies a start of the Sandbox's pod. Another pod has another address or another Ready time, and its daemon has to be
  * initialised again. A restarted container keeps both, and its initialisation.
  */
-export function startOf(sandbox: Sandbox): string {
+export function formatStart(sandbox: Sandbox): string {
   const { metadata, status } = sandbox;
   return `${metadata.uid ?? ''} ${findReadySince(sandbox) ?? ''} ${status?.podIPs?.[0] ?? ''}`;
 }

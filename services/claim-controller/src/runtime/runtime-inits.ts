@@ -14,7 +14,7 @@ import type { InitCallEnd, InitOrder } from './init-calls.ts';
 import { RuntimeError, UnknownKeyError } from './runtime-client.ts';
 import type { RuntimeClient } from './runtime-client.ts';
 import { readEnvVars, SecretProblem } from './secret-values.ts';
-import { retryDelayMs, hasInitialised, nextTryInMs, startOf, getUninitialisedView } from './initialisation.ts';
+import { retryDelayMs, hasInitialised, nextTryInMs, formatStart, getUninitialisedView } from './initialisation.ts';
 import type { InitTries, Uninitialised } from './initialisation.ts';
 
 /** How the installation speaks to daemons in sandboxes. */
@@ -78,23 +78,23 @@ export class RuntimeInits {
   recordShown(claim: SandboxClaim, sandboxes: readonly Sandbox[]): void {
     for (const sandbox of sandboxes) {
       if (!needsInit(claim, sandbox) || !isReady(sandbox) || this.#records.has(getUid(sandbox))) continue;
-      if (hasInitialised(claim, sandbox)) this.#records.set(getUid(sandbox), { done: startOf(sandbox) });
+      if (hasInitialised(claim, sandbox)) this.#records.set(getUid(sandbox), { done: formatStart(sandbox) });
     }
   }
 
   /** The Sandbox as its claim may show it: not Ready until its daemon is initialised. */
-  viewOf(claim: SandboxClaim, sandbox: Sandbox): Sandbox {
+  buildView(claim: SandboxClaim, sandbox: Sandbox): Sandbox {
     if (!needsInit(claim, sandbox) || !isReady(sandbox) || this.#isDone(claim, sandbox)) return sandbox;
-    return getUninitialisedView(sandbox, this.#triesOf(sandbox)?.message);
+    return getUninitialisedView(sandbox, this.#findTries(sandbox)?.message);
   }
 
   /** Those of the claim's Sandboxes whose daemon has to be initialised. */
-  uninitialisedOf(claim: SandboxClaim, sandboxes: readonly Sandbox[]): readonly Uninitialised[] {
+  listUninitialised(claim: SandboxClaim, sandboxes: readonly Sandbox[]): readonly Uninitialised[] {
     if (!sandboxes.some((sandbox) => needsInit(claim, sandbox))) return NONE;
     const nowMs = this.#deps.clock.now();
     return sandboxes.flatMap((sandbox): readonly Uninitialised[] => {
       if (!isReachable(claim, sandbox) || this.#isDone(claim, sandbox)) return [];
-      const tries = this.#triesOf(sandbox);
+      const tries = this.#findTries(sandbox);
       const isCalling = this.#calls.find(sandbox) !== undefined;
       return [{ sandbox, tries, inMs: nextTryInMs(tries, nowMs), isCalling }];
     });
@@ -106,7 +106,7 @@ export class RuntimeInits {
    */
   findQuietMs(claim: SandboxClaim, sandbox: Sandbox): number | undefined {
     const call = this.#calls.find(sandbox);
-    if (call === undefined || this.#triesOf(sandbox) !== undefined) return undefined;
+    if (call === undefined || this.#findTries(sandbox) !== undefined) return undefined;
     if (getPublishedName(claim) === sandbox.metadata.name) return undefined;
     const leftMs = call.sinceMs + QUIET_MS - this.#deps.clock.monotonic();
     return leftMs > 0 ? leftMs : undefined;
@@ -114,7 +114,7 @@ export class RuntimeInits {
 
   /** Initialises the daemon of a Sandbox that this pass committed, if there is one and it can be reached already. */
   async initCommitted(pass: Pass, sandbox: Sandbox): Promise<ReconcileResult> {
-    const [due] = this.uninitialisedOf(pass.claim, [sandbox]);
+    const [due] = this.listUninitialised(pass.claim, [sandbox]);
     return due === undefined || due.isCalling ? done : this.tryInit(pass, due);
   }
 
@@ -124,10 +124,10 @@ export class RuntimeInits {
    */
   async tryInit(pass: Pass, { sandbox, tries }: Uninitialised): Promise<ReconcileResult> {
     const { claim, signal, secrets } = pass;
-    const order = { claim, sandbox, secrets, start: startOf(sandbox) };
+    const order = { claim, sandbox, secrets, start: formatStart(sandbox) };
     // Only a first try is worth the time of a worker: after a failed one the claim is shown not Ready already.
     const isOver = await this.#calls.start(order, { isAwaited: tries === undefined, signal });
-    const failed = isOver ? this.#triesOf(sandbox) : undefined;
+    const failed = isOver ? this.#findTries(sandbox) : undefined;
     return failed === undefined
       ? done
       : requeueAfter(retryDelayMs(failed.count), 'the runtime of a Sandbox is not initialised');
@@ -176,13 +176,13 @@ export class RuntimeInits {
   /** This process's own record counts first; what an earlier process did, only the claim's status shows. */
   #isDone(claim: SandboxClaim, sandbox: Sandbox): boolean {
     const known = this.#records.get(getUid(sandbox));
-    if (known?.done !== undefined) return known.done === startOf(sandbox);
+    if (known?.done !== undefined) return known.done === formatStart(sandbox);
     return known === undefined && hasInitialised(claim, sandbox);
   }
 
-  #triesOf(sandbox: Sandbox): InitTries | undefined {
+  #findTries(sandbox: Sandbox): InitTries | undefined {
     const tries = this.#records.get(getUid(sandbox))?.tries;
-    return tries?.start === startOf(sandbox) ? tries : undefined;
+    return tries?.start === formatStart(sandbox) ? tries : undefined;
   }
 
   #recordFailure(sandbox: Sandbox, failure: Pick<InitTries, 'start' | 'message' | 'isRefused'>): void {

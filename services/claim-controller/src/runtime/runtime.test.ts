@@ -82,8 +82,8 @@ describe('a claim on a template with the daemon', () => {
     daemons.held = promise.then(() => undefined);
     harness.claim('job');
     await harness.elapse(1_500);
-    expect(harness.statusOf('job').sandbox?.name).toBe('pool-m001');
-    expect([harness.isReady('job'), harness.reasonOf('job')]).toEqual([false, 'SandboxNotReady']);
+    expect(harness.getStatus('job').sandbox?.name).toBe('pool-m001');
+    expect([harness.isReady('job'), harness.findReason('job')]).toEqual([false, 'SandboxNotReady']);
     resolve(undefined);
     await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
   });
@@ -97,17 +97,17 @@ describe('a claim on a template with the daemon', () => {
     }
     await harness.eventually(() => expect([harness.isReady('id1'), harness.isReady('namesake')]).toEqual([true, true]));
     const accepted = new Map(daemons.accepted.map(({ sandboxUid, exec }) => [sandboxUid, exec]));
-    const execOf = (claim: string) => accepted.get(getUid(harness, harness.owned().get(claim)?.[0] ?? ''));
-    expect({ id1: execOf('id1'), namesake: execOf('namesake') }).toEqual({ id1: false, namesake: true });
+    const getExec = (claim: string) => accepted.get(getUid(harness, harness.owned().get(claim)?.[0] ?? ''));
+    expect({ id1: getExec('id1'), namesake: getExec('namesake') }).toEqual({ id1: false, namesake: true });
   });
 
   it('is not Ready while the daemon does not answer, reports why, and becomes Ready when it answers', async () => {
     await using harness = await started(1);
     daemons.answer = () => 503;
     harness.claim('job');
-    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('pool-m001'));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('pool-m001'));
     await harness.eventually(() =>
-      expect(harness.statusOf('job').conditions?.[0]).toMatchObject({
+      expect(harness.getStatus('job').conditions?.[0]).toMatchObject({
         status: 'False',
         reason: 'SandboxNotReady',
         message: 'Sandbox is not ready: its runtime refused the initialisation with status 503',
@@ -132,9 +132,9 @@ describe('a claim on a template with the daemon', () => {
     await using harness = await started(5);
     daemons.answer = () => 500;
     harness.claim('job', { reserveFailedSandbox: true, createOnNoStock: false, waitReadyTimeout: '2s' });
-    await harness.eventually(() => expect(harness.statusOf('job').phase).toBe('Failed'));
-    expect(harness.reasonOf('job')).toBe('SandboxInitFailed');
-    expect(harness.statusOf('job').message).toContain('its runtime refused the initialisation with status 500');
+    await harness.eventually(() => expect(harness.getStatus('job').phase).toBe('Failed'));
+    expect(harness.findReason('job')).toBe('SandboxInitFailed');
+    expect(harness.getStatus('job').message).toContain('its runtime refused the initialisation with status 500');
     const kept = harness.api.objects(sandboxes).map(({ metadata }) => metadata.labels?.['sandlot.dev/reserved-failed']);
     expect(kept).toEqual(['true', 'true', 'true', 'true', 'true']);
   });
@@ -196,9 +196,9 @@ describe('a claim on a template with the daemon', () => {
     await using harness = await started(3);
     daemons.answer = ({ address }) => (address === '127.0.1.3' ? 503 : 204);
     harness.claim('batch', { replicas: 3, envs: [{ name: 'A', value: '1' }] });
-    await harness.eventually(() => expect(harness.statusOf('batch').claimedReplicas).toBe(2));
+    await harness.eventually(() => expect(harness.getStatus('batch').claimedReplicas).toBe(2));
     await harness.elapse(2_000);
-    expect(harness.statusOf('batch').claimedReplicas).toBe(2);
+    expect(harness.getStatus('batch').claimedReplicas).toBe(2);
     daemons.answer = () => 204;
     await harness.eventually(() => expect(harness.isReady('batch')).toBe(true));
     expect(daemons.accepted.map(({ envVars }) => envVars)).toEqual([{ A: '1' }, { A: '1' }, { A: '1' }]);
@@ -223,7 +223,7 @@ describe('a claim on a template with the daemon', () => {
     });
     await harness.elapse(100);
     harness.claim('job', { envs: [{ name: 'A', value: '1' }] });
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('EnvVarsInjectionRejected'));
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('EnvVarsInjectionRejected'));
     expect(harness.api.objects(sandboxWarmPools)).toHaveLength(1);
     expect(harness.owned().size).toBe(0);
   });
@@ -272,10 +272,10 @@ describe('a claim whose Sandbox has a daemon that trusts another key', () => {
     harness.makeAllReady();
     const startMs = harness.clock.now();
     harness.claim('job');
-    await harness.eventually(() => expect(harness.statusOf('job').phase).toBe('Failed'));
+    await harness.eventually(() => expect(harness.getStatus('job').phase).toBe('Failed'));
     expect(harness.clock.now() - startMs).toBeGreaterThan(400 + 800 + 1_600);
-    expect(harness.reasonOf('job')).toBe('SandboxInitFailed');
-    expect(harness.statusOf('job').message).toContain('cannot be used: its runtime trusts another key');
+    expect(harness.findReason('job')).toBe('SandboxInitFailed');
+    expect(harness.getStatus('job').message).toContain('cannot be used: its runtime trusts another key');
     await harness.elapse(60_000);
     expect(deleted(harness)).toBe(5);
   });
@@ -318,7 +318,7 @@ describe('variables from Secrets', () => {
     harness.api.seed(sandboxClaims, { ...claim, spec: { ...claim.spec, envs: [TOKEN] } });
     await harness.elapse(1_000);
     expect(harness.owned().size).toBe(0);
-    expect(harness.statusOf('id1').message).toBeUndefined();
+    expect(harness.getStatus('id1').message).toBeUndefined();
     harness.api.seed(secrets, { metadata, data: { token: Buffer.from(value).toString('base64') } });
     await harness.eventually(() => expect(harness.isReady('id1')).toBe(true));
     expect(daemons.accepted[0]?.envVars).toEqual({ TOKEN: value });
@@ -330,7 +330,7 @@ describe('variables from Secrets', () => {
     const spec = { warmPoolRef: { name: 'pool' }, envs: [TOKEN] };
     harness.api.seed(sandboxClaims, { metadata: { namespace: 'default', name: 'id1', labels }, spec });
     await harness.elapse(6_000);
-    await harness.eventually(() => expect(harness.statusOf('id1').message).toContain('Secret "keys" does not exist'));
+    await harness.eventually(() => expect(harness.getStatus('id1').message).toContain('Secret "keys" does not exist'));
   });
 
   it('are checked before the claim adopts a Sandbox', async () => {
@@ -338,7 +338,7 @@ describe('variables from Secrets', () => {
     harness.api.seed(secrets, { metadata, data: { other: '' } });
     harness.claim('job', { envs: [TOKEN] });
     await harness.eventually(() =>
-      expect(harness.statusOf('job').message).toContain('Secret "keys" has no key "token"; add it'),
+      expect(harness.getStatus('job').message).toContain('Secret "keys" has no key "token"; add it'),
     );
     expect(harness.owned().size).toBe(0);
     expect(daemons.accepted).toEqual([]);

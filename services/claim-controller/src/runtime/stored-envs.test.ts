@@ -64,11 +64,11 @@ describe('variables that the API stored', () => {
     store(harness, { uid: getClaim(harness, 'victim').uid, name: 'victim' });
     harness.claim('thief', { envs: [STORED] });
     await harness.eventually(() =>
-      expect(harness.statusOf('thief').message).toContain('the API has not stored the variables of this claim'),
+      expect(harness.getStatus('thief').message).toContain('the API has not stored the variables of this claim'),
     );
     const name = `envs-${getClaim(harness, 'victim').uid ?? ''}`;
     harness.claim('reader', { envs: [{ name: 'A', valueFrom: { secretKeyRef: { name, key: 'env-0' } } }] });
-    await harness.eventually(() => expect(harness.reasonOf('reader')).toBe('EnvVarsInjectionRejected'));
+    await harness.eventually(() => expect(harness.findReason('reader')).toBe('EnvVarsInjectionRejected'));
     const victim = getClaim(harness, 'victim').uid;
     expect(daemons.accepted.filter(({ claim }) => claim !== victim)).toEqual([]);
   });
@@ -79,8 +79,8 @@ describe('variables that the API stored', () => {
   ])('are refused with a reason if %s', async (_, options, message) => {
     await using harness = await started(options);
     harness.claim('job', { envs: [STORED] });
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('EnvVarsInjectionRejected'));
-    expect(harness.statusOf('job').message).toContain(message);
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('EnvVarsInjectionRejected'));
+    expect(harness.getStatus('job').message).toContain(message);
   });
 
   it('of claims that ended while no controller ran are deleted at its start, and no others', async () => {
@@ -118,7 +118,7 @@ describe('a Secret of the namespace that belongs to a claim', () => {
     const stolen = { name: 'A', valueFrom: { secretKeyRef: { name: 'victim-env', key: 'env-0' } } };
     harness.claim('thief', { envs: [stolen] });
     await harness.eventually(() =>
-      expect(harness.statusOf('thief').message).toContain('Secret "victim-env" belongs to claim "victim"'),
+      expect(harness.getStatus('thief').message).toContain('Secret "victim-env" belongs to claim "victim"'),
     );
     expect(harness.sandbox('thief')).toBeUndefined();
   });

@@ -109,7 +109,7 @@ function listEndings(claim: SandboxClaim): readonly AnyFact[] {
   const facts: AnyFact[] = [];
   if (phase === 'Failed' && ready !== undefined) facts.push(buildFailure(claim, ready));
   else if (completed?.status === 'True') facts.push(buildCompletion(claim, completed.lastTransitionTime));
-  if (finished?.status === 'True') facts.push(finishOf(claim, finished));
+  if (finished?.status === 'True') facts.push(buildFinish(claim, finished));
   if (ready?.reason === claimReasons.claimExpired) facts.push(buildExpiry(claim, ready));
   return facts;
 }
@@ -128,7 +128,7 @@ function buildCompletion(claim: SandboxClaim, at: string): Fact<'claim.completed
 type Condition = NonNullable<NonNullable<SandboxClaim['status']>['conditions']>[number];
 
 /** The pod of the claim's Sandbox has ended. */
-function finishOf(claim: SandboxClaim, { reason, message, lastTransitionTime }: Condition): AnyFact {
+function buildFinish(claim: SandboxClaim, { reason, message, lastTransitionTime }: Condition): AnyFact {
   if (reason !== sandboxReasons.podFailed) return buildCompletion(claim, lastTransitionTime);
   return {
     type: 'claim.failed',

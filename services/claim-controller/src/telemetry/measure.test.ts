@@ -66,7 +66,7 @@ describe('claims on a pool', () => {
     harness.claim('miss');
     await harness.eventually(() => expect(harness.isReady('miss')).toBe(true));
     harness.claim('wait', { createOnNoStock: false });
-    await harness.eventually(() => expect(harness.reasonOf('wait')).toBe('WaitingForStock'));
+    await harness.eventually(() => expect(harness.findReason('wait')).toBe('WaitingForStock'));
     harness.addMember();
     await harness.eventually(() => expect(harness.isReady('wait')).toBe(true));
     await harness.elapse(100);

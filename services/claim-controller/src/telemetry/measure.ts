@@ -49,7 +49,7 @@ export function measureBinding(
 
 /** Measures the first Ready of a claim, once: an annotation of the claim shows that an earlier process did. */
 export function measureFirstReady(
-  { metrics, memory, nowMs, traces }: MeasureDeps & { readonly traces: Pick<ClaimTraces, 'spanOf'> },
+  { metrics, memory, nowMs, traces }: MeasureDeps & { readonly traces: Pick<ClaimTraces, 'findSpan'> },
   claim: SandboxClaim,
   sandbox: Sandbox,
 ): void {
@@ -64,7 +64,7 @@ export function measureFirstReady(
   const launch = buildLaunch(claim, sandbox);
   const sinceObservedMs = since(annotations.controllerFirstObservedAt) ?? memory.elapsedMs(claim);
   const slow = isSlow(launch.launch_type === 'warm' ? 'warmMs' : 'coldMs', sinceObservedMs);
-  const trace = { span: traces.spanOf(claim), isSlow: slow };
+  const trace = { span: traces.findSpan(claim), isSlow: slow };
   metrics.observeFirstReady(launch, {
     sinceWebhookMs: since(annotations.webhookFirstObservedAt),
     sinceObservedMs,

@@ -1,5 +1,5 @@
 import type { SandboxClaim } from '@sandlot/api-types';
-import { claim as claimOf } from '@sandlot/api-types/testing';
+import { claim as buildClaim } from '@sandlot/api-types/testing';
 import { createMetrics } from '@sandlot/telemetry';
 import { describe, expect, it } from 'vitest';
 import { MAX_TEMPLATES } from './compat-metrics.ts';
@@ -42,7 +42,7 @@ describe('claims that fail', () => {
     const { registry } = harness.startController();
     await harness.watching();
     harness.claim('bad', { additionalPodMetadata: { labels: { 'example.com/x': 'y' } } });
-    await harness.eventually(() => expect(harness.statusOf('bad').phase).toBe('Failed'));
+    await harness.eventually(() => expect(harness.getStatus('bad').phase).toBe('Failed'));
     await harness.elapse(500);
     const counts = lines(await registry.metrics(), 'sandlot_claims_failed_total');
     expect(counts.filter((line) => !line.endsWith(' 0'))).toEqual([
@@ -53,7 +53,7 @@ describe('claims that fail', () => {
 
 describe('claims that wait', () => {
   const at = (phase: string | undefined, uid: string): SandboxClaim => {
-    const base = claimOf({});
+    const base = buildClaim({});
     return { ...base, metadata: { ...base.metadata, uid }, status: { phase } as SandboxClaim['status'] };
   };
   const change = (old: SandboxClaim | undefined, next: SandboxClaim | undefined) => ({

@@ -19,7 +19,7 @@ async function roots(): Promise<{ spanId: string; code: number }[]> {
   return found.map((span) => ({ spanId: span.spanContext().spanId, code: span.status.code }));
 }
 
-const getNotes = (harness: ClaimHarness): number => Object.keys(harness.annotationsOf('job')).length;
+const getNotes = (harness: ClaimHarness): number => Object.keys(harness.getAnnotations('job')).length;
 
 describe('the span of a claim', () => {
   it('is recorded once, even when another process takes over afterwards', async () => {
@@ -54,7 +54,7 @@ describe('the span of a claim', () => {
     await using harness = await ClaimHarness.start({ members: 1 });
     harness.startController();
     harness.claim('job', { inplaceUpdate: { image: 'forbidden' } });
-    await harness.eventually(() => expect(harness.statusOf('job').phase).toBe('Failed'));
+    await harness.eventually(() => expect(harness.getStatus('job').phase).toBe('Failed'));
     await harness.elapse(2_000);
     expect(await roots()).toMatchObject([{ code: 2 }]);
   });

@@ -2,7 +2,7 @@ import type { SandboxClaim } from '@sandlot/api-types';
 import { claim } from '@sandlot/api-types/testing';
 import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
-import { findEnding, isServed, startMsOf, getWallMs } from './trace-times.ts';
+import { findEnding, isServed, getStartMs, getWallMs } from './trace-times.ts';
 
 const CREATED = '2026-01-01T12:00:00Z';
 const CREATED_MS = Date.parse(CREATED);
@@ -19,7 +19,7 @@ describe('the start of a claim', () => {
     ['later, is the end of its second', '2026-01-01T12:00:30.000000001Z', CREATED_MS + 999],
     ['by a clock that lags behind, is when it was seen', '2026-01-01T11:59:59.900000001Z', CREATED_MS - 100],
   ])('that was seen %s', (_, observedAt, expected) => {
-    expect(startMsOf(created(), observedAt)).toBe(expected);
+    expect(getStartMs(created(), observedAt)).toBe(expected);
   });
 });
 

@@ -25,7 +25,7 @@ export function isServed({ metadata: { annotations: notes = {} } }: SandboxClaim
  * When the claim was submitted, epoch milliseconds. The API server cuts its time to the second, so this takes the last
  * moment of that second, but none after the first sight of the claim: otherwise 10 ms could appear as 900 ms.
  */
-export function startMsOf({ metadata }: SandboxClaim, observedAt: string): number {
+export function getStartMs({ metadata }: SandboxClaim, observedAt: string): number {
   const observedMs = Date.parse(observedAt);
   const createdMs = Date.parse(metadata.creationTimestamp ?? '');
   return Number.isNaN(createdMs) ? observedMs : Math.min(observedMs, createdMs + RESOLUTION_MS - 1);

@@ -57,7 +57,7 @@ async function addTemplateWithDisk(): Promise<void> {
   });
 }
 
-const traceIdOf = (digit: string): string => digit.repeat(32);
+const repeatDigit = (digit: string): string => digit.repeat(32);
 const uidTrace = (uid = ''): string => uid.replaceAll('-', '');
 
 /** A Ready claim, with the client's trace or without one. */
@@ -114,8 +114,8 @@ const CHAIN = ['pod.create', 'pod.schedule', 'container.start', 'pod.ready'];
 describe('the trace of a warm claim', () => {
   it('continues the client’s trace and links to the one in which the pool warmed its Sandbox', async () => {
     const [member] = await platform.sandboxes(NAMESPACE);
-    await served('warm', { warmPoolRef: { name: 'pool' } }, traceIdOf('a'));
-    const spans = await arrived(traceIdOf('a'), WARM);
+    await served('warm', { warmPoolRef: { name: 'pool' } }, repeatDigit('a'));
+    const spans = await arrived(repeatDigit('a'), WARM);
     expect(only(spans, 'claim.create')).toMatchObject({
       parentSpanId: CLIENT_SPAN,
       service: 'claim-controller',
@@ -133,7 +133,7 @@ describe('the trace of a warm claim', () => {
 
 describe('the trace of a cold claim with a disk', () => {
   it('covers the start of the Sandbox without gaps', async () => {
-    await served('cold', { sandboxTemplateRef: { name: 'with-disk' } }, traceIdOf('b'));
+    await served('cold', { sandboxTemplateRef: { name: 'with-disk' } }, repeatDigit('b'));
     const names = [
       'claim.create',
       'claim.cold_start',
@@ -142,7 +142,7 @@ describe('the trace of a cold claim with a disk', () => {
       'sandbox.reconcile',
       ...CHAIN,
     ];
-    const spans = await arrived(traceIdOf('b'), names);
+    const spans = await arrived(repeatDigit('b'), names);
     expect(only(spans, 'claim.create')).toMatchObject({ parentSpanId: CLIENT_SPAN });
     expect(listParents(spans, 'sandbox.create')).toEqual(['claim.create']);
     expect(only(spans, 'sandbox.create').service).toBe('sandbox-controller');
@@ -189,21 +189,21 @@ describe('a suspension and a resume', () => {
         metadata: {
           annotations: {
             'opentelemetry.io/trace-context': JSON.stringify({
-              traceparent: `00-${traceIdOf(digit)}-${CLIENT_SPAN}-01`,
+              traceparent: `00-${repeatDigit(digit)}-${CLIENT_SPAN}-01`,
             }),
           },
         },
         spec: { operatingMode },
       });
     await turn('Suspended', 'c');
-    const suspension = await arrived(traceIdOf('c'), ['sandbox.suspend']);
+    const suspension = await arrived(repeatDigit('c'), ['sandbox.suspend']);
     expect(only(suspension, 'sandbox.suspend')).toMatchObject({
       parentSpanId: CLIENT_SPAN,
       attributes: { 'sandlot.cause': 'User' },
     });
     expect(listParents(suspension, 'sandbox.reconcile')).toEqual(['sandbox.suspend']);
     await turn('Running', 'd');
-    const resume = await arrived(traceIdOf('d'), ['sandbox.resume', ...CHAIN]);
+    const resume = await arrived(repeatDigit('d'), ['sandbox.resume', ...CHAIN]);
     expect(only(resume, 'sandbox.resume').links).toHaveLength(1);
     for (const name of CHAIN) expect(listParents(resume, name)).toEqual(['sandbox.resume']);
     // The disk existed already.

@@ -41,9 +41,9 @@ describe.each([
     harness.makeAllReady();
     harness.startController();
     harness.claim('job', {}, annotation === undefined ? {} : { [TRACE]: annotation });
-    await harness.eventually(() => expect(Object.keys(harness.annotationsOf('job')).length).toBeGreaterThan(3));
-    const sandbox = harness.sandbox(harness.statusOf('job').sandbox?.name ?? '');
-    return { claim: harness.annotationsOf('job')[TRACE], sandbox: sandbox?.metadata.annotations?.[TRACE] };
+    await harness.eventually(() => expect(Object.keys(harness.getAnnotations('job')).length).toBeGreaterThan(3));
+    const sandbox = harness.sandbox(harness.getStatus('job').sandbox?.name ?? '');
+    return { claim: harness.getAnnotations('job')[TRACE], sandbox: sandbox?.metadata.annotations?.[TRACE] };
   }
 
   it('continues from the claim through the bind to its Sandbox', async () => {
@@ -73,9 +73,9 @@ describe('a trace that is not sampled', () => {
     harness.makeAllReady();
     harness.startController();
     harness.claim('job', {}, annotation === undefined ? {} : { [TRACE]: annotation });
-    await harness.eventually(() => expect(Object.keys(harness.annotationsOf('job')).length).toBeGreaterThan(3));
-    const sandbox = harness.sandbox(harness.statusOf('job').sandbox?.name ?? '');
-    return { claim: harness.annotationsOf('job')[TRACE], sandbox: sandbox?.metadata.annotations?.[TRACE] };
+    await harness.eventually(() => expect(Object.keys(harness.getAnnotations('job')).length).toBeGreaterThan(3));
+    const sandbox = harness.sandbox(harness.getStatus('job').sandbox?.name ?? '');
+    return { claim: harness.getAnnotations('job')[TRACE], sandbox: sandbox?.metadata.annotations?.[TRACE] };
   }
 
   it('stays on the claim, since no other process takes part in the adoption', async () => {

@@ -16,7 +16,7 @@ import {
 } from '@sandlot/telemetry';
 import type { Operation } from '@sandlot/telemetry';
 import type { ClaimMemory } from '../memory/claim-memory.ts';
-import { findEnding, isServed, startMsOf, getWallMs } from './trace-times.ts';
+import { findEnding, isServed, getStartMs, getWallMs } from './trace-times.ts';
 import type { ClaimEnding } from './trace-times.ts';
 
 export interface ClaimTraceDeps {
@@ -59,7 +59,7 @@ export class ClaimTraces {
   }
 
   /** Trace context for the claim's Sandbox: the claim's trace, or the valid context in the claim's annotation. */
-  carrierOf(claim: SandboxClaim): string | undefined {
+  findCarrier(claim: SandboxClaim): string | undefined {
     const operation = this.#operationFor(claim);
     if (operation !== undefined) return carrier.inject(operation.context);
     const given = claim.metadata.annotations?.[annotations.traceContext];
@@ -70,14 +70,14 @@ export class ClaimTraces {
    * The same for a warm Sandbox. No other process takes part in the adoption, so a trace that is not sampled and that no
    * client began is left out: it would make every copy of the Sandbox larger.
    */
-  adoptionCarrierOf(claim: SandboxClaim): string | undefined {
+  findAdoptionCarrier(claim: SandboxClaim): string | undefined {
     const operation = this.#operationFor(claim);
     const isAsked = claim.metadata.annotations?.[annotations.traceContext] !== undefined;
-    return operation === undefined || isAsked || isSampled(operation) ? this.carrierOf(claim) : undefined;
+    return operation === undefined || isAsked || isSampled(operation) ? this.findCarrier(claim) : undefined;
   }
 
   /** The span of the claim; undefined while tracing is off. */
-  spanOf(claim: SandboxClaim): Operation['span'] | undefined {
+  findSpan(claim: SandboxClaim): Operation['span'] | undefined {
     return this.#operationFor(claim)?.span;
   }
 
@@ -110,7 +110,7 @@ export class ClaimTraces {
     const { uid = '', annotations: notes = {} } = claim.metadata;
     const { observedAt } = this.#deps.memory.of(claim);
     const carried = notes[annotations.traceContext];
-    return findOperation({ name: spanNames.claimCreate, uid, carried, startMs: startMsOf(claim, observedAt) });
+    return findOperation({ name: spanNames.claimCreate, uid, carried, startMs: getStartMs(claim, observedAt) });
   }
 
   #close({ metadata: { uid = '' } }: SandboxClaim): void {
@@ -123,7 +123,7 @@ export class ClaimTraces {
     const { uid = '', namespace } = claim.metadata;
     this.#close(claim);
     const known = memory.of(claim);
-    const startMs = startMsOf(claim, known.observedAt);
+    const startMs = getStartMs(claim, known.observedAt);
     // Span times have fractions: one more millisecond keeps every child span inside.
     const nowMs = clock.now() + 1;
     const endMs = isNews ? nowMs : Math.min(nowMs, (ending.recordedMs ?? nowMs) + 999);
@@ -135,7 +135,7 @@ export class ClaimTraces {
       const { context: parent } = operation;
       recordSpan({ name: spanNames.claimQueue, parent, startMs, endMs: triedMs, attributes });
     }
-    const sandbox = this.#sandboxOf(claim);
+    const sandbox = this.#findSandbox(claim);
     const launchType = sandbox?.metadata.labels?.[labels.launchType] ?? 'unknown';
     endOperation(operation, {
       startMs,
@@ -153,7 +153,7 @@ export class ClaimTraces {
     });
   }
 
-  #sandboxOf({ metadata, status }: SandboxClaim): Sandbox | undefined {
+  #findSandbox({ metadata, status }: SandboxClaim): Sandbox | undefined {
     const name = status?.sandbox?.name;
     return name === undefined ? undefined : this.#deps.sandboxes.get(`${metadata.namespace ?? ''}/${name}`);
   }

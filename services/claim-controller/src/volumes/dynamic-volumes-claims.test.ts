@@ -49,7 +49,7 @@ describe('a claim with dynamicVolumes', () => {
   it('mounts the same disk in all Sandboxes of a batch', async () => {
     await using harness = await started();
     harness.claim('batch', { replicas: 2, dynamicVolumes: [DISK] });
-    await harness.eventually(() => expect(harness.statusOf('batch').claimedReplicas).toBe(2));
+    await harness.eventually(() => expect(harness.getStatus('batch').claimedReplicas).toBe(2));
     for (const slot of [0, 1]) {
       const { volumes } = harness.sandbox(`batch-${slot}`)?.spec.podTemplate.spec ?? {};
       expect(volumes).toEqual([{ name: 'dynamic-0', persistentVolumeClaim: { claimName: 'set' } }]);
@@ -69,8 +69,8 @@ describe('a claim with dynamicVolumes', () => {
     harness.api.seed(sandboxTemplates, template({ metadata: { name: 'closed' } }));
     seedVolume(harness, { 'sandlot.dev/claimable-by': 'default' });
     harness.claim('job', spec);
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('DynamicVolumesRejected'));
-    expect(harness.statusOf('job').message).toContain(words);
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('DynamicVolumesRejected'));
+    expect(harness.getStatus('job').message).toContain(words);
     expect(harness.owned().size + harness.slots('job').size).toBe(0);
     expect(looks(harness)).toBe(0);
   });
@@ -78,8 +78,8 @@ describe('a claim with dynamicVolumes', () => {
   it('is refused a PersistentVolume when the installation switches them off', async () => {
     await using harness = await started(false);
     harness.claim('job', { dynamicVolumes: [FOREIGN] });
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('DynamicVolumesRejected'));
-    expect(harness.statusOf('job').message).toContain('claimController.persistentVolumes=true');
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('DynamicVolumesRejected'));
+    expect(harness.getStatus('job').message).toContain('claimController.persistentVolumes=true');
     expect(looks(harness)).toBe(0);
   });
 
@@ -91,8 +91,8 @@ describe('a claim with dynamicVolumes', () => {
     async (_, spec, name) => {
       await using harness = await started();
       harness.claim('job', { ...spec, claimTimeout: '10m', dynamicVolumes: [FOREIGN] });
-      await harness.eventually(() => expect(harness.reasonOf('job')).toBe('DynamicVolumesRejected'));
-      expect(harness.statusOf('job').message).toContain('label it sandlot.dev/claimable-by=default');
+      await harness.eventually(() => expect(harness.findReason('job')).toBe('DynamicVolumesRejected'));
+      expect(harness.getStatus('job').message).toContain('label it sandlot.dev/claimable-by=default');
       seedVolume(harness);
       await harness.elapse(10_500);
       expect(harness.sandbox(name)).toBeUndefined();
@@ -121,9 +121,9 @@ describe('a claim with dynamicVolumes', () => {
   it('does not wait longer than its claimTimeout', async () => {
     await using harness = await started();
     harness.claim('job', { claimTimeout: '5s', dynamicVolumes: [FOREIGN] });
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('DynamicVolumesRejected'));
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('DynamicVolumesRejected'));
     await harness.elapse(6_000);
-    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('ClaimTimeout'));
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('ClaimTimeout'));
   });
 
   it('reports that the controller may not read PersistentVolumes, and continues once it may', async () => {
@@ -133,7 +133,7 @@ describe('a claim with dynamicVolumes', () => {
     const match = { verb: 'get', resource: 'persistentvolumes' } as const;
     harness.api.faults.failNext({ match, answer: { status: 403 } });
     harness.claim('job', { dynamicVolumes: [FOREIGN] });
-    await harness.eventually(() => expect(harness.statusOf('job').message).toContain('grant it get'));
+    await harness.eventually(() => expect(harness.getStatus('job').message).toContain('grant it get'));
     await harness.elapse(10_500);
     await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
   });

@@ -17,7 +17,7 @@ export function mountDynamicVolumes(claim: SandboxClaim, base: VolumeBase, read:
   const { podSpec } = base;
   const sources = listVolumeSources(claim, podSpec);
   const names = new Map(sources.map(({ key, name }) => [key, name]));
-  const mounts = listVolumes(claim).map((volume) => mountOf(volume, names.get(getSourceKey(volume)) ?? ''));
+  const mounts = listVolumes(claim).map((volume) => buildMount(volume, names.get(getSourceKey(volume)) ?? ''));
   const volumes = sources.flatMap(({ name, volume: { persistentVolumeClaimName: claimName }, isNew }) =>
     claimName === undefined || !isNew ? [] : [{ name, persistentVolumeClaim: { claimName } }],
   );
@@ -31,7 +31,7 @@ export function mountDynamicVolumes(claim: SandboxClaim, base: VolumeBase, read:
   };
 }
 
-function mountOf(
+function buildMount(
   { mountPath, subPath, readOnly }: DynamicVolume,
   name: string,
 ): { name: string; mountPath: string; subPath?: string; readOnly?: boolean } {

@@ -1,6 +1,6 @@
 import { labels } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { claimNameOf, findSlot } from '@sandlot/blueprint';
+import { findClaimName, findSlot } from '@sandlot/blueprint';
 import { findController, createOwnWrites } from '@sandlot/kube';
 import type { OwnWrites } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
@@ -47,7 +47,7 @@ export function createOwnSandboxes(deps: OwnWritesDeps): OwnWrites<Sandbox> {
 
 /** Has the claim of an unshown Sandbox read it in its next pass. */
 function requireConfirmation({ cache, memory, batches, enqueue }: OwnWritesDeps, key: string, sandbox: Sandbox): void {
-  const target = targetOf(sandbox);
+  const target = findTarget(sandbox);
   const shown = cache.sandboxes.store.get(key);
   if (target === undefined || (shown !== undefined && isCommitted(shown, target))) return;
   const { claim, name, slot } = target;
@@ -64,14 +64,14 @@ interface Target {
 }
 
 /** The claim or slot that the Sandbox is committed to; undefined for a member of a pool. */
-function targetOf(sandbox: Sandbox): Target | undefined {
+function findTarget(sandbox: Sandbox): Target | undefined {
   const owner = findController(sandbox);
   if (owner?.kind === 'SandboxClaim') {
     return { claim: { metadata: { uid: owner.uid } }, name: owner.name, slot: undefined };
   }
   const slot = findSlot(sandbox);
   const uid = sandbox.metadata.labels?.[labels.claimUid];
-  const name = claimNameOf(sandbox);
+  const name = findClaimName(sandbox);
   return slot === undefined || uid === undefined || name === undefined
     ? undefined
     : { claim: { metadata: { uid } }, name, slot };

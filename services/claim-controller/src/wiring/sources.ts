@@ -1,6 +1,6 @@
 import { findCondition, hasOwnNetwork, templateConditions } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { claimNameOf, findSlot } from '@sandlot/blueprint';
+import { findClaimName, findSlot } from '@sandlot/blueprint';
 import { findController, getKey, watchSource } from '@sandlot/kube';
 import type { Change, KubeObject, NetworkPolicy, Source } from '@sandlot/kube';
 import { BY_POOL, BY_TEMPLATE, formatRefKey } from './cache.ts';
@@ -72,7 +72,7 @@ function listClaimsOfTemplate({ claims, pools }: Cache, templateKey: string): Sa
 function listClaimsOfSandbox({ claims }: Cache, sandbox: Sandbox): string[] {
   const owner = findController(sandbox);
   const keys = new Set<string>(owner?.kind === 'SandboxClaim' ? [formatRefKey(sandbox, owner.name)] : []);
-  const claimed = findSlot(sandbox) === undefined ? undefined : claimNameOf(sandbox);
+  const claimed = findSlot(sandbox) === undefined ? undefined : findClaimName(sandbox);
   if (claimed !== undefined) keys.add(formatRefKey(sandbox, claimed));
   const namesake = getKey(sandbox);
   if (claims.store.get(namesake) !== undefined) keys.add(namesake);

@@ -59,13 +59,13 @@ describe('a sandbox that is not public', () => {
     const sandbox = await harness.createSandbox({ claimAnnotations: guarded });
     await startSandboxServer(sandbox.address, echo);
     await startSandboxServer(sandbox.address, echo, 49_983);
-    const Host = harness.hostOf(sandbox, 8080);
+    const Host = harness.buildHost(sandbox, 8080);
     const refused = { status: 403, json: { sandboxId: sandbox.id, code: 403 } };
     expect(await ask(harness.port, { headers: { Host } })).toMatchObject(refused);
     expect(await ask(harness.port, { headers: { Host, 'E2B-Traffic-Access-Token': 'wrong' } })).toMatchObject(refused);
     const right = await ask(harness.port, { headers: { Host, 'E2B-Traffic-Access-Token': TOKEN } });
     expect([right.status, (right.json as Echo).headers['e2b-traffic-access-token']]).toEqual([200, undefined]);
-    expect((await ask(harness.port, { headers: { Host: harness.hostOf(sandbox, 49_983) } })).status).toBe(200);
+    expect((await ask(harness.port, { headers: { Host: harness.buildHost(sandbox, 49_983) } })).status).toBe(200);
   });
 });
 
@@ -75,7 +75,7 @@ describe('the routes of the daemon', () => {
     async (path) => {
       const sandbox = await harness.createSandbox();
       await startSandboxServer(sandbox.address, echo, 49_983);
-      const headers = { Host: harness.hostOf(sandbox, 49_983) };
+      const headers = { Host: harness.buildHost(sandbox, 49_983) };
       expect(await ask(harness.port, { method: 'POST', path, headers })).toMatchObject({
         status: 404,
         json: { path, code: 404 },
@@ -88,7 +88,7 @@ describe('the routes of the daemon', () => {
     await startSandboxServer(sandbox.address, echo, 8888);
     const headers = { 'E2b-Sandbox-Id': sandbox.id, 'E2b-Sandbox-Port': '8888' };
     expect((await ask(harness.port, { headers, path: '/execute', method: 'POST' })).status).toBe(404);
-    expect((await ask(harness.port, { headers: { Host: harness.hostOf(sandbox, 8888) } })).status).toBe(404);
+    expect((await ask(harness.port, { headers: { Host: harness.buildHost(sandbox, 8888) } })).status).toBe(404);
   });
 });
 
@@ -112,11 +112,11 @@ describe('a server on the loopback of its sandbox', () => {
     });
     const reached = await ask(harness.port, {
       method: 'POST',
-      headers: { Host: harness.hostOf(sandbox, 3000) },
+      headers: { Host: harness.buildHost(sandbox, 3000) },
       body: 'text',
     });
     expect(reached).toMatchObject({ status: 200, json: { text: 'text' } });
-    const closed = await ask(harness.port, { headers: { Host: harness.hostOf(sandbox, 3001) } });
+    const closed = await ask(harness.port, { headers: { Host: harness.buildHost(sandbox, 3001) } });
     expect(closed).toMatchObject({ status: 502, json: { port: 3001 } });
     expect(closed.text).toContain('port is not open');
   });
@@ -130,7 +130,7 @@ describe('two tenants', () => {
       metadata: { namespace: 'team-b', name: victim.id, labels: { [labels.sandboxId]: victim.id } },
       spec: { warmPoolRef: { name: 'pool' } },
     });
-    const headers = { Host: harness.hostOf(victim, 8080) };
+    const headers = { Host: harness.buildHost(victim, 8080) };
     for (let n = 0; n < 10; n += 1) expect((await ask(harness.port, { headers })).text).toBe('of the victim');
   });
 
@@ -161,7 +161,7 @@ describe('two tenants', () => {
 
   it('cannot send the gateway to a link-local address with the status of a Sandbox', async () => {
     const sandbox = await harness.createSandbox({ address: '169.254.169.254' });
-    const reply = await ask(harness.port, { headers: { Host: harness.hostOf(sandbox, 80) } });
+    const reply = await ask(harness.port, { headers: { Host: harness.buildHost(sandbox, 80) } });
     expect(reply).toMatchObject({ status: 502, json: { reason: 'failed' } });
   });
 });
@@ -230,7 +230,9 @@ describe('agent-sandbox headers', () => {
       status: 502,
       json: { detail: expect.stringContaining('port is not open') as string },
     });
-    expect(await ask(routerPort, { headers: { Host: harness.hostOf(sandbox, 8080) } })).toMatchObject({ status: 400 });
+    expect(await ask(routerPort, { headers: { Host: harness.buildHost(sandbox, 8080) } })).toMatchObject({
+      status: 400,
+    });
   });
 
   it('dial again, with the whole body, when nothing listens yet', async () => {
@@ -262,7 +264,7 @@ describe('over TLS', () => {
     const client = await session();
     await once(client, 'remoteSettings');
     expect(client.remoteSettings.maxConcurrentStreams).toBeGreaterThanOrEqual(250);
-    const authority = harness.hostOf(sandbox, server.port);
+    const authority = harness.buildHost(sandbox, server.port);
     const one = async (body: string) => {
       const stream = client.request({ ':method': 'POST', ':path': '/x', ':authority': authority });
       const trailers = once(stream, 'trailers');
@@ -285,12 +287,12 @@ describe('over TLS', () => {
   it('refuses requests and breaks off responses over HTTP/2', async () => {
     const sandbox = await harness.createSandbox();
     const client = await session();
-    const stream = client.request({ ':path': '/', ':authority': harness.hostOf(sandbox, 8080) });
+    const stream = client.request({ ':path': '/', ':authority': harness.buildHost(sandbox, 8080) });
     const [head] = (await once(stream, 'response')) as [Record<string, unknown>];
     expect(head[':status']).toBe(502);
     stream.resume();
     await startSandboxServer(sandbox.address, (_, response) => void response.writeHead(200).write('begun'));
-    const second = client.request({ ':path': '/', ':authority': harness.hostOf(sandbox, 8080) });
+    const second = client.request({ ':path': '/', ':authority': harness.buildHost(sandbox, 8080) });
     await once(second, 'response');
     second.resume();
     second.on('error', () => undefined);
@@ -305,7 +307,7 @@ describe('over TLS', () => {
     const sandbox = await harness.createSandbox();
     await startSandboxServer(sandbox.address, echo);
     const ca = await readFile(join(folder, 'ca.crt'));
-    const headers = { Host: harness.hostOf(sandbox, 8080) };
+    const headers = { Host: harness.buildHost(sandbox, 8080) };
     const sent = secureRequest({
       host: '127.0.0.1',
       port: tlsPort,
@@ -351,7 +353,7 @@ describe('a request that names no sandbox', () => {
       for await (const chunk of socket) chunks.push(chunk as Buffer);
       expect(Buffer.concat(chunks).toString()).toMatch(/^HTTP\/1\.1 4\d\d /);
     }
-    expect((await ask(harness.port, { headers: { Host: harness.hostOf(sandbox, 8080) } })).status).toBe(200);
+    expect((await ask(harness.port, { headers: { Host: harness.buildHost(sandbox, 8080) } })).status).toBe(200);
   });
 
   it('gets 400 when two servers could read its length differently', async () => {

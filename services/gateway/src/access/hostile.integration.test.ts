@@ -38,7 +38,7 @@ function answerAnything(request: IncomingMessage, response: ServerResponse): voi
 }
 
 async function expectAlive(): Promise<void> {
-  const headers = { Host: harness.hostOf(sandbox, PORT) };
+  const headers = { Host: harness.buildHost(sandbox, PORT) };
   expect(await ask(harness.port, { headers })).toMatchObject({ status: 200 });
 }
 
@@ -52,7 +52,7 @@ const paths = { post: '/v2/sandboxes', item: (id: string) => `/sandboxes/${id}` 
 
 /** Every way into the gateway: a sandbox by host and by headers, an unknown id, agent-sandbox headers, and the API. */
 const DESTINATIONS: readonly Destination[] = [
-  ['a host', () => ({ ...paths, port: harness.port, headers: [], host: harness.hostOf(sandbox, PORT) })],
+  ['a host', () => ({ ...paths, port: harness.port, headers: [], host: harness.buildHost(sandbox, PORT) })],
   ['E2B headers', () => parseHeaders('E2b-Sandbox-Id', sandbox.id, `E2b-Sandbox-Port: ${PORT}`)],
   ['an unknown id', () => parseHeaders('E2b-Sandbox-Id', 'nobody', 'E2b-Sandbox-Port: 49983')],
   ['agent-sandbox headers', () => parseHeaders('X-Sandbox-ID', sandbox.name, 'X-Sandbox-Namespace: team-a')],

@@ -1,4 +1,4 @@
-import { claimEndingOf, resolveMode, findCondition, labels, sandboxConditions } from '@sandlot/api-types';
+import { findClaimEnding, resolveMode, findCondition, labels, sandboxConditions } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import type { SandboxSnapshot } from './snapshot.ts';
 import { formatIncarnation } from './target.ts';
@@ -31,7 +31,7 @@ export function findEnding(claim: SandboxClaim | undefined, sandbox: Sandbox | u
 function findEndOfClaim(claim: SandboxClaim | undefined): GoneReason | undefined {
   const conditions = claim?.status?.conditions;
   const ready = findCondition(conditions, sandboxConditions.ready);
-  const ending = ready?.status === 'False' ? claimEndingOf(ready.reason) : undefined;
+  const ending = ready?.status === 'False' ? findClaimEnding(ready.reason) : undefined;
   if (ending === 'expired') return 'expired';
   const isOver = ending === 'refused' || ending === 'broken';
   return isOver || isTrue(conditions, sandboxConditions.finished) ? 'failed' : undefined;

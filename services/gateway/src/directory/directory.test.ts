@@ -10,7 +10,7 @@ import { Directory } from './directory.ts';
 import type { LiveSnapshot } from './directory.ts';
 
 const HERE = '192.0.2.1';
-const claimOf = (id: string, given: Partial<SandboxClaim['metadata']> = {}): SandboxClaim => ({
+const buildClaim = (id: string, given: Partial<SandboxClaim['metadata']> = {}): SandboxClaim => ({
   metadata: { namespace: 'team-a', name: id, labels: { [labels.sandboxId]: id }, ...given },
   spec: { warmPoolRef: { name: 'pool' } },
 });
@@ -46,12 +46,12 @@ async function startDirectory() {
   };
 }
 
-const kindOf = (live: LiveSnapshot): string =>
+const getKind = (live: LiveSnapshot): string =>
   typeof live === 'string' ? live : live.claim === undefined && live.sandbox === undefined ? 'missing' : 'found';
 
 const countKinds = (all: readonly LiveSnapshot[]): Record<string, number> =>
   Object.fromEntries(
-    [...new Set(all.map(kindOf))].map((kind) => [kind, all.filter((one) => kindOf(one) === kind).length]),
+    [...new Set(all.map(getKind))].map((kind) => [kind, all.filter((one) => getKind(one) === kind).length]),
   );
 
 describe('300 ids that a client makes up', () => {
@@ -78,7 +78,7 @@ describe('a sandbox id that the watch has not shown', () => {
   it('is found as soon as the watch shows it', async () => {
     const { directory, server, countLists } = await startDirectory();
     const asked = directory.findLive({ by: 'id', id: 'new' }, HERE);
-    server.seed(sandboxClaims, claimOf('new'));
+    server.seed(sandboxClaims, buildClaim('new'));
     expect(await asked).toMatchObject({ claim: { metadata: { name: 'new' } } });
     expect(countLists()).toBe(0);
   });
@@ -89,11 +89,11 @@ describe('a sandbox id that the watch has not shown', () => {
     const first = directory.findLive(query, HERE);
     await clock.advance(1_000);
     await first;
-    expect(kindOf(await directory.findLive(query, HERE))).toBe('missing');
+    expect(getKind(await directory.findLive(query, HERE))).toBe('missing');
     await clock.advance(5_000);
     const last = directory.findLive(query, HERE);
     await clock.advance(1_000);
-    expect([kindOf(await last), lookups]).toEqual(['missing', ['missing', 'missing', 'missing']]);
+    expect([getKind(await last), lookups]).toEqual(['missing', ['missing', 'missing', 'missing']]);
   });
 
   it('is not waited for after the watch has shown its end', async () => {
@@ -103,9 +103,9 @@ describe('a sandbox id that the watch has not shown', () => {
       if (next === undefined) gone.resolve(undefined);
       else server.remove(sandboxClaims, { namespace: 'team-a', name: 'old' });
     });
-    server.seed(sandboxClaims, claimOf('old'));
+    server.seed(sandboxClaims, buildClaim('old'));
     await gone.promise;
-    expect(kindOf(await directory.findLive({ by: 'id', id: 'old' }, HERE))).toBe('missing');
+    expect(getKind(await directory.findLive({ by: 'id', id: 'old' }, HERE))).toBe('missing');
   });
 });
 
@@ -114,7 +114,7 @@ describe('a sandbox that the watch has shown', () => {
     const { clock, directory, server, informers, countLists, countRequests } = await startDirectory();
     const shown = Promise.withResolvers<undefined>();
     informers.claims.onChange(() => shown.resolve(undefined));
-    server.seed(sandboxClaims, claimOf('paused', { annotations: { [annotations.autoResume]: 'false' } }));
+    server.seed(sandboxClaims, buildClaim('paused', { annotations: { [annotations.autoResume]: 'false' } }));
     await shown.promise;
     const ask = () => directory.findLive({ by: 'id', id: 'paused' }, HERE);
     const answers = await Promise.all([ask(), ask()]);
@@ -151,6 +151,6 @@ describe('300 names that a client makes up', () => {
     const made = await askFor(directory, () => HERE);
     expect(countKinds(made)).toEqual({ missing: 20, limited: 280 });
     const query = { by: 'name', namespace: 'team-a', name: 'mine', uid: undefined } as const;
-    expect(kindOf(await directory.findLive(query, '198.51.100.1'))).toBe('missing');
+    expect(getKind(await directory.findLive(query, '198.51.100.1'))).toBe('missing');
   });
 });

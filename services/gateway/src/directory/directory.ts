@@ -65,8 +65,8 @@ export class Directory {
   /** Looks a sandbox up in the caches. */
   find(query: Query): SandboxSnapshot {
     const { sandboxes: all } = this.#o.informers;
-    if (query.by === 'name') return this.#snapshotOf(all.store.get(`${query.namespace}/${query.name}`), query.uid);
-    const claim = findHolder(this.#claimsOf(query.id));
+    if (query.by === 'name') return this.#buildSnapshot(all.store.get(`${query.namespace}/${query.name}`), query.uid);
+    const claim = findHolder(this.#listClaims(query.id));
     return { claim, sandbox: claim === undefined ? undefined : findSandbox(claim, (key) => all.store.get(key)) };
   }
 
@@ -96,14 +96,14 @@ export class Directory {
   }
 
   /** The claim that owns a Sandbox, if the cache has it. */
-  claimOf(sandbox: Sandbox): SandboxClaim | undefined {
+  findClaim(sandbox: Sandbox): SandboxClaim | undefined {
     const owner = findOwningClaim(sandbox);
     if (owner === undefined) return undefined;
     const [claim] = this.#o.informers.claims.store.listByIndex(BY_UID, owner.uid);
     return claim;
   }
 
-  #claimsOf(id: string): Iterable<SandboxClaim> {
+  #listClaims(id: string): Iterable<SandboxClaim> {
     return this.#o.informers.claims.store.listByIndex(BY_ID, id);
   }
 
@@ -144,7 +144,7 @@ export class Directory {
 
   /** Reads the claim that the caches show as the holder of the id, and its Sandbox. */
   async #askById(id: string): Promise<SandboxSnapshot> {
-    const { namespace = '', name = '' } = findHolder(this.#claimsOf(id))?.metadata ?? {};
+    const { namespace = '', name = '' } = findHolder(this.#listClaims(id))?.metadata ?? {};
     const claim = await this.#getClaim({ namespace, name });
     if (claim === undefined || findSandboxId(claim) !== id) return NOTHING;
     const key = findSandboxKey(claim);
@@ -171,9 +171,9 @@ export class Directory {
     return claim === undefined ? undefined : reduceClaim(claim);
   }
 
-  #snapshotOf(sandbox: Sandbox | undefined, uid: string | undefined): SandboxSnapshot {
+  #buildSnapshot(sandbox: Sandbox | undefined, uid: string | undefined): SandboxSnapshot {
     if (sandbox === undefined || (uid !== undefined && sandbox.metadata.uid !== uid)) return NOTHING;
-    return { claim: this.claimOf(sandbox), sandbox };
+    return { claim: this.findClaim(sandbox), sandbox };
   }
 
   #onClaimChange({ old, next }: Change<SandboxClaim>): void {
@@ -196,7 +196,7 @@ export class Directory {
     if (sandbox === undefined) return;
     const { namespace = '', name = '' } = sandbox.metadata;
     this.#notify(`${namespace}/${name}`);
-    const claim = this.claimOf(sandbox);
+    const claim = this.findClaim(sandbox);
     if (claim !== undefined) this.#notify(findSandboxId(claim));
   }
 

@@ -38,7 +38,7 @@ export function formatIncarnation({ metadata, status }: Sandbox): string {
   return `${metadata.uid}/${status?.resumedAt ?? ''}/${status?.podIPs?.join(',') ?? ''}`;
 }
 
-export function targetOf(sandbox: Sandbox, addresses: Target['addresses']): Target {
+export function buildTarget(sandbox: Sandbox, addresses: Target['addresses']): Target {
   const { idle = {} } = sandbox.spec;
   const limits = [idle.suspendAfterSeconds, idle.deleteAfterSeconds].filter((limit) => limit !== undefined);
   return {

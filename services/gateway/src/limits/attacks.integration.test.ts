@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => harness[Symbol.asyncDispose]());
 
 const wakeable = { [annotations.autoResume]: 'true' };
-const to = (sandbox: TestSandbox) => ({ headers: { Host: harness.hostOf(sandbox, 8080) } });
+const to = (sandbox: TestSandbox) => ({ headers: { Host: harness.buildHost(sandbox, 8080) } });
 
 /** The value of a metric of the gateway; `name` has its labels. */
 async function readMetric(name: string): Promise<number> {

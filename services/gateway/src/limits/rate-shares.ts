@@ -30,7 +30,7 @@ export class RateShares {
 
   /** Takes one turn for the source; says whose rate is used up when there is none. `nowMs` is monotonic. */
   take(source: string, nowMs: number): UsedUp | undefined {
-    if (this.#bucketOf(source).take(nowMs, 0) > 0) return 'source';
+    if (this.#getBucket(source).take(nowMs, 0) > 0) return 'source';
     return this.#total.take(nowMs, 0) > 0 ? 'all' : undefined;
   }
 
@@ -39,7 +39,7 @@ export class RateShares {
     return this.#bySource.size;
   }
 
-  #bucketOf(source: string): TokenBucket {
+  #getBucket(source: string): TokenBucket {
     const bucket = this.#bySource.get(source) ?? new TokenBucket(this.#rates.perSource);
     this.#bySource.delete(source);
     this.#bySource.set(source, bucket);

@@ -3,7 +3,7 @@ import { parseNetworks } from '../access/address.ts';
 import { findSource } from './source.ts';
 
 const trusted = parseNetworks(['10.0.0.0/8', 'fd00::/8']);
-const peerOf = (address: string, isTrusted = false) => ({ address, isTrusted, proto: 'http', host: 'h' }) as const;
+const buildPeer = (address: string, isTrusted = false) => ({ address, isTrusted, proto: 'http', host: 'h' }) as const;
 
 describe('a request counts for', () => {
   it.each<[string, string, string]>([
@@ -13,7 +13,7 @@ describe('a request counts for', () => {
     ['the same network for another of its addresses', '2001:db8:1:2::9', '2001:db8:1:2::/64'],
     ['a link-local network, without the zone', 'fe80::1%eth0', 'fe80:0:0:0::/64'],
   ])('%s', (_, address, source) => {
-    expect(findSource(peerOf(address), undefined, trusted)).toBe(source);
+    expect(findSource(buildPeer(address), undefined, trusted)).toBe(source);
   });
 
   it.each<[string, string | string[] | undefined, string]>([
@@ -25,10 +25,10 @@ describe('a request counts for', () => {
     ['the proxy itself when the header is no address', 'unknown', '10.0.0.1'],
     ['the first proxy when all are trusted', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
   ])('%s', (_, forwardedFor, source) => {
-    expect(findSource(peerOf('10.0.0.1', true), forwardedFor, trusted)).toBe(source);
+    expect(findSource(buildPeer('10.0.0.1', true), forwardedFor, trusted)).toBe(source);
   });
 
   it('its sender when it forges the header without being a trusted proxy', () => {
-    expect(findSource(peerOf('192.0.2.7'), '198.51.100.1', trusted)).toBe('192.0.2.7');
+    expect(findSource(buildPeer('192.0.2.7'), '198.51.100.1', trusted)).toBe('192.0.2.7');
   });
 });

@@ -42,7 +42,7 @@ describe('a well-behaved client keeps its p99 within twice of what it is without
       'a client that makes up sandbox ids',
       () => ({
         attack: { kind: 'send', headers: { 'E2b-Sandbox-Id': 'madeup#', 'E2b-Sandbox-Port': '8080' } },
-        honest: { Host: harness.hostOf(sandbox, 8080) },
+        honest: { Host: harness.buildHost(sandbox, 8080) },
       }),
     ],
     [
@@ -55,13 +55,13 @@ describe('a well-behaved client keeps its p99 within twice of what it is without
     [
       '455 requests with bodies that wait for one sandbox',
       () => ({
-        attack: { kind: 'wait', headers: { Host: harness.hostOf(sleeping, 8080) } },
-        honest: { Host: harness.hostOf(sandbox, 8080) },
+        attack: { kind: 'wait', headers: { Host: harness.buildHost(sleeping, 8080) } },
+        honest: { Host: harness.buildHost(sandbox, 8080) },
       }),
     ],
     [
       '1,000 connections with heads that do not end',
-      () => ({ attack: { kind: 'drip', headers: {} }, honest: { Host: harness.hostOf(sandbox, 8080) } }),
+      () => ({ attack: { kind: 'drip', headers: {} }, honest: { Host: harness.buildHost(sandbox, 8080) } }),
     ],
   ])('%s', async (_, doors) => {
     await startSandboxServer(sandbox.address, work);

@@ -92,7 +92,7 @@ export class ConnectionGuard {
     }
     const tracked: Tracked = { connection, open: 0, isGone: false };
     this.#weight += connection.weight;
-    const source = this.#sourceOf(connection);
+    const source = this.#getSource(connection);
     if (source !== undefined) source.weight += connection.weight;
     this.#beginHead(tracked);
     return {
@@ -135,7 +135,7 @@ export class ConnectionGuard {
     return undefined;
   }
 
-  #sourceOf({ source }: ClientConnection): Source | undefined {
+  #getSource({ source }: ClientConnection): Source | undefined {
     if (source === undefined) return undefined;
     const known = this.#sources.get(source) ?? { weight: 0, heads: new Set() };
     this.#sources.set(source, known);
@@ -144,7 +144,7 @@ export class ConnectionGuard {
 
   #beginHead(tracked: Tracked): void {
     const { heads, headsPerSource } = this.#limits;
-    const source = this.#sourceOf(tracked.connection);
+    const source = this.#getSource(tracked.connection);
     this.#heads.set(tracked, this.#clock.monotonic());
     source?.heads.add(tracked);
     if (source !== undefined && source.heads.size > headsPerSource) this.#giveUpOldest(source.heads, 'heads-by-source');

@@ -39,7 +39,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const asked = () => ask(harness.port, { headers: { Host: harness.hostOf(sandbox, 8080) } });
+const asked = () => ask(harness.port, { headers: { Host: harness.buildHost(sandbox, 8080) } });
 
 /** The first part of a request whose head never ends. */
 const LONG_HEAD = `GET / HTTP/1.1\r\nHost: x\r\n${`X-Filler: ${'x'.repeat(88)}\r\n`.repeat(HEAD_BYTES / 100)}`;
@@ -112,7 +112,7 @@ describe('a head that does not end', () => {
 
   it('is cut off on a connection that has had an answer', async () => {
     await startSandboxServer(sandbox.address, echo);
-    const slow = await openSlow(harness.port, `GET / HTTP/1.1\r\nHost: ${harness.hostOf(sandbox, 8080)}\r\n\r\n`);
+    const slow = await openSlow(harness.port, `GET / HTTP/1.1\r\nHost: ${harness.buildHost(sandbox, 8080)}\r\n\r\n`);
     await eventually(() => slow.text.startsWith('HTTP/1.1 200'));
     slow.socket.write('GET / HTTP/1.1\r\nHost: x\r\n');
     await eventually(() => slow.isClosed);
@@ -121,7 +121,7 @@ describe('a head that does not end', () => {
   it('leaves idle connections of others open for longer than the time for heads', async () => {
     await startSandboxServer(sandbox.address, echo);
     const agent = createKeepAliveAgent();
-    const headers = { Host: harness.hostOf(sandbox, 8080) };
+    const headers = { Host: harness.buildHost(sandbox, 8080) };
     const ends = new Set<number | undefined>();
     agent.on('free', (socket: Socket) => ends.add(socket.localPort));
     await ask(harness.port, { agent, headers });
@@ -144,7 +144,7 @@ describe('connections beyond the share of a source', () => {
   it('are refused with 429 and counted, until others close', async () => {
     await startSandboxServer(sandbox.address, echo);
     const agent = createKeepAliveAgent();
-    const headers = { Host: harness.hostOf(sandbox, 8080) };
+    const headers = { Host: harness.buildHost(sandbox, 8080) };
     const open: Slow[] = [];
     const request = `GET / HTTP/1.1\r\nHost: ${headers.Host}\r\n\r\n`;
     for (let n = 0; n < 3_000; n += 1) {

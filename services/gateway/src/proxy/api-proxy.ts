@@ -49,7 +49,7 @@ export class ApiProxy {
     const { perKey, clock, onAnswer } = this.#o;
     if (key !== undefined && !perKey.enter(key)) {
       const message = `Too many requests at a time: an API key may have ${perKey.limit}`;
-      this.#answer(exchange, answerOf(429, message, { 'Retry-After': '1' }));
+      this.#answer(exchange, buildAnswer(429, message, { 'Retry-After': '1' }));
       return;
     }
     if (key !== undefined) exchange.response.once('close', () => perKey.leave(key));
@@ -109,17 +109,17 @@ function findKey({ request: { headers } }: Exchange): string | undefined {
 }
 
 /** An error in the format of the API (docs/reference/e2b-api.md#conventions). */
-function answerOf(status: number, message: string, headers: Readonly<Record<string, string>>): Answer {
+function buildAnswer(status: number, message: string, headers: Readonly<Record<string, string>>): Answer {
   const body = JSON.stringify({ code: status, message });
   const length = String(Buffer.byteLength(body));
   return { status, headers: { 'Content-Type': 'application/json', 'Content-Length': length, ...headers }, body };
 }
 
 const FINAL = { 'Should-Retry': 'false' };
-const NO_API = answerOf(404, 'This gateway serves sandboxes only: it has no API', FINAL);
-const API_UNREACHABLE = answerOf(503, 'The API cannot be reached now; try again', { 'Retry-After': '1' });
-const NO_ANSWER = answerOf(502, 'The API gave no answer: whether it did what was asked is not known', FINAL);
-const NO_SANDBOX_NAMED = answerOf(
+const NO_API = buildAnswer(404, 'This gateway serves sandboxes only: it has no API', FINAL);
+const API_UNREACHABLE = buildAnswer(503, 'The API cannot be reached now; try again', { 'Retry-After': '1' });
+const NO_ANSWER = buildAnswer(502, 'The API gave no answer: whether it did what was asked is not known', FINAL);
+const NO_SANDBOX_NAMED = buildAnswer(
   400,
   'This URL names no sandbox. URLs of files work where sandboxes have host names: set E2B_DOMAIN instead of E2B_SANDBOX_URL',
   FINAL,

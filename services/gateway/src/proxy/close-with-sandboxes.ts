@@ -10,7 +10,7 @@ export function closeWithSandboxes({ claims, sandboxes }: Informers, directory: 
   const check = (uid: string, sandbox: Sandbox | undefined): void => {
     const upstream = upstreams.of(uid);
     if (upstream === undefined) return;
-    const claim = sandbox === undefined ? undefined : directory.claimOf(sandbox);
+    const claim = sandbox === undefined ? undefined : directory.findClaim(sandbox);
     const end = findEndOfIncarnation(upstream.target, { claim, sandbox });
     if (end !== undefined) upstreams.drop(uid, end);
   };

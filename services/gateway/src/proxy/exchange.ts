@@ -1,6 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
-import { answerOf, isHtmlPreferred } from '../refusals/answer.ts';
+import { buildAnswer, isHtmlPreferred } from '../refusals/answer.ts';
 import type { Refusal } from '../refusals/refusal.ts';
 import type { Dialect, Route } from '../routing/classify.ts';
 import { getBodyBytes, sendAnswer } from './messages.ts';
@@ -46,7 +46,7 @@ export interface SandboxExchange extends Exchange {
 }
 
 /** The metric label of a route. */
-export function labelOf(route: Route): RouteLabel {
+export function getLabel(route: Route): RouteLabel {
   switch (route.kind) {
     case 'sandbox':
       return route.via;
@@ -69,7 +69,7 @@ export function getDialect(route: Route): Dialect {
 export function refuse({ request, response, dialect }: Exchange, refusal: Refusal): void {
   if (response.headersSent || response.writableEnded) return;
   const { 'user-agent': agent, accept } = request.headers;
-  sendAnswer(request, response, answerOf(refusal, { dialect, html: isHtmlPreferred(agent, accept) }));
+  sendAnswer(request, response, buildAnswer(refusal, { dialect, html: isHtmlPreferred(agent, accept) }));
 }
 
 /** Whether the request may be sent again when its connection broke before a response came. */

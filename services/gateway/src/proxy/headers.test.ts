@@ -12,7 +12,7 @@ function forward(raw: readonly string[], given: Partial<RequestHeaders> = {}): s
 }
 
 /** The values of a header, however it is spelled; servers that follow CGI read `_` as `-`. */
-function valuesOf(sent: readonly string[], name: string): string[] {
+function listValues(sent: readonly string[], name: string): string[] {
   return sent.filter((_, at) => at % 2 === 1 && sent[at - 1]?.toLowerCase().replaceAll('_', '-') === name);
 }
 
@@ -34,7 +34,7 @@ const SPELLINGS: readonly [string, (name: string) => string][] = [
 describe('headers that only the platform may send to a sandbox', () => {
   it.each(SPELLINGS)('do not pass %s', (_, spell) => {
     const sent = forward(FORGED.flatMap((name) => [spell(name), 'forged']));
-    for (const name of FORGED) expect(valuesOf(sent, name.toLowerCase())).toEqual([]);
+    for (const name of FORGED) expect(listValues(sent, name.toLowerCase())).toEqual([]);
   });
 });
 
@@ -42,7 +42,7 @@ describe('the address of the client', () => {
   it.each(SPELLINGS)('is the one the gateway saw, when the client sends forwarding headers %s', (_, spell) => {
     const names = ['X-Forwarded-For', 'X-Forwarded-Host', 'X-Forwarded-Proto', 'X-Real-IP', 'X-Forwarded-Prefix'];
     const sent = forward(names.flatMap((name) => [spell(name), '198.51.100.1']));
-    expect(names.map((name) => valuesOf(sent, name.toLowerCase()))).toEqual([
+    expect(names.map((name) => listValues(sent, name.toLowerCase()))).toEqual([
       ['192.0.2.7'],
       ['8080-abc.sandbox.test'],
       ['http'],
@@ -53,7 +53,7 @@ describe('the address of the client', () => {
 
   it('follows what a trusted proxy says, and not what its client wrote with underscores', () => {
     const raw = ['X-Forwarded-For', '198.51.100.1', 'X_Forwarded_For', '203.0.113.1'];
-    expect(valuesOf(forward(raw, { peer: { ...PEER, isTrusted: true } }), 'x-forwarded-for')).toEqual([
+    expect(listValues(forward(raw, { peer: { ...PEER, isTrusted: true } }), 'x-forwarded-for')).toEqual([
       '198.51.100.1, 192.0.2.7',
     ]);
   });
@@ -63,10 +63,10 @@ describe('a Connection header', () => {
   it('takes away neither the host nor the length nor what the gateway adds', () => {
     const named = 'Host, Content-Length, Transfer-Encoding, X-Forwarded-For, X-Forwarded-Host, X-Mine';
     const sent = forward(['Connection', named, 'Content-Length', '5', 'X-Mine', 'x', 'Host', 'other']);
-    expect(valuesOf(sent, 'host')).toEqual([PEER.host]);
-    expect(valuesOf(sent, 'content-length')).toEqual(['5']);
-    expect(valuesOf(sent, 'x-forwarded-for')).toEqual(['192.0.2.7']);
-    expect(valuesOf(sent, 'x-forwarded-host')).toEqual([PEER.host]);
-    expect([valuesOf(sent, 'x-mine'), valuesOf(sent, 'connection')]).toEqual([[], []]);
+    expect(listValues(sent, 'host')).toEqual([PEER.host]);
+    expect(listValues(sent, 'content-length')).toEqual(['5']);
+    expect(listValues(sent, 'x-forwarded-for')).toEqual(['192.0.2.7']);
+    expect(listValues(sent, 'x-forwarded-host')).toEqual([PEER.host]);
+    expect([listValues(sent, 'x-mine'), listValues(sent, 'connection')]).toEqual([[], []]);
   });
 });

@@ -71,7 +71,7 @@ function open(sandbox: TestSandbox, more: OutgoingHttpHeaders = {}): ClientHttp2
     ':protocol': 'websocket',
     ':scheme': 'https',
     ':path': '/chat?x=1',
-    ':authority': harness.hostOf(sandbox, 8080),
+    ':authority': harness.buildHost(sandbox, 8080),
     'sec-websocket-version': '13',
     'sec-websocket-protocol': 'chat',
     ...more,
@@ -80,7 +80,7 @@ function open(sandbox: TestSandbox, more: OutgoingHttpHeaders = {}): ClientHttp2
   return stream;
 }
 
-const answerOf = async (stream: ClientHttp2Stream): Promise<Record<string, unknown>> =>
+const readAnswer = async (stream: ClientHttp2Stream): Promise<Record<string, unknown>> =>
   ((await once(stream, 'response')) as [Record<string, unknown>])[0];
 
 async function expectText(stream: ClientHttp2Stream, text: string): Promise<void> {
@@ -97,7 +97,7 @@ describe('a WebSocket over HTTP/2', () => {
     const sandbox = await harness.createSandbox();
     const { seen } = await startEcho(sandbox.address);
     const stream = open(sandbox);
-    const head = await answerOf(stream);
+    const head = await readAnswer(stream);
     expect(head).toMatchObject({ ':status': 200, 'sec-websocket-protocol': 'chat' });
     expect(['sec-websocket-accept', 'upgrade', 'connection'].filter((name) => name in head)).toEqual([]);
     await expectText(stream, 'hello ');
@@ -123,7 +123,7 @@ describe('a WebSocket over HTTP/2', () => {
       () => void harness.suspend(sandbox, null),
     ]) {
       const stream = open(sandbox);
-      expect((await answerOf(stream))[':status']).toBe(200);
+      expect((await readAnswer(stream))[':status']).toBe(200);
       stream.resume();
       const closed = new Promise((resolve) => stream.once('close', resolve));
       end();
@@ -137,7 +137,7 @@ describe('a WebSocket over HTTP/2', () => {
     const sandbox = await harness.createSandbox();
     const { server } = await startEcho(sandbox.address);
     const stream = open(sandbox);
-    await answerOf(stream);
+    await readAnswer(stream);
     stream.destroy();
     await eventually(() => server.sockets.length > 0 && server.sockets.every(({ destroyed }) => destroyed));
   });
@@ -153,8 +153,8 @@ describe('a WebSocket over HTTP/2', () => {
     await startSandboxServer(sandbox.address, echo, 49_983);
     const ports: Record<string, number> = { closed: 9, daemon: 49_983 };
     const port = ports[String(more[':authority'])] ?? 8080;
-    const stream = open(sandbox, { ...more, ':authority': harness.hostOf(sandbox, port) });
-    expect((await answerOf(stream))[':status']).toBe(status);
+    const stream = open(sandbox, { ...more, ':authority': harness.buildHost(sandbox, port) });
+    expect((await readAnswer(stream))[':status']).toBe(status);
     stream.resume();
     await once(stream, 'close');
   });
@@ -162,7 +162,7 @@ describe('a WebSocket over HTTP/2', () => {
   it('is not opened by a plain CONNECT', async () => {
     const stream = client.request({ ':method': 'CONNECT', ':authority': 'elsewhere:22' });
     stream.on('error', () => undefined);
-    expect((await answerOf(stream))[':status']).toBe(405);
+    expect((await readAnswer(stream))[':status']).toBe(405);
     stream.close();
   });
 });

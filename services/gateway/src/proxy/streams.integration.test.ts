@@ -49,7 +49,7 @@ describe('streaming', () => {
       });
     });
     const [before, bytesBefore] = [await readResidentMiB(), await readBytes('to')];
-    const headers = { Host: harness.hostOf(sandbox, server.port), 'Content-Length': String(SIZE) };
+    const headers = { Host: harness.buildHost(sandbox, server.port), 'Content-Length': String(SIZE) };
     const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, method: 'POST', headers });
     const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
     const uploaded = pipeline(Readable.from(bytes()), sent);
@@ -79,7 +79,7 @@ describe('streaming', () => {
       void pipeline(Readable.from(counted()), response);
     });
     const [before, bytesBefore] = [await readResidentMiB(), await readBytes('from')];
-    const headers = { Host: harness.hostOf(sandbox, server.port) };
+    const headers = { Host: harness.buildHost(sandbox, server.port) };
     const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, headers }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     await systemClock.sleep(1_000);
@@ -100,7 +100,7 @@ describe('streaming', () => {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' }).flushHeaders();
       for (const [index, { promise }] of next.entries()) void promise.then(() => response.write(`data: ${index}\n\n`));
     });
-    const headers = { Host: harness.hostOf(sandbox, server.port) };
+    const headers = { Host: harness.buildHost(sandbox, server.port) };
     const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, headers }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     expect(answer.headers['content-type']).toBe('text/event-stream');
@@ -116,7 +116,7 @@ describe('streaming', () => {
     const sandbox = await harness.createSandbox();
     const arrived = Promise.withResolvers<IncomingMessage>();
     const server = await startSandboxServer(sandbox.address, (incoming) => arrived.resolve(incoming));
-    const headers = { Host: harness.hostOf(sandbox, server.port) };
+    const headers = { Host: harness.buildHost(sandbox, server.port) };
     const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, headers }).end();
     sent.on('error', () => undefined);
     const incoming = await arrived.promise;
@@ -137,7 +137,7 @@ describe('streaming', () => {
       });
     });
     const headers = {
-      Host: harness.hostOf(sandbox, server.port),
+      Host: harness.buildHost(sandbox, server.port),
       Trailer: 'X-Sum',
       TE: 'trailers',
       'Transfer-Encoding': 'chunked',
@@ -162,7 +162,7 @@ describe('streaming', () => {
       echo(incoming, response);
     });
     const expecting = async (path: string) => {
-      const headers = { Host: harness.hostOf(sandbox, server.port), Expect: '100-continue', 'Content-Length': '4' };
+      const headers = { Host: harness.buildHost(sandbox, server.port), Expect: '100-continue', 'Content-Length': '4' };
       const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, method: 'PUT', path, headers });
       let continued = false;
       sent.once('continue', () => {
@@ -185,7 +185,7 @@ describe('streaming', () => {
       if (incoming.url === '/empty') response.writeHead(200, { 'Content-Length': '0', 'X-A': ['1', '2'] }).end();
       else echo(incoming, response);
     });
-    const headers = { Host: harness.hostOf(sandbox, server.port) };
+    const headers = { Host: harness.buildHost(sandbox, server.port) };
     const agent = createKeepAliveAgent();
     const empty = await ask(harness.port, { path: '/empty', headers, agent });
     expect([empty.headers['content-length'], empty.headers['x-a']]).toEqual(['0', '1, 2']);
@@ -204,7 +204,7 @@ describe('streaming', () => {
       response.writeHead(200, { 'Content-Length': '100' });
       response.write('half', () => incoming.socket.destroy());
     });
-    const headers = { Host: harness.hostOf(sandbox, server.port) };
+    const headers = { Host: harness.buildHost(sandbox, server.port) };
     const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, headers }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     await expect(read(answer)).rejects.toThrow('aborted');
@@ -214,7 +214,7 @@ describe('streaming', () => {
     const sandbox = await harness.createSandbox();
     const server = createServer((socket) => void socket.end('not http at all\r\n\r\n')).listen(8080, sandbox.address);
     await once(server, 'listening');
-    const headers = { Host: harness.hostOf(sandbox, 8080) };
+    const headers = { Host: harness.buildHost(sandbox, 8080) };
     expect(await ask(harness.port, { headers })).toMatchObject({
       status: 502,
       json: { sandboxId: sandbox.id, port: 8080 },

@@ -37,7 +37,7 @@ async function startEcho(address: string): Promise<SandboxServer> {
 }
 
 const handshake = (sandbox: TestSandbox) => ({
-  Host: harness.hostOf(sandbox, 8080),
+  Host: harness.buildHost(sandbox, 8080),
   Connection: 'Upgrade',
   Upgrade: 'websocket',
   'Sec-WebSocket-Version': '13',
@@ -102,7 +102,7 @@ describe('a WebSocket', () => {
   it('to a control route of the daemon is refused', async () => {
     const sandbox = await harness.createSandbox();
     await startSandboxServer(sandbox.address, echo, 49_983);
-    const headers = { ...handshake(sandbox), Host: harness.hostOf(sandbox, 49_983) };
+    const headers = { ...handshake(sandbox), Host: harness.buildHost(sandbox, 49_983) };
     const path = '/sandlot/tunnel?port=22';
     const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, path, headers }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
@@ -124,7 +124,7 @@ describe('a WebSocket', () => {
     const sandbox = await harness.createSandbox();
     await startSandboxServer(sandbox.address, echo);
     const headers = {
-      Host: harness.hostOf(sandbox, 8080),
+      Host: harness.buildHost(sandbox, 8080),
       Connection: 'Upgrade, HTTP2-Settings',
       Upgrade: 'h2c',
       'HTTP2-Settings': 'AAMAAABkAAQAAP__',

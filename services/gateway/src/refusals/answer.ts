@@ -33,7 +33,7 @@ const GONE: Readonly<Record<GoneReason, string>> = {
 };
 
 /** The answer to a request that is refused. */
-export function answerOf(refusal: Refusal, { dialect, html }: Audience): Answer {
+export function buildAnswer(refusal: Refusal, { dialect, html }: Audience): Answer {
   const content = getContent(refusal);
   const status = dialect === 'router' ? getRouterStatus(refusal, content) : content.status;
   const { message, more = {}, retryAfter } = content;

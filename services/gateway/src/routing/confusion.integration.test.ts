@@ -87,7 +87,7 @@ describe('control routes of the daemon, in any spelling', () => {
   ];
   const ways: Record<string, (path: string) => Promise<number>> = {
     'by host': async (path) =>
-      (await ask(harness.port, { method: 'POST', path, headers: { Host: harness.hostOf(mine, 49_983) } })).status,
+      (await ask(harness.port, { method: 'POST', path, headers: { Host: harness.buildHost(mine, 49_983) } })).status,
     'by E2B headers': async (path) => {
       const headers = { 'E2b-Sandbox-Id': mine.id, 'E2b-Sandbox-Port': '49983' };
       return (await ask(harness.port, { method: 'POST', path, headers })).status;
@@ -97,13 +97,13 @@ describe('control routes of the daemon, in any spelling', () => {
       return (await ask(routerPort, { method: 'POST', path, headers })).status;
     },
     'in absolute form': async (path) => {
-      const target = `http://${harness.hostOf(mine, 49_983)}${path}`;
+      const target = `http://${harness.buildHost(mine, 49_983)}${path}`;
       return Number(
         statusesIn(await sendRaw(harness.port, `POST ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`))[0],
       );
     },
     'as an upgrade': async (path) => {
-      const head = `GET ${path} HTTP/1.1\r\nHost: ${harness.hostOf(mine, 49_983)}\r\n`;
+      const head = `GET ${path} HTTP/1.1\r\nHost: ${harness.buildHost(mine, 49_983)}\r\n`;
       return Number(
         statusesIn(await sendRaw(harness.port, `${head}Connection: Upgrade\r\nUpgrade: sandlot-tunnel\r\n\r\n`))[0],
       );
@@ -111,7 +111,7 @@ describe('control routes of the daemon, in any spelling', () => {
     'over HTTP/2': async (path) => {
       const ca = await readFile(join(folder, 'ca.crt'));
       const client = connectHttp2(`https://127.0.0.1:${tlsPort}`, { ca, servername: `x.${DOMAIN}` });
-      const asked = { ':method': 'POST', ':path': path, ':authority': harness.hostOf(mine, 49_983) };
+      const asked = { ':method': 'POST', ':path': path, ':authority': harness.buildHost(mine, 49_983) };
       const [head] = (await once(client.request(asked).end(), 'response')) as [Record<string, unknown>];
       client.destroy();
       return Number(head[':status']);
@@ -127,7 +127,7 @@ describe('control routes of the daemon, in any spelling', () => {
 
 describe('an unusual Host', () => {
   const asked = (...lines: string[]): string => `GET / HTTP/1.1\r\n${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`;
-  const host = (of: TestSandbox): string => harness.hostOf(of, 8080);
+  const host = (of: TestSandbox): string => harness.buildHost(of, 8080);
 
   it.each<[string, () => string, string]>([
     ['given twice for two sandboxes', () => asked(`Host: ${host(mine)}`, `Host: ${host(victim)}`), '400'],
@@ -205,10 +205,10 @@ describe('a request that two servers could read differently', () => {
     ['a length that overflows', 'Content-Length: 18446744073709551616\r\n', ''],
     ['more headers than the gateway reads', `${'A: b\r\n'.repeat(300)}Content-Length: 40\r\n`, ''],
   ])('with %s is refused, together with what follows it', async (_, headers, body) => {
-    const hidden = `GET /hidden HTTP/1.1\r\nHost: ${harness.hostOf(victim, 8080)}\r\n\r\n`;
+    const hidden = `GET /hidden HTTP/1.1\r\nHost: ${harness.buildHost(victim, 8080)}\r\n\r\n`;
     const reply = await sendRaw(
       harness.port,
-      `POST / HTTP/1.1\r\nHost: ${harness.hostOf(mine, 8080)}\r\n${headers}\r\n${body}${hidden}`,
+      `POST / HTTP/1.1\r\nHost: ${harness.buildHost(mine, 8080)}\r\n${headers}\r\n${body}${hidden}`,
     );
     expect(statusesIn(reply)).toEqual(['400']);
     expect(connectionsTo(ofVictim)).toBe(0);
@@ -234,8 +234,8 @@ describe('an upgrade with a body', () => {
     ['chunks', 'Transfer-Encoding: chunked\r\n', '0\r\n\r\n'],
   ])('given by %s carries no second request', async (_, headers, body) => {
     const heads = await startRecorder(8082);
-    const host = harness.hostOf(mine, 8082);
-    const hidden = `GET /hidden HTTP/1.1\r\nHost: ${harness.hostOf(victim, 8080)}\r\n\r\n`;
+    const host = harness.buildHost(mine, 8082);
+    const hidden = `GET /hidden HTTP/1.1\r\nHost: ${harness.buildHost(victim, 8080)}\r\n\r\n`;
     const upgrade = `Connection: Upgrade\r\nUpgrade: websocket\r\n${headers}`;
     const socket = connect(harness.port, '127.0.0.1');
     socket.on('error', () => undefined).resume();
@@ -256,7 +256,7 @@ describe('a sandbox that switches protocols without being asked', () => {
       socket.once('data', () => socket.write(switched));
     });
     await once(server.listen(8081, mine.address), 'listening');
-    const reply = await ask(harness.port, { headers: { Host: harness.hostOf(mine, 8081) } });
+    const reply = await ask(harness.port, { headers: { Host: harness.buildHost(mine, 8081) } });
     server.close();
     expect([reply.status, reply.text]).toEqual([502, expect.stringContaining('without being asked')]);
   });
@@ -278,7 +278,7 @@ describe('what HTTP/1.1 cannot say, over HTTP/2', () => {
     const send = (headers: Record<string, string>): Promise<number> => {
       const { promise, resolve } = Promise.withResolvers<number>();
       try {
-        const stream = client.request({ ':path': '/', ':authority': harness.hostOf(mine, 8082), ...headers });
+        const stream = client.request({ ':path': '/', ':authority': harness.buildHost(mine, 8082), ...headers });
         stream.on('response', (head) => resolve(Number(head[':status'])));
         stream.on('error', () => resolve(0)).on('close', () => resolve(0));
         stream.end();
@@ -292,7 +292,7 @@ describe('what HTTP/1.1 cannot say, over HTTP/2', () => {
     client.destroy();
     expect(heads.filter((head) => head.includes('hidden'))).toEqual([]);
     expect(heads.length).toBeLessThanOrEqual(1);
-    expect((await ask(harness.port, { headers: { Host: harness.hostOf(mine, 8082) } })).status).toBe(200);
+    expect((await ask(harness.port, { headers: { Host: harness.buildHost(mine, 8082) } })).status).toBe(200);
   });
 });
 
@@ -312,12 +312,12 @@ describe('the limit of an API key', () => {
       });
     }
     const open = same.slice(0, 2).map((sandbox) => {
-      const headers = { Host: harness.hostOf(sandbox, 8080) };
+      const headers = { Host: harness.buildHost(sandbox, 8080) };
       return request({ agent: false, host: '127.0.0.1', port: harness.port, headers }).end();
     });
     await Promise.all(open.map((one) => once(one, 'response')));
     const now = async (sandbox: TestSandbox | undefined) =>
-      ask(harness.port, { path: '/now', headers: { Host: harness.hostOf(sandbox ?? mine, 8080) } });
+      ask(harness.port, { path: '/now', headers: { Host: harness.buildHost(sandbox ?? mine, 8080) } });
     expect(await now(same[2])).toMatchObject({ status: 429, json: { code: 429, connectionLimit: 2 } });
     expect((await now(other)).status).toBe(200);
     for (const one of open) one.destroy();
@@ -347,7 +347,7 @@ describe('a renewed certificate', () => {
     await once(client, 'connect');
     await writeCertificate();
     await eventually(async () => (await servedSerial()) !== before);
-    const stream = client.request({ ':path': '/', ':authority': harness.hostOf(mine, 8080) });
+    const stream = client.request({ ':path': '/', ':authority': harness.buildHost(mine, 8080) });
     const [head] = (await once(stream, 'response')) as [Record<string, unknown>];
     expect(head[':status']).toBe(200);
     client.destroy();

@@ -8,7 +8,7 @@ import type { Authoriser, AuthMode } from '../access/authoriser.ts';
 import type { Query } from '../directory/query.ts';
 import { findSource } from '../limits/source.ts';
 import type { ApiProxy } from '../proxy/api-proxy.ts';
-import { getDialect, labelOf, refuse } from '../proxy/exchange.ts';
+import { getDialect, getLabel, refuse } from '../proxy/exchange.ts';
 import type { Exchange, SandboxExchange, Upgrade } from '../proxy/exchange.ts';
 import { hasTwoHosts, findHost } from '../proxy/messages.ts';
 import type { Request, Response } from '../proxy/messages.ts';
@@ -17,7 +17,7 @@ import type { SandboxProxy } from '../proxy/sandbox-proxy.ts';
 import type { Refusal } from '../refusals/refusal.ts';
 import { classify, classifyRouter } from './classify.ts';
 import type { ClassifyOptions, Route } from './classify.ts';
-import { DAEMON_PORT, isControlPath, isHealthCheck, targetOf } from './paths.ts';
+import { DAEMON_PORT, isControlPath, isHealthCheck, parseTarget } from './paths.ts';
 
 /** What a listener serves. */
 export interface ListenerPolicy {
@@ -77,7 +77,7 @@ export class Dispatcher {
 
   #dispatch(policy: ListenerPolicy, given: Pick<Exchange, 'request' | 'response' | 'upgrade'>): void {
     const { request } = given;
-    const target = targetOf(request.url ?? '');
+    const target = parseTarget(request.url ?? '');
     const host = findHost(request, target);
     const head = { host, headers: request.headers };
     const { classifying, monotonicMs, trustedProxies } = this.#deps;
@@ -86,7 +86,7 @@ export class Dispatcher {
       ...given,
       path: target === undefined ? '/' : target.path,
       peer: buildPeer(request, host, trustedProxies),
-      route: labelOf(route),
+      route: getLabel(route),
       dialect: getDialect(route),
       startedMs: monotonicMs(),
     };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isControlPath, isHealthCheck, targetOf } from './paths.ts';
+import { isControlPath, isHealthCheck, parseTarget } from './paths.ts';
 
 const CONTROL = ['init', 'freeze', 'unfreeze', 'collapse', 'fsfreeze', 'fsthaw', 'upgrade', 'sandlot'];
 
@@ -73,11 +73,11 @@ describe('targetOf', () => {
     ['http://', undefined],
     ['x', undefined],
   ])('parses %s', (url, target) => {
-    expect(targetOf(url)).toEqual(target);
+    expect(parseTarget(url)).toEqual(target);
   });
 
   it('never throws and never returns an empty path', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), (url) => (targetOf(url)?.path.length ?? 1) > 0));
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (url) => (parseTarget(url)?.path.length ?? 1) > 0));
   });
 });
 

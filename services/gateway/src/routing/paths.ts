@@ -17,7 +17,7 @@ export interface RequestTarget {
 }
 
 /** Parses a request target without normalising it; undefined: it is invalid. */
-export function targetOf(url: string): RequestTarget | undefined {
+export function parseTarget(url: string): RequestTarget | undefined {
   if (url.startsWith('/')) return { path: url, authority: undefined };
   if (url === '*') return { path: url, authority: undefined };
   const [, authority, rest = ''] = ABSOLUTE.exec(url) ?? [];

@@ -16,7 +16,7 @@ describe('a running sandbox', () => {
     const server = await startSandboxServer(sandbox.address, echo);
     const byHost = await ask(harness.port, {
       path: '/a%2Fb/../c?d=%20',
-      headers: { Host: harness.hostOf(sandbox, server.port) },
+      headers: { Host: harness.buildHost(sandbox, server.port) },
     });
     expect(byHost).toMatchObject({ status: 200, json: { method: 'GET', url: '/a%2Fb/../c?d=%20' } });
     const headers = {
@@ -34,7 +34,7 @@ describe('a running sandbox', () => {
   it('is not found after it was killed', async () => {
     const sandbox = await harness.createSandbox();
     await harness.kill(sandbox);
-    const reply = await ask(harness.port, { headers: { Host: harness.hostOf(sandbox, 8080) } });
+    const reply = await ask(harness.port, { headers: { Host: harness.buildHost(sandbox, 8080) } });
     expect(reply.status).toBe(502);
     expect(reply.json).toMatchObject({ sandboxId: sandbox.id, code: 502 });
     expect(reply.text).toContain('was not found');

@@ -24,16 +24,16 @@ afterAll(async () => {
 
 /** Sends a request as part of a trace that the client samples or not. */
 function askTraced(of: TestSandbox, traceId: string, sampled: '00' | '01' = '01') {
-  const headers = { Host: harness.hostOf(of, 8080), traceparent: `00-${traceId}-${CLIENT_SPAN}-${sampled}` };
+  const headers = { Host: harness.buildHost(of, 8080), traceparent: `00-${traceId}-${CLIENT_SPAN}-${sampled}` };
   return ask(harness.port, { headers });
 }
 
-const traceOf = (traceId: string): Promise<readonly ReceivedSpan[]> => fetchTrace(backend.url, traceId);
+const fetchSpans = (traceId: string): Promise<readonly ReceivedSpan[]> => fetchTrace(backend.url, traceId);
 
 async function waitForSpan(traceId: string, name: string): Promise<ReceivedSpan | undefined> {
   let found: ReceivedSpan | undefined;
   await eventually(async () => {
-    found = (await traceOf(traceId)).find((span) => span.name === name);
+    found = (await fetchSpans(traceId)).find((span) => span.name === name);
     return found !== undefined;
   });
   return found;
@@ -76,10 +76,10 @@ describe('spans of the gateway with CLIENT_TRACES=parent', () => {
     await startSandboxServer(sandbox.address, echo);
     const [unkept, kept] = ['4'.repeat(32), '5'.repeat(32)];
     await askTraced(sandbox, unkept, '00');
-    await ask(harness.port, { headers: { Host: harness.hostOf(sandbox, 8080) } });
+    await ask(harness.port, { headers: { Host: harness.buildHost(sandbox, 8080) } });
     // Spans are exported in order: when the last one is there, an earlier one would be too.
     await askTraced(sandbox, kept);
     await waitForSpan(kept, 'gateway.request');
-    expect(await traceOf(unkept)).toEqual([]);
+    expect(await fetchSpans(unkept)).toEqual([]);
   });
 });

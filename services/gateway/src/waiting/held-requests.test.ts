@@ -6,7 +6,7 @@ import type { HeldRequest, NoPlace } from './held-requests.ts';
 /** As the chart sets them. */
 const LIMITS = { requests: 1_000, bytes: 67_108_864, perSandbox: 200, perNamespace: 600, perSource: 600 };
 
-const requestOf = (given: Partial<HeldRequest> = {}): HeldRequest => ({
+const buildRequest = (given: Partial<HeldRequest> = {}): HeldRequest => ({
   bodyBytes: 0,
   sandbox: 'uid-attacked',
   namespace: 'team-a',
@@ -19,7 +19,7 @@ const isPlace = (given: Disposable | NoPlace): given is Disposable => Symbol.dis
 /** Asks for places until there is none; how many there were, and which limit ended it. */
 function fill(held: HeldRequests, next: (n: number) => Partial<HeldRequest>) {
   for (let n = 0; ; n += 1) {
-    const given = held.enter(requestOf(next(n)));
+    const given = held.enter(buildRequest(next(n)));
     if (!isPlace(given)) return { count: n, ...given };
   }
 }
@@ -47,7 +47,7 @@ describe('requests that wait for their sandboxes', () => {
   ])('%s leave places to others', (_, next, wanted) => {
     const held = new HeldRequests(LIMITS);
     expect(fill(held, next)).toEqual(wanted);
-    expect(isPlace(held.enter(requestOf(ELSEWHERE)))).toBe(true);
+    expect(isPlace(held.enter(buildRequest(ELSEWHERE)))).toBe(true);
   });
 
   it('are refused when all places are taken, by many sources to many sandboxes', () => {
@@ -57,7 +57,7 @@ describe('requests that wait for their sandboxes', () => {
   });
 
   it('are refused when there are no places at all', () => {
-    expect(new HeldRequests({ ...LIMITS, requests: 0 }).enter(requestOf())).toMatchObject({ requests: 0 });
+    expect(new HeldRequests({ ...LIMITS, requests: 0 }).enter(buildRequest())).toMatchObject({ requests: 0 });
   });
 
   it('never exceed a limit, and give back what they took', () => {

@@ -42,7 +42,7 @@ export class HeldRequests {
   readonly #shares: Readonly<Record<HeldLimit, Share>>;
 
   constructor({ requests, bytes, perSandbox, perNamespace, perSource }: HeldLimits) {
-    const shareOf = (most: number): Share => {
+    const buildShare = (most: number): Share => {
       const share = Math.min(most, requests);
       // One request fits into every share, however small.
       const least = HEAD_BYTES + BUFFERED_BYTES;
@@ -50,14 +50,14 @@ export class HeldRequests {
     };
     this.#all = new Share(requests, bytes);
     this.#shares = {
-      'held-by-sandbox': shareOf(perSandbox),
-      'held-by-namespace': shareOf(perNamespace),
-      'held-by-source': shareOf(perSource),
+      'held-by-sandbox': buildShare(perSandbox),
+      'held-by-namespace': buildShare(perNamespace),
+      'held-by-source': buildShare(perSource),
     };
   }
 
   get count(): number {
-    return this.#all.countOf(ALL);
+    return this.#all.countHeld(ALL);
   }
 
   /** Takes a place until the result is disposed of; says which limit leaves none. */
@@ -104,7 +104,7 @@ class Share {
     this.#bytes = bytes;
   }
 
-  countOf(key: string): number {
+  countHeld(key: string): number {
     return (this.#used.get(key) ?? NO_USE).requests;
   }
 

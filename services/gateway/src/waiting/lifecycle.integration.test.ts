@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => harness[Symbol.asyncDispose]());
 
 const wakeable = { [annotations.autoResume]: 'true' };
-const to = (sandbox: TestSandbox, port = 8080) => ({ headers: { Host: harness.hostOf(sandbox, port) } });
+const to = (sandbox: TestSandbox, port = 8080) => ({ headers: { Host: harness.buildHost(sandbox, port) } });
 const held = async (): Promise<number> =>
   Number(/^sandlot_gateway_held_requests (\d+)$/m.exec(await harness.metrics())?.[1] ?? Number.NaN);
 

@@ -16,7 +16,7 @@ import { OpenExchanges } from '../proxy/open-exchanges.ts';
 import { Proofs } from '../proxy/proofs.ts';
 import { SandboxProxy } from '../proxy/sandbox-proxy.ts';
 import { Upstreams } from '../proxy/upstreams.ts';
-import { answerOf } from '../refusals/answer.ts';
+import { buildAnswer } from '../refusals/answer.ts';
 import type { Refusal } from '../refusals/refusal.ts';
 import { parseHostName } from '../routing/classify.ts';
 import { Dispatcher } from '../routing/dispatcher.ts';
@@ -141,7 +141,7 @@ function createHooks(measuring: Measuring): Hooks {
     onRefusal: (exchange, refusal) => {
       measuring.metrics.countRefusal(refusal.kind);
       if (refusal.kind === 'limited') measuring.metrics.countLimit(refusal.limit);
-      onAnswer(exchange, answerOf(refusal, { dialect: exchange.dialect, html: false }).status);
+      onAnswer(exchange, buildAnswer(refusal, { dialect: exchange.dialect, html: false }).status);
     },
   };
 }

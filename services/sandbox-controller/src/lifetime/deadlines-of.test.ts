@@ -2,7 +2,7 @@ import type { Condition, Sandbox } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
 import { listDeadlines } from './deadlines.ts';
 import { requeueAtMs } from './decide-requeue.ts';
-import { NOW, NOW_MS, notebook, podOf, buildSnapshot } from '../../test/builders.ts';
+import { NOW, NOW_MS, notebook, makePod, buildSnapshot } from '../../test/builders.ts';
 
 const at = (seconds: number): string => new Date(NOW_MS + seconds * 1_000).toISOString();
 const condition = (type: string, reason: string, status: 'True' | 'False' = 'True'): Condition => ({
@@ -82,7 +82,7 @@ describe('a Sandbox', () => {
 
   it.each(rows.filter(([, , due]) => due.length > 0))('%s, and its timer is no later', (_, parts) => {
     const sandbox = notebook(parts);
-    const snapshot = buildSnapshot({ sandbox, ownedPods: [podOf(sandbox)] });
+    const snapshot = buildSnapshot({ sandbox, ownedPods: [makePod(sandbox)] });
     const first = Math.min(...listDeadlines(snapshot).map(({ dueAtMs }) => dueAtMs));
     expect(requeueAtMs(snapshot)).toBeLessThanOrEqual(first);
   });

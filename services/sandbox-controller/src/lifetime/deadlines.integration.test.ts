@@ -15,7 +15,7 @@ import {
   expected,
   sinceMs,
   getSummary,
-  timeOf,
+  formatTime,
   wholeStatus,
   work,
 } from '../../test/real-cluster.ts';
@@ -106,13 +106,13 @@ describe.concurrent('time', () => {
     it('the earliest of several', async () => {
       await cluster.ready('several', { ttlSeconds: 3_600, ttlSecondsAfterFinished: 3_600 });
       const deadlineMs = soonMs(2);
-      await cluster.edit('several', { shutdownTime: timeOf(deadlineMs) });
+      await cluster.edit('several', { shutdownTime: formatTime(deadlineMs) });
       expectOnTime(await deletionMs('pods', 'several'), deadlineMs);
     });
 
     it('shutdownTime of a suspended Sandbox, which stays suspended', async () => {
       const deadlineMs = soonMs();
-      await cluster.create('asleep', { shutdownTime: timeOf(deadlineMs), operatingMode: 'Suspended' });
+      await cluster.create('asleep', { shutdownTime: formatTime(deadlineMs), operatingMode: 'Suspended' });
       const before = await cluster.until('asleep', SUSPENDED);
       const gone = await retained('asleep');
       expectOnTime(
@@ -147,7 +147,11 @@ describe.concurrent('time', () => {
         const deadlineMs = soonMs(1);
         const persistentVolumeClaimRetentionPolicy = policy;
         const spec = { shutdownPolicy: shutdown, volumeClaimTemplates: [work], service: true };
-        await cluster.create(name, { ...spec, persistentVolumeClaimRetentionPolicy, shutdownTime: timeOf(deadlineMs) });
+        await cluster.create(name, {
+          ...spec,
+          persistentVolumeClaimRetentionPolicy,
+          shutdownTime: formatTime(deadlineMs),
+        });
         const { metadata } = await cluster.untilSandbox(name, ({ status }) => status?.conditions !== undefined);
         if (shutdown === 'Retain') await retained(name);
         else await cluster.untilGone(sandboxes, name);
@@ -171,7 +175,7 @@ describe.concurrent('time', () => {
       const metadata = { ...at('guest'), ownerReferences: [await cluster.stranger()] };
       await cluster.client.create(pods, { metadata, spec: { containers: [container] } });
       await cluster.client.create(services, { metadata, spec: { clusterIP: 'None' } });
-      await cluster.create('guest', { shutdownTime: timeOf(soonMs(1)), service: true });
+      await cluster.create('guest', { shutdownTime: formatTime(soonMs(1)), service: true });
       await retained('guest');
       expect(await cluster.requests({ verb: 'delete', name: 'guest' })).toEqual([]);
       expect(await Promise.all([cluster.isGone(pods, 'guest'), cluster.isGone(services, 'guest')])).toEqual([
@@ -183,7 +187,7 @@ describe.concurrent('time', () => {
     it('that is retained comes back when its deadline is moved, on its disk', async () => {
       const before = await cluster.ready('lazarus', { volumeClaimTemplates: [work], service: true });
       const disk = await cluster.client.get(persistentVolumeClaims, at('work-lazarus'));
-      await cluster.edit('lazarus', { shutdownTime: timeOf(soonMs(1)) });
+      await cluster.edit('lazarus', { shutdownTime: formatTime(soonMs(1)) });
       await retained('lazarus');
       await cluster.edit('lazarus', { shutdownTime: null });
       await cluster.runPod('lazarus');
@@ -280,9 +284,9 @@ describe('deadlines survive', () => {
     await Promise.all([cluster.endPod('outage-finished', 'Failed'), cluster.endPod('outage-restart', 'Failed')]);
     const finishedMs = sinceMs(await cluster.until('outage-finished', 'Finished=True/PodFailed'), 'Finished');
     const deadlineMs = soonMs(3);
-    const shutdownTime = timeOf(deadlineMs);
+    const shutdownTime = formatTime(deadlineMs);
     await Promise.all([
-      cluster.annotate('outage-idle', { [ACTIVITY]: timeOf(deadlineMs - 5_000) }),
+      cluster.annotate('outage-idle', { [ACTIVITY]: formatTime(deadlineMs - 5_000) }),
       cluster.edit('outage-retain', { shutdownTime }),
       cluster.edit('outage-delete', { shutdownTime }),
       cluster.edit('outage-finished', { ttlSecondsAfterFinished: (deadlineMs - finishedMs) / 1_000 }),
@@ -321,7 +325,7 @@ describe('deadlines survive', () => {
     await untilMs(dueMs - 300);
     process.kill(cluster.controller.pid, 'SIGSTOP');
     await untilMs(dueMs + 100);
-    await cluster.annotate('racer', { [ACTIVITY]: timeOf(Date.now()) });
+    await cluster.annotate('racer', { [ACTIVITY]: formatTime(Date.now()) });
     process.kill(cluster.controller.pid, 'SIGCONT');
     await cluster.ready('after-race');
     expect(getSummary(await cluster.sandbox('racer'))).toContain(READY);
@@ -330,7 +334,7 @@ describe('deadlines survive', () => {
 
   it('a restart of the API server under a running controller', async () => {
     const deadlineMs = soonMs(6);
-    await cluster.ready('bridge', { shutdownTime: timeOf(deadlineMs) });
+    await cluster.ready('bridge', { shutdownTime: formatTime(deadlineMs) });
     await cluster.plane.restart();
     const backMs = Date.now();
     expectOnTime(sinceMs(await retained('bridge'), 'Ready'), deadlineMs, Math.max(deadlineMs, backMs));

@@ -5,7 +5,7 @@ import {
   conditionSummary,
   kinds,
   notebook,
-  podOf,
+  makePod,
   published,
   buildSnapshot,
   getStep,
@@ -26,7 +26,7 @@ const pool = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxW
 /** With a Pod whose readiness has been published. */
 function ready(action: Action, parts: Parts = {}): Snapshot {
   const sandbox = created(action, parts);
-  const ownedPods = [podOf(sandbox)];
+  const ownedPods = [makePod(sandbox)];
   return buildSnapshot({ sandbox: published(buildSnapshot({ sandbox, ownedPods })), ownedPods });
 }
 
@@ -48,7 +48,7 @@ describe('the startup action', () => {
     ['SuspendAfterReady creates a Pod first', buildSnapshot({ sandbox: created('SuspendAfterReady') }), ['createPod']],
     [
       'SuspendAfterReady publishes Ready first',
-      buildSnapshot({ sandbox: created('SuspendAfterReady'), ownedPods: [podOf(notebook())] }),
+      buildSnapshot({ sandbox: created('SuspendAfterReady'), ownedPods: [makePod(notebook())] }),
       ['patchSandbox', 'patchStatus'],
     ],
     ['SuspendAfterReady suspends once Ready is visible', ready('SuspendAfterReady'), ['suspendSandbox']],
@@ -87,7 +87,7 @@ describe('the startup action', () => {
   it('keeps the annotation that proves it until the status records it', () => {
     const sandbox = created('SuspendAfterReady', { metadata: suspendedBy('Startup') });
     const record = (snapshot: Snapshot) => JSON.stringify(getStep(decide(snapshot), 'patchSandbox').patch);
-    const unsaid = buildSnapshot({ sandbox, ownedPods: [podOf(sandbox)] });
+    const unsaid = buildSnapshot({ sandbox, ownedPods: [makePod(sandbox)] });
     expect(record(unsaid)).not.toContain('suspended-by');
     const said = { ...sandbox, status: getStatus(unsaid) };
     expect(record({ ...unsaid, sandbox: said })).toContain('"sandlot.dev/suspended-by":null');

@@ -12,7 +12,7 @@ import {
   buildDisk,
   kinds,
   notebook,
-  podOf,
+  makePod,
   published,
   buildService,
   buildSnapshot,
@@ -24,7 +24,7 @@ type Spec = NonNullable<Parameters<typeof notebook>[0]>['spec'];
 /** A running Sandbox whose status is current. */
 function settled(spec: Spec): Snapshot {
   const sandbox = notebook({ spec: { service: true, volumeClaimTemplates: [WORK], ...spec } });
-  const parts = { ownedPods: [podOf(sandbox)], service: buildService(sandbox), disks: [buildDisk(sandbox)] };
+  const parts = { ownedPods: [makePod(sandbox)], service: buildService(sandbox), disks: [buildDisk(sandbox)] };
   return buildSnapshot({ sandbox: published(buildSnapshot({ sandbox, ...parts })), ...parts });
 }
 
@@ -107,7 +107,7 @@ describe('an expiry', () => {
 
   it('with Delete deletes the Sandbox last', () => {
     const snapshot = marked({ shutdownPolicy: 'Delete' });
-    const done = { ...snapshot, ownedPods: [podOf(snapshot.sandbox, { terminating: true })], service: undefined };
+    const done = { ...snapshot, ownedPods: [makePod(snapshot.sandbox, { terminating: true })], service: undefined };
     expect(kinds(done)).toEqual(['deleteSandbox']);
     const failures = [{ phase: 'disks' as const, message: 'forbidden' }];
     expect(kinds({ ...done, failures })).not.toContain('deleteSandbox');
@@ -126,7 +126,7 @@ describe('an expiry', () => {
     const foreign = { ownerReferences: [STRANGER] };
     const around = {
       ownedPods: [],
-      foreignPod: podOf(snapshot.sandbox, { owner: STRANGER }),
+      foreignPod: makePod(snapshot.sandbox, { owner: STRANGER }),
       service: buildService(snapshot.sandbox, { metadata: foreign }),
       disks: new Map([['work-notebook', buildDisk(snapshot.sandbox, foreign)]]),
     };

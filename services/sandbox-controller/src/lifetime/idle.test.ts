@@ -10,7 +10,7 @@ import {
   buildDisk,
   kinds,
   notebook,
-  podOf,
+  makePod,
   published,
   buildSnapshot,
   getStep,
@@ -25,7 +25,7 @@ const limits = { suspendAfterSeconds: 60, deleteAfterSeconds: 600 };
 /** First Ready now, with those limits, seen `seconds` later. */
 function ready(idle: NonNullable<Parts['spec']>['idle'], seconds = 0, parts: Parts = {}): Snapshot {
   const sandbox = notebook({ ...parts, spec: { idle, ...parts.spec } });
-  const ownedPods = [podOf(sandbox)];
+  const ownedPods = [makePod(sandbox)];
   const before = published(buildSnapshot({ sandbox, ownedPods }));
   return buildSnapshot({ sandbox: before, ownedPods, nowMs: NOW_MS + seconds * 1_000 });
 }
@@ -127,7 +127,7 @@ describe('idleness', () => {
 });
 
 describe('the last activity', () => {
-  const timeOf = (snapshot: Snapshot): string | undefined => getStatus(snapshot).lastActivityTime;
+  const getTime = (snapshot: Snapshot): string | undefined => getStatus(snapshot).lastActivityTime;
   const pool = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxWarmPool', name: 'p', uid: 'u' };
 
   it.each([
@@ -151,26 +151,26 @@ describe('the last activity', () => {
     ['stays through a suspension', asleep(60), NOW],
     ['is removed on resume, until Ready', resumed(asleep(90)), undefined],
   ])('%s', (_, snapshot, expected) => {
-    expect(timeOf(snapshot)).toBe(expected);
+    expect(getTime(snapshot)).toBe(expected);
   });
 
   it('starts anew at the first Ready after a resume', () => {
     const back = resumed(asleep(90));
     const metadata = { ...back.sandbox.metadata, annotations: {} };
     const pending = { ...back.sandbox, metadata, status: getStatus(back) };
-    const again = buildSnapshot({ sandbox: pending, ownedPods: [podOf(pending)], nowMs: NOW_MS + 120_000 });
-    expect(timeOf(again)).toBe(at(120));
+    const again = buildSnapshot({ sandbox: pending, ownedPods: [makePod(pending)], nowMs: NOW_MS + 120_000 });
+    expect(getTime(again)).toBe(at(120));
   });
 
   it('is removed when a suspension is withdrawn before the status shows it', () => {
     const asked = withAnnotations(ready(limits, 60), { 'sandlot.dev/suspended-by': 'Idle' });
     expect(kinds(resumed(asked))).toEqual(['patchStatus']);
-    expect(timeOf(resumed(asked))).toBeUndefined();
+    expect(getTime(resumed(asked))).toBeUndefined();
   });
 
   it('is rounded up, so that no limit is early', () => {
     const first = ready(limits);
     const status = { ...first.sandbox.status, lastActivityTime: undefined };
-    expect(timeOf({ ...first, sandbox: { ...first.sandbox, status }, nowMs: NOW_MS + 1 })).toBe(at(1));
+    expect(getTime({ ...first, sandbox: { ...first.sandbox, status }, nowMs: NOW_MS + 1 })).toBe(at(1));
   });
 });

@@ -16,7 +16,7 @@ import {
   ownedBy,
   running,
   getSummary,
-  timeOf,
+  formatTime,
   wholeStatus,
   work,
 } from '../../test/real-cluster.ts';
@@ -195,7 +195,7 @@ async function oneOfEach(prefix: string, spec: Partial<SandboxSpec>): Promise<Sa
     cluster.ready(name('running'), spec),
     cluster.ready(name('finished'), spec),
     cluster.ready(name('restarting'), { ...spec, podFailurePolicy: { restart: 'Always', backoffSeconds: 300 } }),
-    cluster.create(name('expired'), { ...spec, shutdownTime: timeOf(Date.now()) }),
+    cluster.create(name('expired'), { ...spec, shutdownTime: formatTime(Date.now()) }),
   ]);
   await Promise.all([cluster.endPod(name('finished'), 'Succeeded'), cluster.endPod(name('restarting'), 'Succeeded')]);
   await Promise.all([

@@ -1,6 +1,6 @@
 import type { Sandbox } from '@sandlot/api-types';
 import { expect, it } from 'vitest';
-import { delayOf } from './adoption-delay.ts';
+import { getDelay } from './adoption-delay.ts';
 import { notebook } from '../../test/builders.ts';
 
 const READY = {
@@ -66,5 +66,5 @@ it.each<[string, Sandbox | undefined, Sandbox | undefined, number]>([
   ['a change of a claimed Sandbox does not wait', claimed, claimed, 0],
   ['a change of a member does not wait', member, member, 0],
 ])('%s', (...[, old, next, delayMs]) => {
-  expect(delayOf({ old, next })).toBe(delayMs);
+  expect(getDelay({ old, next })).toBe(delayMs);
 });

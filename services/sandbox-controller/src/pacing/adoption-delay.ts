@@ -10,7 +10,7 @@ import { isReadyNow } from '../status/status.ts';
  * claims that are still to be served. The Pod must follow its Sandbox within a second
  * (docs/reference/sandbox-claim.md#adoption).
  */
-export function delayOf({ old, next }: Pick<Change<Sandbox>, 'old' | 'next'>): number {
+export function getDelay({ old, next }: Pick<Change<Sandbox>, 'old' | 'next'>): number {
   if (old === undefined || next === undefined || next.metadata.deletionTimestamp !== undefined) return 0;
   const wasAdopted = isPoolMember(old) && !isPoolMember(next);
   return wasAdopted && !isAwaited(old, next) && isReadyNow(next.status) ? pacing.adoptionDelay.delayMs : 0;

@@ -4,7 +4,7 @@ import type { Sandbox } from '@sandlot/api-types';
 import type { Container, JsonObject, Pod } from '@sandlot/kube';
 import { buildObjectKey, patchObject } from '../writes/calls.ts';
 import type { CallDeps } from '../writes/calls.ts';
-import { restartCountOf } from './decide-image.ts';
+import { getRestartCount } from './decide-image.ts';
 
 export interface ImageChange {
   readonly sandbox: Sandbox;
@@ -24,7 +24,7 @@ export async function changeImage(deps: CallDeps, { sandbox, pod, patch, image }
   const guard = { uid: pod.metadata.uid ?? uid ?? '', resourceVersion: resourceVersion ?? '' };
   const first = live.spec.containers[0];
   const hasImage = first?.image === image;
-  const from = hasImage ? null : String(restartCountOf(sandbox, live));
+  const from = hasImage ? null : String(getRestartCount(sandbox, live));
   const notes = { [annotations.inplaceImage]: image, [annotations.inplaceImageFrom]: from };
   const spec = hasImage ? {} : { spec: { containers: withImage(live.spec.containers, image) } };
   const whole = { ...patch, metadata: { ...guard, annotations: notes }, ...spec };

@@ -5,11 +5,11 @@ import { decidePod } from './decide-pod.ts';
 import { buildPodMetadataPatch, buildWantedPodMetadata } from './pod-metadata.ts';
 import { decideDisks } from '../disks/decide-disks.ts';
 import { reducePod, reduceSandbox } from '../wiring/transform.ts';
-import { RUNTIME, STRANGER, WORK, buildDisk, notebook, podOf, buildSnapshot, getStep } from '../../test/builders.ts';
+import { RUNTIME, STRANGER, WORK, buildDisk, notebook, makePod, buildSnapshot, getStep } from '../../test/builders.ts';
 
 const HASH = 'agents.x-k8s.io/sandbox-name-hash';
 const tracking = { [HASH]: nameHash('notebook') };
-const owner = podOf(notebook()).metadata.ownerReferences;
+const owner = makePod(notebook()).metadata.ownerReferences;
 const claimed = {
   apiVersion: 'extensions.agents.x-k8s.io/v1alpha1',
   kind: 'SandboxClaim',
@@ -69,12 +69,12 @@ describe('the Pod', () => {
   it.each([
     [
       'is owned by another controller',
-      podOf(notebook(), { owner: STRANGER }),
+      makePod(notebook(), { owner: STRANGER }),
       'pod "notebook" is owned by ReplicaSet/web (UID: uid-web), not by sandbox "notebook"',
     ],
     [
       'has no owner and none of the labels',
-      podOf(notebook(), { owner: null, labels: {} }),
+      makePod(notebook(), { owner: null, labels: {} }),
       'cannot adopt unowned pod "notebook": missing required pool authorization label ("agents.x-k8s.io/adoptable") ' +
         'or sandbox tracking label ("agents.x-k8s.io/sandbox-name-hash")',
     ],
@@ -83,7 +83,7 @@ describe('the Pod', () => {
   });
 
   it('is taken over with a patch guarded by resourceVersion', () => {
-    const foreignPod = podOf(notebook(), { owner: null, labels: { 'agents.x-k8s.io/adoptable': 'true' } });
+    const foreignPod = makePod(notebook(), { owner: null, labels: { 'agents.x-k8s.io/adoptable': 'true' } });
     expect(getStep(decidePod(buildSnapshot({ foreignPod })), 'patchPod').patch).toEqual({
       metadata: {
         uid: 'uid-pod-notebook',
@@ -96,7 +96,7 @@ describe('the Pod', () => {
   });
 
   it('waits while a Pod that may be taken over is terminating', () => {
-    const foreignPod = podOf(notebook(), { owner: null, terminating: true });
+    const foreignPod = makePod(notebook(), { owner: null, terminating: true });
     expect(decidePod(buildSnapshot({ foreignPod }))).toEqual([]);
   });
 });
@@ -172,7 +172,7 @@ describe('Pod metadata', () => {
   const sandbox = notebook({ spec: { podTemplate: template } });
 
   it('on a live Pod adds new keys of the template and removes old ones', () => {
-    const pod = podOf(sandbox, {
+    const pod = makePod(sandbox, {
       labels: { ...tracking, team: 'a', gone: 'x', foreign: 'kept', 'agents.x-k8s.io/warm-pool-sandbox': 'p' },
       annotations: {
         old: 'x',
@@ -195,7 +195,7 @@ describe('Pod metadata', () => {
   });
 
   it('removes its own lists when the template has nothing left', () => {
-    const pod = podOf(notebook(), {
+    const pod = makePod(notebook(), {
       labels: { ...tracking, team: 'a' },
       annotations: { 'agents.x-k8s.io/propagated-labels': 'team' },
     });
@@ -320,7 +320,7 @@ describe('what caches keep', () => {
   });
 
   it('of a Pod is metadata, status and the node', () => {
-    const pod = podOf(notebook());
+    const pod = makePod(notebook());
     const full = {
       ...pod,
       metadata: { ...pod.metadata, ...bulk },

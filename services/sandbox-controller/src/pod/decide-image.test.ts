@@ -2,14 +2,14 @@ import type { Sandbox } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { decideImage, isRunningRequestedImage } from './decide-image.ts';
-import { notebook, podOf } from '../../test/builders.ts';
+import { notebook, makePod } from '../../test/builders.ts';
 
 const MARK = 'sandlot.dev/inplace-image';
 const FROM = 'sandlot.dev/inplace-image-from';
 const marked: Sandbox = notebook({ metadata: { annotations: { [MARK]: 'agent:2' } } });
 
 function podWith(annotations: Record<string, string>, restartCount = 0): Pod {
-  const pod = podOf(marked, { annotations });
+  const pod = makePod(marked, { annotations });
   const others = { name: 'a-sidecar', restartCount: 9 };
   return { ...pod, status: { ...pod.status, containerStatuses: [others, { name: 'main', restartCount }] } };
 }

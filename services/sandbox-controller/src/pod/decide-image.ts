@@ -16,11 +16,11 @@ export function isRunningRequestedImage(sandbox: Sandbox, pod: Pod): boolean {
   const image = findRequestedImage(sandbox);
   if (image === undefined) return true;
   const { [annotations.inplaceImage]: applied, [annotations.inplaceImageFrom]: from } = pod.metadata.annotations ?? {};
-  return applied === image && (from === undefined || restartCountOf(sandbox, pod) > Number(from));
+  return applied === image && (from === undefined || getRestartCount(sandbox, pod) > Number(from));
 }
 
 /** How often the first container was restarted. The order of container statuses does not tell which container is first. */
-export function restartCountOf({ spec }: Sandbox, pod: Pod): number {
+export function getRestartCount({ spec }: Sandbox, pod: Pod): number {
   const first = spec.podTemplate.spec.containers[0]?.name;
   return pod.status?.containerStatuses?.find(({ name }) => name === first)?.restartCount ?? 0;
 }

@@ -9,7 +9,7 @@ import {
   conditionSummary,
   kinds,
   notebook,
-  podOf,
+  makePod,
   published,
   buildSnapshot,
   getStep,
@@ -25,10 +25,10 @@ const at = (seconds: number): string => new Date(NOW_MS + seconds * 1_000).toISO
 /** A Sandbox with that policy whose Pod was Ready and has just ended; `count` restarts so far. */
 function ended(policy: Policy, { phase = 'Failed', ...parts }: PodParts = {}, count?: number): Snapshot {
   const sandbox = notebook({ spec: { podFailurePolicy: policy } });
-  const before = published(buildSnapshot({ sandbox, ownedPods: [podOf(sandbox)] }));
+  const before = published(buildSnapshot({ sandbox, ownedPods: [makePod(sandbox)] }));
   const restarts = count === undefined ? undefined : { count };
   const status = { ...before.status, ...(restarts === undefined ? {} : { restarts }) };
-  return buildSnapshot({ sandbox: { ...before, status }, ownedPods: [podOf(sandbox, { phase, ...parts })] });
+  return buildSnapshot({ sandbox: { ...before, status }, ownedPods: [makePod(sandbox, { phase, ...parts })] });
 }
 
 /** The same once its status has been published, `seconds` later. */
@@ -69,7 +69,7 @@ describe('a Pod that ended', () => {
 
   it('has not finished while the controller deletes it for the restart', () => {
     const waiting = ended(onFailure);
-    const going = later(waiting, 5, { ownedPods: [podOf(waiting.sandbox, { phase: 'Failed', terminating: true })] });
+    const going = later(waiting, 5, { ownedPods: [makePod(waiting.sandbox, { phase: 'Failed', terminating: true })] });
     expect(conditionSummary(going)).toContain('Ready=False/PodFailed');
     expect(kinds(going)).toEqual([]);
   });
@@ -114,7 +114,7 @@ describe('the record of an exit', () => {
 });
 
 describe('the delay', () => {
-  const delayOf = (policy: Policy, count: number): number => {
+  const computeDelay = (policy: Policy, count: number): number => {
     const { nextRestartTime = '' } =
       getStatus(ended({ restart: 'Always', maxRestarts: 0, ...policy }, {}, count)).restarts ?? {};
     return (Date.parse(nextRestartTime) - NOW_MS) / 1_000;
@@ -127,15 +127,15 @@ describe('the delay', () => {
     ['does not overflow', {}, 2_000, 300],
     ['is 10 s by default', {}, 0, 10],
   ])('%s, give or take a tenth', (...[, policy, count, seconds]) => {
-    expect(Math.abs(delayOf(policy, count) - seconds)).toBeLessThanOrEqual(seconds / 10);
+    expect(Math.abs(computeDelay(policy, count) - seconds)).toBeLessThanOrEqual(seconds / 10);
   });
 
   it('differs between restarts and is the same for every pass over one', () => {
     const delays = Array.from({ length: 20 }, (_, count) =>
-      delayOf({ backoffSeconds: 100, maxBackoffSeconds: 100 }, count),
+      computeDelay({ backoffSeconds: 100, maxBackoffSeconds: 100 }, count),
     );
     expect(new Set(delays).size).toBeGreaterThan(5);
-    expect(delayOf({ backoffSeconds: 100 }, 0)).toBe(delays[0]);
+    expect(computeDelay({ backoffSeconds: 100 }, 0)).toBe(delays[0]);
   });
 
   it('is never early: the Pod is deleted at the published time, not a millisecond before', () => {
@@ -167,7 +167,7 @@ describe('the count of restarts', () => {
 
   it('returns to 0 after resetAfterSeconds of unbroken Ready, and not before', () => {
     const { sandbox } = ended({ ...onFailure, resetAfterSeconds: 30 }, {}, 4);
-    const ready = buildSnapshot({ sandbox, ownedPods: [podOf(sandbox)] });
+    const ready = buildSnapshot({ sandbox, ownedPods: [makePod(sandbox)] });
     expect(requeueAtMs(ready)).toBe(NOW_MS + 30_000);
     expect(getStatus({ ...ready, nowMs: NOW_MS + 29_999 }).restarts).toEqual({ count: 4 });
     expect(getStatus({ ...ready, nowMs: NOW_MS + 30_000 }).restarts).toBeUndefined();

@@ -3,7 +3,7 @@ import type { Container, EnvVar, ObjectMeta, OwnerReference, PodSpec } from '@sa
 import { describe, expect, it } from 'vitest';
 import { buildPod } from './build-pod.ts';
 import { decidePod } from './decide-pod.ts';
-import { kinds, notebook, podOf, published, RUNTIME, buildSnapshot, getStep } from '../../test/builders.ts';
+import { kinds, notebook, makePod, published, RUNTIME, buildSnapshot, getStep } from '../../test/builders.ts';
 
 const PROGRAM = '/.sandlot/bin/sandlot-runtime';
 
@@ -105,11 +105,11 @@ describe('a Pod with the daemon', () => {
   it('has an agent-sandbox API that is open to all only if the author of the Sandbox says so', () => {
     const env = [{ name: 'SANDLOT_EXEC_OPEN', value: 'true' }];
     const spec = { podTemplate: { spec: { containers: [{ name: 'main', env }] } }, runtime: { inject: true } };
-    const openOf = (metadata: ObjectMeta) =>
+    const isOpen = (metadata: ObjectMeta) =>
       variables(buildPod(notebook({ metadata, spec }), RUNTIME).spec)['SANDLOT_EXEC_OPEN'];
-    expect(openOf({})).toBe('true');
+    expect(isOpen({})).toBe('true');
     for (const kind of ['SandboxWarmPool', 'SandboxClaim']) {
-      expect(openOf({ ownerReferences: [buildOwner(EXTENSIONS, kind)] })).toBe('false');
+      expect(isOpen({ ownerReferences: [buildOwner(EXTENSIONS, kind)] })).toBe('false');
     }
   });
 
@@ -222,15 +222,15 @@ describe('status.runtime', () => {
   const sandbox = notebook({ spec: { runtime: { inject: true } } });
 
   it('is ready together with the Pod, and not before', () => {
-    const snapshot = buildSnapshot({ sandbox, ownedPods: [podOf(sandbox, { ready: false })] });
+    const snapshot = buildSnapshot({ sandbox, ownedPods: [makePod(sandbox, { ready: false })] });
     expect(published(snapshot).status?.runtime).toBeUndefined();
-    const ready = buildSnapshot({ sandbox, ownedPods: [podOf(sandbox)] });
+    const ready = buildSnapshot({ sandbox, ownedPods: [makePod(sandbox)] });
     expect(published(ready).status?.runtime).toEqual({ ready: true });
     expect(kinds({ ...ready, sandbox: published(ready) })).toEqual([]);
   });
 
   it('is absent without a daemon', () => {
     const plain = notebook();
-    expect(published(buildSnapshot({ sandbox: plain, ownedPods: [podOf(plain)] })).status?.runtime).toBeUndefined();
+    expect(published(buildSnapshot({ sandbox: plain, ownedPods: [makePod(plain)] })).status?.runtime).toBeUndefined();
   });
 });

@@ -90,7 +90,7 @@ function findPortRefusal({ name, env = [] }: Container): string | undefined {
 }
 
 function findHookRefusal(first: Container): string | undefined {
-  const hook = postStartOf(first);
+  const hook = findPostStart(first);
   if (hasCommand(first) || hook === undefined || findCommand(hook) !== undefined) return undefined;
   return `runtime.inject cannot start the daemon in container "${first.name}": its postStart hook runs no command; set the container's command, or make the hook an exec`;
 }
@@ -142,7 +142,7 @@ function withDaemon(container: Container, injection: Injection): Container {
 /** Only a command in the template can be wrapped: the controller does not know the command of the image. */
 function startDaemon(container: Container): Partial<Container> {
   if (hasCommand(container)) return { command: [PROGRAM, 'run', '--', ...(container.command ?? [])] };
-  const hook = postStartOf(container);
+  const hook = findPostStart(container);
   const theirs = hook === undefined ? undefined : findCommand(hook);
   const command = [PROGRAM, 'start', ...(theirs === undefined ? [] : ['--', ...theirs])];
   return { lifecycle: { ...getLifecycle(container), postStart: { exec: { command } } } };
@@ -165,7 +165,7 @@ function getLifecycle(container: Container): Lifecycle {
   return container['lifecycle'] ?? {};
 }
 
-function postStartOf(container: Container): Hook | undefined {
+function findPostStart(container: Container): Hook | undefined {
   return getLifecycle(container).postStart;
 }
 

@@ -1,7 +1,7 @@
 import { EXTENSIONS_GROUP, labels } from '@sandlot/api-types';
 import type { OwnerReference } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
-import { kinds, notebook, podOf, RUNTIME, buildSnapshot } from '../../test/builders.ts';
+import { kinds, notebook, makePod, RUNTIME, buildSnapshot } from '../../test/builders.ts';
 import { reducePod } from '../wiring/transform.ts';
 import { buildPod } from './build-pod.ts';
 
@@ -39,7 +39,7 @@ function decideSteps(given: Case): string[] {
     spec: { runtime: { inject }, podTemplate: { spec: { containers: [{ name: 'main', ...ports }] } } },
   });
   const { spec } = buildPod(sandbox, RUNTIME);
-  const seen = podOf(sandbox, { terminating, labels: { ...buildPod(sandbox, RUNTIME).metadata.labels } });
+  const seen = makePod(sandbox, { terminating, labels: { ...buildPod(sandbox, RUNTIME).metadata.labels } });
   const pod = reducePod({ ...seen, spec: { ...spec, nodeName: 'node-1' } });
   const settings = { runtime: { ...RUNTIME, publicKey, gatewayKeys } };
   return kinds(buildSnapshot({ sandbox, ownedPods: [pod], settings })).filter((kind) => kind === 'deletePod');

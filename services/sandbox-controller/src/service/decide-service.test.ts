@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { wantsService } from './authorship.ts';
 import { decideService } from './decide-service.ts';
 import { listServicePorts } from './service-ports.ts';
-import { STRANGER, notebook, podOf, buildService, buildSnapshot, getStep } from '../../test/builders.ts';
+import { STRANGER, notebook, makePod, buildService, buildSnapshot, getStep } from '../../test/builders.ts';
 
 const wanting = notebook({ spec: { service: true } });
 const tracking = { 'agents.x-k8s.io/sandbox-name-hash': nameHash('notebook') };
@@ -74,7 +74,7 @@ describe('the Service', () => {
     ],
     [
       'is left alone while two Pods compete',
-      { sandbox: wanting, ownedPods: [podOf(wanting), podOf(wanting, { name: 'other' })] },
+      { sandbox: wanting, ownedPods: [makePod(wanting), makePod(wanting, { name: 'other' })] },
       [],
     ],
     [

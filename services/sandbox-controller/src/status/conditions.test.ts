@@ -7,7 +7,7 @@ import {
   conditionSummary,
   findMessage,
   notebook,
-  podOf,
+  makePod,
   published,
   buildService,
   buildSnapshot,
@@ -19,7 +19,7 @@ const NOT_SUSPENDED = 'Suspended=False/NotSuspended';
 const SCHEDULED = 'PodScheduled=True/PodScheduled';
 
 /** A Sandbox whose status already shows a Ready Pod. */
-const ready = published(buildSnapshot({ sandbox: running, ownedPods: [podOf(running)] }));
+const ready = published(buildSnapshot({ sandbox: running, ownedPods: [makePod(running)] }));
 
 describe('conditions', () => {
   const withService = notebook({ spec: { service: true } });
@@ -37,7 +37,7 @@ describe('conditions', () => {
     ],
     [
       'of a Pod the scheduler has not seen',
-      buildSnapshot({ ownedPods: [podOf(running, { phase: 'Pending', conditions: [] })] }),
+      buildSnapshot({ ownedPods: [makePod(running, { phase: 'Pending', conditions: [] })] }),
       ['PodScheduled=Unknown/PodSchedulingUnknown', 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
       'Pod exists with phase: Pending',
     ],
@@ -45,7 +45,7 @@ describe('conditions', () => {
       'of a Pod that cannot be scheduled, in the words of the scheduler',
       buildSnapshot({
         ownedPods: [
-          podOf(running, {
+          makePod(running, {
             phase: 'Pending',
             conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/1 nodes' }],
           }),
@@ -57,83 +57,83 @@ describe('conditions', () => {
     [
       'of a Pod without a scheduling reason',
       buildSnapshot({
-        ownedPods: [podOf(running, { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False' }] })],
+        ownedPods: [makePod(running, { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False' }] })],
       }),
       ['PodScheduled=False/PodSchedulingUnknown', 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
       'Pod exists with phase: Pending',
     ],
     [
       'of a Pod that runs and is not ready',
-      buildSnapshot({ ownedPods: [podOf(running, { ready: false })] }),
+      buildSnapshot({ ownedPods: [makePod(running, { ready: false })] }),
       [SCHEDULED, 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
       'Pod is Running but not Ready',
     ],
     [
       'of a Pod that is ready and has no address',
-      buildSnapshot({ ownedPods: [podOf(running, { ips: [] })] }),
+      buildSnapshot({ ownedPods: [makePod(running, { ips: [] })] }),
       [SCHEDULED, 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
       'Pod is Ready but has no podIPs yet',
     ],
     [
       'of a Pod that is ready',
-      buildSnapshot({ ownedPods: [podOf(running)] }),
+      buildSnapshot({ ownedPods: [makePod(running)] }),
       [SCHEDULED, 'Ready=True/DependenciesReady', NOT_SUSPENDED],
       'Pod is Ready',
     ],
     [
       'of a ready Pod whose Service is missing',
-      buildSnapshot({ sandbox: withService, ownedPods: [podOf(running)] }),
+      buildSnapshot({ sandbox: withService, ownedPods: [makePod(running)] }),
       [SCHEDULED, 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
       'Pod is Ready; Service does not exist',
     ],
     [
       'of a ready Pod with its Service',
-      buildSnapshot({ sandbox: withService, ownedPods: [podOf(running)], service: buildService(running) }),
+      buildSnapshot({ sandbox: withService, ownedPods: [makePod(running)], service: buildService(running) }),
       [SCHEDULED, 'Ready=True/DependenciesReady', NOT_SUSPENDED],
       'Pod is Ready; Service Exists',
     ],
     [
       'of a Sandbox that leaves service unset and has one in use',
-      buildSnapshot({ ownedPods: [podOf(running)], service: buildService(running) }),
+      buildSnapshot({ ownedPods: [makePod(running)], service: buildService(running) }),
       [SCHEDULED, 'Ready=True/DependenciesReady', NOT_SUSPENDED],
       'Pod is Ready; Service Exists',
     ],
     [
       'of a ready Pod that is being deleted',
-      buildSnapshot({ ownedPods: [podOf(running, { terminating: true })] }),
+      buildSnapshot({ ownedPods: [makePod(running, { terminating: true })] }),
       [SCHEDULED, 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
       'Pod is Running but not Ready',
     ],
     [
       'of a Pod that succeeded',
-      buildSnapshot({ ownedPods: [podOf(running, { phase: 'Succeeded' })] }),
+      buildSnapshot({ ownedPods: [makePod(running, { phase: 'Succeeded' })] }),
       ['Finished=True/PodSucceeded', SCHEDULED, 'Ready=False/PodSucceeded', NOT_SUSPENDED],
       'Pod completed successfully',
     ],
     [
       'of a Pod that failed',
-      buildSnapshot({ ownedPods: [podOf(running, { phase: 'Failed' })] }),
+      buildSnapshot({ ownedPods: [makePod(running, { phase: 'Failed' })] }),
       ['Finished=True/PodFailed', SCHEDULED, 'Ready=False/PodFailed', NOT_SUSPENDED],
       'Pod failed',
     ],
     [
       'of a Pod that passes through Failed because it is deleted',
-      buildSnapshot({ sandbox: ready, ownedPods: [podOf(running, { phase: 'Failed', terminating: true })] }),
+      buildSnapshot({ sandbox: ready, ownedPods: [makePod(running, { phase: 'Failed', terminating: true })] }),
       [SCHEDULED, 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
       'Pod exists with phase: Failed',
     ],
     [
       'of a finished Pod that is deleted later',
       buildSnapshot({
-        sandbox: published(buildSnapshot({ ownedPods: [podOf(running, { phase: 'Failed' })] })),
-        ownedPods: [podOf(running, { phase: 'Failed', terminating: true })],
+        sandbox: published(buildSnapshot({ ownedPods: [makePod(running, { phase: 'Failed' })] })),
+        ownedPods: [makePod(running, { phase: 'Failed', terminating: true })],
       }),
       ['Finished=True/PodFailed', SCHEDULED, 'Ready=False/PodFailed', NOT_SUSPENDED],
       'Pod failed',
     ],
     [
       'of a suspension in progress',
-      buildSnapshot({ sandbox: suspended, ownedPods: [podOf(running, { terminating: true })] }),
+      buildSnapshot({ sandbox: suspended, ownedPods: [makePod(running, { terminating: true })] }),
       [SCHEDULED, 'Ready=False/SandboxSuspended', 'Suspended=False/PodTerminating'],
       'Sandbox is suspending',
     ],
@@ -145,7 +145,7 @@ describe('conditions', () => {
     ],
     [
       'of a suspended Sandbox with a foreign Pod of its name',
-      buildSnapshot({ sandbox: suspended, foreignPod: podOf(running, { owner: STRANGER }) }),
+      buildSnapshot({ sandbox: suspended, foreignPod: makePod(running, { owner: STRANGER }) }),
       ['Ready=False/SandboxSuspended', 'Suspended=False/PodNotOwned'],
       'Sandbox is suspending',
     ],
@@ -159,7 +159,7 @@ describe('conditions', () => {
       'of two Pods, whatever else failed',
       buildSnapshot({
         sandbox: suspended,
-        ownedPods: [podOf(running), podOf(running, { name: 'other' })],
+        ownedPods: [makePod(running), makePod(running, { name: 'other' })],
         failures: [{ phase: 'disks', message: 'boom' }],
       }),
       ['PodScheduled=Unknown/PodSchedulingUnknown', 'Ready=False/MultiplePods', 'Suspended=Unknown/PodStateUnknown'],
@@ -167,7 +167,7 @@ describe('conditions', () => {
     ],
     [
       'of an error while a Pod is ready',
-      buildSnapshot({ ownedPods: [podOf(running)], failures: [{ phase: 'service', message: 'boom' }] }),
+      buildSnapshot({ ownedPods: [makePod(running)], failures: [{ phase: 'service', message: 'boom' }] }),
       [SCHEDULED, 'Ready=False/ReconcilerError', NOT_SUSPENDED],
       'Error seen: boom',
     ],
@@ -183,12 +183,12 @@ describe('conditions', () => {
     ['PodTerminated', buildSnapshot({ sandbox: suspended }), 'Pod has been terminated. Sandbox is suspended'],
     [
       'PodTerminating',
-      buildSnapshot({ sandbox: suspended, ownedPods: [podOf(running)] }),
+      buildSnapshot({ sandbox: suspended, ownedPods: [makePod(running)] }),
       'Pod is terminating. Sandbox is suspending',
     ],
     [
       'PodNotOwned',
-      buildSnapshot({ sandbox: suspended, foreignPod: podOf(running, { owner: STRANGER }) }),
+      buildSnapshot({ sandbox: suspended, foreignPod: makePod(running, { owner: STRANGER }) }),
       'Refused to delete pod because it is not owned by this sandbox',
     ],
     [
@@ -208,7 +208,7 @@ describe('conditions', () => {
       'no room',
     ],
   ])('say that a Pod %s about its scheduling', (_, given, message) => {
-    const snapshot = buildSnapshot({ ownedPods: [podOf(running, { phase: 'Pending', conditions: given })] });
+    const snapshot = buildSnapshot({ ownedPods: [makePod(running, { phase: 'Pending', conditions: given })] });
     expect(findMessage(snapshot, 'PodScheduled')).toBe(message);
   });
 
@@ -216,7 +216,7 @@ describe('conditions', () => {
     const snapshot = buildSnapshot({
       sandbox: ready,
       nowMs: NOW_MS + 60_000,
-      ownedPods: [podOf(running, { ready: false })],
+      ownedPods: [makePod(running, { ready: false })],
     });
     const times = new Map(published(snapshot).status?.conditions?.map((c) => [c.type, c.lastTransitionTime]));
     expect(times).toEqual(
@@ -230,7 +230,7 @@ describe('conditions', () => {
 
   it('carry the generation of the pass', () => {
     const sandbox = { ...ready, metadata: { ...ready.metadata, generation: 4 } };
-    const { status } = published(buildSnapshot({ sandbox, ownedPods: [podOf(running)] }));
+    const { status } = published(buildSnapshot({ sandbox, ownedPods: [makePod(running)] }));
     expect(status?.observedGeneration).toBe(4);
     expect(status?.conditions?.map((condition) => condition.observedGeneration)).toEqual([4, 4, 4]);
   });

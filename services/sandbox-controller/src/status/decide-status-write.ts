@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { findCondition, mergePatchOf, sandboxConditions } from '@sandlot/api-types';
+import { findCondition, buildMergePatch, sandboxConditions } from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
 import type { JsonObject, JsonValue, Pod } from '@sandlot/kube/objects';
 import { pacing } from '@sandlot/pacing';
@@ -27,7 +27,7 @@ export function decideStatusWrite(snapshot: Snapshot, next: SandboxStatus): Stat
   const untilMs = findQuietUntilMs(snapshot);
   if (untilMs !== undefined && isProgressOnly(before, next)) return { kind: 'hold', untilMs };
   // The UID makes the patch fail on a new Sandbox of the same name.
-  const patch = { metadata: { uid: sandbox.metadata.uid }, status: mergePatchOf(before, next) };
+  const patch = { metadata: { uid: sandbox.metadata.uid }, status: buildMergePatch(before, next) };
   return { kind: 'write', patch };
 }
 

@@ -22,7 +22,7 @@ import {
   withPod,
 } from '../../test/exact-status.ts';
 import { getExpiredStatus, buildExpiringStatus, getStatus } from './status.ts';
-import { EARLIER, NOW, STRANGER, notebook, podOf, buildService, buildSnapshot } from '../../test/builders.ts';
+import { EARLIER, NOW, STRANGER, notebook, makePod, buildService, buildSnapshot } from '../../test/builders.ts';
 
 const plain = notebook();
 const running = having({});
@@ -33,7 +33,7 @@ const service = buildService(plain);
 const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: SandboxStatus])[] = [
   [
     'a Sandbox that is being suspended has no address and no node',
-    aMinuteLater(running, suspend, { ownedPods: [podOf(plain, { terminating: true })] }),
+    aMinuteLater(running, suspend, { ownedPods: [makePod(plain, { terminating: true })] }),
     {
       ...withPod,
       phase: 'Suspending',
@@ -43,9 +43,9 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
   [
     'a suspension that a finalizer holds does not change',
     aMinuteLater(
-      aMinuteLater(running, suspend, { ownedPods: [podOf(plain, { terminating: true })] }),
+      aMinuteLater(running, suspend, { ownedPods: [makePod(plain, { terminating: true })] }),
       {},
-      { ownedPods: [podOf(plain, { terminating: true })] },
+      { ownedPods: [makePod(plain, { terminating: true })] },
     ),
     {
       ...withPod,
@@ -80,7 +80,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
   ],
   [
     'a suspended Sandbox reports a foreign Pod of its name, and nothing else of it',
-    buildSnapshot({ sandbox: notebook({ spec: suspend }), foreignPod: podOf(plain, { owner: STRANGER }) }),
+    buildSnapshot({ sandbox: notebook({ spec: suspend }), foreignPod: makePod(plain, { owner: STRANGER }) }),
     {
       ...base,
       selector,

@@ -19,7 +19,7 @@ import {
   withPod,
 } from '../../test/exact-status.ts';
 import { getStatus } from './status.ts';
-import { NOW, notebook, podOf, buildService, buildSnapshot } from '../../test/builders.ts';
+import { NOW, notebook, makePod, buildService, buildSnapshot } from '../../test/builders.ts';
 
 const plain = notebook();
 const running = having({});
@@ -131,7 +131,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
   ],
   [
     'a Sandbox whose Pod is being deleted is not Ready, and not suspended either',
-    aMinuteLater(running, {}, { ownedPods: [podOf(plain, { terminating: true })] }),
+    aMinuteLater(running, {}, { ownedPods: [makePod(plain, { terminating: true })] }),
     {
       ...onNode,
       phase: 'Pending',
@@ -208,7 +208,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
   ],
   [
     'a Sandbox with two Pods shows neither',
-    buildSnapshot({ ownedPods: [podOf(plain), podOf(plain, { name: 'other' })] }),
+    buildSnapshot({ ownedPods: [makePod(plain), makePod(plain, { name: 'other' })] }),
     {
       ...base,
       replicas: 1,

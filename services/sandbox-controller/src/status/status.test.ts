@@ -2,7 +2,16 @@ import { nameHash } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
 import { getExpiredStatus, buildExpiringStatus, getStatus } from './status.ts';
 import { decideStatusWrite } from './decide-status-write.ts';
-import { EARLIER, NOW, NOW_MS, notebook, podOf, published, buildService, buildSnapshot } from '../../test/builders.ts';
+import {
+  EARLIER,
+  NOW,
+  NOW_MS,
+  notebook,
+  makePod,
+  published,
+  buildService,
+  buildSnapshot,
+} from '../../test/builders.ts';
 
 const authored = notebook({ spec: { service: true } });
 const selector = `agents.x-k8s.io/sandbox-name-hash=${nameHash('notebook')}`;
@@ -20,7 +29,7 @@ const notSuspended = condition('Suspended', 'False', ['NotSuspended', 'Sandbox i
 
 describe('the whole status', () => {
   it('of a Ready Sandbox', () => {
-    const pod = podOf(authored, { ips: ['10.0.0.7', 'fd00::7'] });
+    const pod = makePod(authored, { ips: ['10.0.0.7', 'fd00::7'] });
     expect(getStatus(buildSnapshot({ sandbox: authored, ownedPods: [pod], service: buildService(authored) }))).toEqual({
       conditions: [
         scheduled,
@@ -50,7 +59,7 @@ describe('the whole status', () => {
 
   it('of a suspended Sandbox keeps selector and Service and shows when it was suspended and who did it', () => {
     const before = published(
-      buildSnapshot({ sandbox: authored, ownedPods: [podOf(authored)], service: buildService(authored) }),
+      buildSnapshot({ sandbox: authored, ownedPods: [makePod(authored)], service: buildService(authored) }),
     );
     const sandbox = {
       ...before,
@@ -75,7 +84,7 @@ describe('the whole status', () => {
 
   it('of a Sandbox being suspended has no address', () => {
     const sandbox = notebook({ spec: { operatingMode: 'Suspended' } });
-    const { podIPs, nodeName, replicas, phase } = getStatus(buildSnapshot({ sandbox, ownedPods: [podOf(sandbox)] }));
+    const { podIPs, nodeName, replicas, phase } = getStatus(buildSnapshot({ sandbox, ownedPods: [makePod(sandbox)] }));
     expect({ podIPs, nodeName, replicas, phase }).toEqual({ replicas: 1, phase: 'Suspending' });
   });
 
@@ -97,7 +106,7 @@ describe('the whole status', () => {
 
   it('of an expiring Sandbox still shows its children', () => {
     const sandbox = published(
-      buildSnapshot({ sandbox: authored, ownedPods: [podOf(authored)], service: buildService(authored) }),
+      buildSnapshot({ sandbox: authored, ownedPods: [makePod(authored)], service: buildService(authored) }),
     );
     expect(buildExpiringStatus(buildSnapshot({ sandbox }))).toEqual({
       ...sandbox.status,
@@ -107,7 +116,7 @@ describe('the whole status', () => {
   });
 
   it('of a retained expired Sandbox is its conditions alone, and Finished stays', () => {
-    const sandbox = published(buildSnapshot({ ownedPods: [podOf(authored, { phase: 'Succeeded' })] }));
+    const sandbox = published(buildSnapshot({ ownedPods: [makePod(authored, { phase: 'Succeeded' })] }));
     expect(getExpiredStatus(buildSnapshot({ sandbox }))).toEqual({
       conditions: [
         condition('Finished', 'True', ['PodSucceeded', 'Pod completed successfully']),
@@ -141,7 +150,7 @@ describe('the start of the lifetime', () => {
 });
 
 describe('writing the status', () => {
-  const pending = podOf(authored, { phase: 'Pending', created: NOW });
+  const pending = makePod(authored, { phase: 'Pending', created: NOW });
   const quiet = { kind: 'hold', untilMs: NOW_MS + 2_000 };
   const write = (snapshot: ReturnType<typeof buildSnapshot>) => decideStatusWrite(snapshot, getStatus(snapshot));
 
@@ -156,14 +165,14 @@ describe('writing the status', () => {
 
   it('holds the status of a Pod that a slow pass has just created', () => {
     const created = '2026-01-01T12:00:03Z';
-    const young = podOf(authored, { phase: 'Pending', created });
+    const young = makePod(authored, { phase: 'Pending', created });
     expect(write(buildSnapshot({ ownedPods: [young] }))).toEqual({ kind: 'hold', untilMs: NOW_MS + 5_000 });
   });
 
   describe('after an adoption', () => {
     const pool = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxWarmPool', name: 'p', uid: 'u' };
     const member = notebook({ metadata: { ownerReferences: [{ ...pool, controller: true }] } });
-    const pod = podOf(member);
+    const pod = makePod(member);
     const { status } = published(buildSnapshot({ sandbox: member, ownedPods: [pod] }));
     const adopted = (spec = {}) =>
       notebook({ metadata: { generation: 2, labels: { 'agents.x-k8s.io/launch-type': 'warm' } }, spec, status });
@@ -203,7 +212,7 @@ describe('writing the status', () => {
         nowMs: NOW_MS + 2_000,
         quietMs: 10_000,
         ownedPods: [
-          podOf(authored, {
+          makePod(authored, {
             phase: 'Pending',
             created: NOW,
             conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }],
@@ -212,7 +221,7 @@ describe('writing the status', () => {
       }),
     ],
     ['a start that takes longer', buildSnapshot({ nowMs: NOW_MS + 2_000, ownedPods: [pending] })],
-    ['a Pod that is Ready', buildSnapshot({ ownedPods: [podOf(authored, { created: NOW })] })],
+    ['a Pod that is Ready', buildSnapshot({ ownedPods: [makePod(authored, { created: NOW })] })],
     ['an error', buildSnapshot({ ownedPods: [pending], failures: [{ phase: 'service', message: 'boom' }] })],
     [
       'a deadline that comes before the quiet time ends',
@@ -220,7 +229,7 @@ describe('writing the status', () => {
     ],
     [
       'the loss of a Pod that was Ready',
-      buildSnapshot({ sandbox: published(buildSnapshot({ ownedPods: [podOf(authored)] })), ownedPods: [pending] }),
+      buildSnapshot({ sandbox: published(buildSnapshot({ ownedPods: [makePod(authored)] })), ownedPods: [pending] }),
     ],
     [
       'the generation of an edit',
@@ -231,18 +240,18 @@ describe('writing the status', () => {
     ],
     [
       'a Pod whose clock is far ahead',
-      buildSnapshot({ ownedPods: [podOf(authored, { phase: 'Pending', created: '2027-01-01T00:00:00Z' })] }),
+      buildSnapshot({ ownedPods: [makePod(authored, { phase: 'Pending', created: '2027-01-01T00:00:00Z' })] }),
     ],
   ])('writes at once for %s', (_, snapshot) => {
     expect(write(snapshot).kind).toBe('write');
   });
 
   it('does not write the node alone until the Sandbox is Ready', () => {
-    const before = published(buildSnapshot({ ownedPods: [podOf(authored, { phase: 'Pending', node: '' })] }));
-    const bound = buildSnapshot({ sandbox: before, ownedPods: [podOf(authored, { phase: 'Pending' })] });
+    const before = published(buildSnapshot({ ownedPods: [makePod(authored, { phase: 'Pending', node: '' })] }));
+    const bound = buildSnapshot({ sandbox: before, ownedPods: [makePod(authored, { phase: 'Pending' })] });
     expect(write(bound).kind).toBe('none');
-    const ready = published(buildSnapshot({ ownedPods: [podOf(authored)] }));
-    const moved = buildSnapshot({ sandbox: ready, ownedPods: [podOf(authored, { node: 'node-2' })] });
+    const ready = published(buildSnapshot({ ownedPods: [makePod(authored)] }));
+    const moved = buildSnapshot({ sandbox: ready, ownedPods: [makePod(authored, { node: 'node-2' })] });
     expect(write(moved)).toEqual({
       kind: 'write',
       patch: { metadata: { uid: 'uid-team-a-notebook' }, status: { nodeName: 'node-2' } },
@@ -250,7 +259,7 @@ describe('writing the status', () => {
   });
 
   it('sends changed fields, null for removed ones, and no resourceVersion', () => {
-    const ready = published(buildSnapshot({ ownedPods: [podOf(authored)], service: buildService(authored) }));
+    const ready = published(buildSnapshot({ ownedPods: [makePod(authored)], service: buildService(authored) }));
     const sandbox = { ...ready, spec: { ...ready.spec, operatingMode: 'Suspended' as const } };
     const snapshot = buildSnapshot({ sandbox });
     expect(write(snapshot)).toEqual({

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { STRANGER, notebook, podOf, published, buildSnapshot } from '../../test/builders.ts';
+import { STRANGER, notebook, makePod, published, buildSnapshot } from '../../test/builders.ts';
 import { buildExpiringStatus, getStatus } from './status.ts';
 import { listTransitionNotes } from './transition-events.ts';
 
 const running = notebook();
 const suspended = notebook({ spec: { operatingMode: 'Suspended' } });
-const ready = buildSnapshot({ ownedPods: [podOf(running)] });
+const ready = buildSnapshot({ ownedPods: [makePod(running)] });
 const readyStatus = getStatus(ready);
-const two = buildSnapshot({ ownedPods: [podOf(running), podOf(running, { name: 'other' })] });
+const two = buildSnapshot({ ownedPods: [makePod(running), makePod(running, { name: 'other' })] });
 const sleeping = buildSnapshot({ sandbox: suspended });
 
 describe('Events', () => {
@@ -25,7 +25,7 @@ describe('Events', () => {
     [
       'warn about a Pod that keeps a suspension from being complete',
       readyStatus,
-      getStatus(buildSnapshot({ sandbox: suspended, foreignPod: podOf(running, { owner: STRANGER }) })),
+      getStatus(buildSnapshot({ sandbox: suspended, foreignPod: makePod(running, { owner: STRANGER }) })),
       ['Warning PodNotOwned'],
     ],
     [
@@ -37,13 +37,13 @@ describe('Events', () => {
     [
       'report a Pod that completed',
       readyStatus,
-      getStatus(buildSnapshot({ ownedPods: [podOf(running, { phase: 'Succeeded' })] })),
+      getStatus(buildSnapshot({ ownedPods: [makePod(running, { phase: 'Succeeded' })] })),
       ['Normal PodSucceeded'],
     ],
     [
       'warn about a Pod that failed',
       readyStatus,
-      getStatus(buildSnapshot({ ownedPods: [podOf(running, { phase: 'Failed' })] })),
+      getStatus(buildSnapshot({ ownedPods: [makePod(running, { phase: 'Failed' })] })),
       ['Warning PodFailed'],
     ],
     [
@@ -68,7 +68,7 @@ describe('Events', () => {
     [
       'are not recorded for a Pod that is no longer Ready',
       readyStatus,
-      getStatus(buildSnapshot({ ownedPods: [podOf(running, { ready: false })] })),
+      getStatus(buildSnapshot({ ownedPods: [makePod(running, { ready: false })] })),
       [],
     ],
   ])('%s', (...[, before, next, expected]) => {

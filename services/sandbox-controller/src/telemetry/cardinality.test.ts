@@ -2,13 +2,13 @@ import type { Sandbox } from '@sandlot/api-types';
 import { createMetrics } from '@sandlot/telemetry';
 import { describe, expect, it } from 'vitest';
 import { createSandboxMetrics } from './metrics.ts';
-import { notebook, podOf, published, buildSnapshot } from '../../test/builders.ts';
+import { notebook, makePod, published, buildSnapshot } from '../../test/builders.ts';
 
 const { registry } = createMetrics({ processMetrics: false });
 const metrics = createSandboxMetrics(registry, { isCounting: () => true, templateLabels: ['template-99'] });
 
 const fresh: Sandbox = notebook();
-const ready = published(buildSnapshot({ ownedPods: [podOf(notebook())] }));
+const ready = published(buildSnapshot({ ownedPods: [makePod(notebook())] }));
 
 /** Each in a namespace of its own, of one of a hundred templates, with a label that its user chose. */
 function named(sandbox: Sandbox, n: number): Sandbox {

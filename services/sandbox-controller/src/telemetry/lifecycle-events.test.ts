@@ -4,14 +4,14 @@ import type { AnyFact } from '@sandlot/outbox';
 import { describe, expect, it } from 'vitest';
 import { listSandboxFacts, createSandboxFactSource } from './lifecycle-events.ts';
 import { buildExpiringStatus } from '../status/status.ts';
-import { EARLIER, NOW, NOW_MS, notebook, podOf, published, buildSnapshot } from '../../test/builders.ts';
+import { EARLIER, NOW, NOW_MS, notebook, makePod, published, buildSnapshot } from '../../test/builders.ts';
 
 const LATER = '2026-01-02T03:04:06Z';
 const created = notebook();
-const ready = published(buildSnapshot({ ownedPods: [podOf(created)] }));
+const ready = published(buildSnapshot({ ownedPods: [makePod(created)] }));
 const suspended = published(buildSnapshot({ sandbox: { ...ready, spec: { ...ready.spec, replicas: 0 } } }));
 const resumed = published(buildSnapshot({ sandbox: { ...suspended, spec: ready.spec }, nowMs: NOW_MS + 1_000 }));
-const failed = published(buildSnapshot({ sandbox: ready, ownedPods: [podOf(created, { phase: 'Failed' })] }));
+const failed = published(buildSnapshot({ sandbox: ready, ownedPods: [makePod(created, { phase: 'Failed' })] }));
 const expired = { ...ready, status: buildExpiringStatus(buildSnapshot({ sandbox: ready })) };
 
 const telling = createSandboxFactSource({ now: () => NOW_MS });

@@ -1,11 +1,11 @@
 import { createMetrics } from '@sandlot/telemetry';
 import { describe, expect, it } from 'vitest';
 import { createSandboxMetrics } from './metrics.ts';
-import { EARLIER, NOW_MS, notebook, podOf, published, buildSnapshot } from '../../test/builders.ts';
+import { EARLIER, NOW_MS, notebook, makePod, published, buildSnapshot } from '../../test/builders.ts';
 
 const created = notebook({ metadata: { labels: { 'agents.x-k8s.io/launch-type': 'cold' } } });
 const pending = published(buildSnapshot({ sandbox: created }));
-const ready = published(buildSnapshot({ sandbox: pending, ownedPods: [podOf(created)] }));
+const ready = published(buildSnapshot({ sandbox: pending, ownedPods: [makePod(created)] }));
 
 function start(isCounting: () => boolean = () => true) {
   const { registry } = createMetrics({ processMetrics: false });
@@ -57,14 +57,14 @@ describe('metrics', () => {
     metrics.onStatusWritten(ready, lost);
     metrics.onStatusWritten(
       lost,
-      published(buildSnapshot({ sandbox: lost, nowMs: NOW_MS + 9_000, ownedPods: [podOf(created)] })),
+      published(buildSnapshot({ sandbox: lost, nowMs: NOW_MS + 9_000, ownedPods: [makePod(created)] })),
     );
     const suspended = published(
       buildSnapshot({ sandbox: { ...ready, spec: { ...ready.spec, replicas: 0 } }, nowMs: NOW_MS + 1_000 }),
     );
     const resuming = published(buildSnapshot({ sandbox: { ...suspended, spec: ready.spec }, nowMs: NOW_MS + 7_000 }));
     metrics.onStatusWritten(suspended, resuming);
-    metrics.onStatusWritten(resuming, published(buildSnapshot({ sandbox: resuming, ownedPods: [podOf(created)] })));
+    metrics.onStatusWritten(resuming, published(buildSnapshot({ sandbox: resuming, ownedPods: [makePod(created)] })));
     expect(await value(COUNT)).toBeNaN();
   });
 

@@ -4,7 +4,7 @@ import { FakeClock } from '@sandlot/std/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { StartPhases } from './start-phases.ts';
 import type { PhaseTiming } from './start-phases.ts';
-import { NOW_MS, notebook, podOf, published, buildSnapshot } from '../../test/builders.ts';
+import { NOW_MS, notebook, makePod, published, buildSnapshot } from '../../test/builders.ts';
 
 let clock: FakeClock;
 let phases: StartPhases;
@@ -16,11 +16,11 @@ beforeEach(() => {
 });
 
 const fresh: Sandbox = { ...notebook(), status: undefined };
-const ready = published(buildSnapshot({ ownedPods: [podOf(notebook())] }));
+const ready = published(buildSnapshot({ ownedPods: [makePod(notebook())] }));
 
 /** The Sandbox's Pod as far as it has come. */
 function podAt(stage: 'made' | 'scheduled' | 'running' | 'ready'): Pod {
-  const pod = podOf(notebook());
+  const pod = makePod(notebook());
   const spec = { ...pod.spec, nodeName: undefined };
   if (stage === 'made') return { ...pod, spec, status: { phase: 'Pending' } };
   if (stage === 'scheduled') return { ...pod, spec: { ...spec, nodeName: 'n' }, status: { phase: 'Pending' } };

@@ -4,7 +4,7 @@ import { createMetrics } from '@sandlot/telemetry';
 import { FakeClock } from '@sandlot/std/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createSandboxMetrics } from './metrics.ts';
-import { NOW_MS, buildDisk, notebook, podOf, published, buildSnapshot } from '../../test/builders.ts';
+import { NOW_MS, buildDisk, notebook, makePod, published, buildSnapshot } from '../../test/builders.ts';
 import { Timings } from './timings.ts';
 
 let clock: FakeClock;
@@ -14,7 +14,7 @@ beforeEach(() => {
   timings = new Timings(clock);
 });
 
-const ready = published(buildSnapshot({ ownedPods: [podOf(notebook())] }));
+const ready = published(buildSnapshot({ ownedPods: [makePod(notebook())] }));
 const by = { annotations: { 'sandlot.dev/suspended-by': 'Idle' } };
 const asked: Sandbox = {
   ...ready,

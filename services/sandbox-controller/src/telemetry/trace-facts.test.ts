@@ -4,7 +4,7 @@ import { startFakeApiServer } from '@sandlot/kube-testkit';
 import { switchOffPacing } from '@sandlot/pacing';
 import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it, vi } from 'vitest';
-import { notebook, podOf } from '../../test/builders.ts';
+import { notebook, makePod } from '../../test/builders.ts';
 import { FactsReader } from './trace-facts.ts';
 
 describe('the facts of 200 traces that are kept together', () => {
@@ -25,7 +25,7 @@ describe('the facts of 200 traces that are kept together', () => {
 });
 
 describe('the Event of a pulled image', () => {
-  const pod = { ...podOf(notebook()), metadata: { ...podOf(notebook()).metadata, uid: 'pod-uid' } };
+  const pod = { ...makePod(notebook()), metadata: { ...makePod(notebook()).metadata, uid: 'pod-uid' } };
   const started = {
     ...pod,
     status: {

@@ -39,7 +39,7 @@ export interface Phase {
  * known end is part of the next one.
  */
 export function listPhases(facts: StartFacts): Phase[] {
-  return [...chainOf(facts), ...facts.volumes.flatMap((volume) => getProvisioning(facts, volume))];
+  return [...buildChain(facts), ...facts.volumes.flatMap((volume) => getProvisioning(facts, volume))];
 }
 
 interface Milestone {
@@ -48,7 +48,7 @@ interface Milestone {
   readonly attributes?: Phase['attributes'] | undefined;
 }
 
-function chainOf({ pod, events, startMs, endMs, error }: StartFacts): Phase[] {
+function buildChain({ pod, events, startMs, endMs, error }: StartFacts): Phase[] {
   const phases: Phase[] = [];
   const about = buildPodAttributes(pod);
   const milestones = listMilestones(pod, events);

@@ -84,7 +84,7 @@ export class SandboxTraces {
   /** Runs a whole pass in the trace of the operation that the Sandbox is in, if any. */
   async within(key: string, run: () => Promise<void>): Promise<void> {
     const sandbox = this.#deps.sandboxes.get(key);
-    const from = sandbox === undefined ? undefined : this.#contextOf(sandbox);
+    const from = sandbox === undefined ? undefined : this.#findContext(sandbox);
     await (from === undefined ? run() : runInContext(from, run));
     const { uid = '' } = sandbox?.metadata ?? {};
     const ending = this.#endings.get(uid);
@@ -129,7 +129,7 @@ export class SandboxTraces {
     await Promise.all(this.#recording);
   }
 
-  #contextOf(sandbox: Sandbox): Operation['context'] | undefined {
+  #findContext(sandbox: Sandbox): Operation['context'] | undefined {
     const { uid = '', annotations: notes = {} } = sandbox.metadata;
     const modeChange = this.#modeChanges.get(uid);
     if (modeChange !== undefined) return modeChange.operation.context;

@@ -5,7 +5,7 @@ import { requeueAtMs } from '../lifetime/decide-requeue.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import { getStatus } from '../status/status.ts';
 import type { Trouble } from '../plan/steps.ts';
-import { EARLIER, NOW_MS, WORK, buildDisk, notebook, podOf, published, buildSnapshot } from '../../test/builders.ts';
+import { EARLIER, NOW_MS, WORK, buildDisk, notebook, makePod, published, buildSnapshot } from '../../test/builders.ts';
 import type { PodParts, SnapshotParts } from '../../test/builders.ts';
 import { reducePod } from '../wiring/transform.ts';
 
@@ -46,8 +46,8 @@ function restarted(reason: string, finishedAt: string, state: ContainerStatus['s
   return { name: 'main', image: 'busybox', restartCount: 3, state, lastState };
 }
 
-const pending = podOf(sandbox, { phase: 'Pending' });
-const running = podOf(sandbox);
+const pending = makePod(sandbox, { phase: 'Pending' });
+const running = makePod(sandbox);
 const main = (status: ContainerStatus, pod = pending): Snapshot =>
   settled(withContainers(pod, { containerStatuses: [status] }));
 
@@ -150,8 +150,8 @@ describe('a Pod', () => {
     phase: 'Pending',
     conditions: [{ type: 'PodScheduled', status: 'True', lastTransitionTime: ago(seconds) }],
   });
-  const gone = podOf(sandbox, { terminating: true });
-  const evicted = podOf(sandbox, {
+  const gone = makePod(sandbox, { terminating: true });
+  const evicted = makePod(sandbox, {
     terminating: true,
     conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', message: 'drained' }],
   });
@@ -161,18 +161,18 @@ describe('a Pod', () => {
   });
   const NO_CPU = '0/3 nodes are available: 3 Insufficient cpu.';
   const rows: readonly (readonly [sentence: string, snapshot: Snapshot, reportedTroubles: readonly RegExp[]])[] = [
-    ['that the scheduler has just seen is no trouble', settled(podOf(sandbox, unscheduled(NO_CPU, 4))), []],
+    ['that the scheduler has just seen is no trouble', settled(makePod(sandbox, unscheduled(NO_CPU, 4))), []],
     [
       'that is unschedulable is reported in the words of the scheduler',
-      settled(podOf(sandbox, unscheduled(NO_CPU, 5))),
+      settled(makePod(sandbox, unscheduled(NO_CPU, 5))),
       [
         /^Warning PodUnschedulable: No node takes the Pod: 0\/3 nodes are available: 3 Insufficient cpu\.\. Ask for less/,
       ],
     ],
-    ['that has been on its node for a moment is no trouble', settled(podOf(sandbox, scheduled(29))), []],
+    ['that has been on its node for a moment is no trouble', settled(makePod(sandbox, scheduled(29))), []],
     [
       'that has been on its node for long is reported with its cause',
-      settled(podOf(sandbox, scheduled(30))),
+      settled(makePod(sandbox, scheduled(30))),
       [/^Warning PodNotStarting: Pod does not start on node "node-1"/],
     ],
     [
@@ -194,7 +194,7 @@ describe('a Pod', () => {
     ],
     [
       'that the controller deletes for a restart is not reported',
-      settled(podOf(sandbox, { phase: 'Failed', terminating: true }), {
+      settled(makePod(sandbox, { phase: 'Failed', terminating: true }), {
         sandbox: notebook({
           spec: { podFailurePolicy: { restart: 'OnFailure' } },
           status: { restarts: { nextRestartTime: EARLIER } },
@@ -220,9 +220,9 @@ describe('a Pod', () => {
   });
 
   it('is requeued for the time when its trouble is due', () => {
-    expect(requeueAtMs(settled(podOf(sandbox, unscheduled(NO_CPU, 1))))).toBe(NOW_MS + 4_000);
-    expect(requeueAtMs(settled(podOf(sandbox, scheduled(1))))).toBe(NOW_MS + 29_000);
-    expect(requeueAtMs(settled(podOf(sandbox)))).toBeUndefined();
+    expect(requeueAtMs(settled(makePod(sandbox, unscheduled(NO_CPU, 1))))).toBe(NOW_MS + 4_000);
+    expect(requeueAtMs(settled(makePod(sandbox, scheduled(1))))).toBe(NOW_MS + 29_000);
+    expect(requeueAtMs(settled(makePod(sandbox)))).toBeUndefined();
   });
 });
 
@@ -238,7 +238,7 @@ describe('a disk', () => {
         lastTransitionTime: ago(seconds),
       },
     ];
-    return settled(podOf(sandbox, { phase: 'Pending', conditions }), { disks: [disk(phase)] });
+    return settled(makePod(sandbox, { phase: 'Pending', conditions }), { disks: [disk(phase)] });
   };
 
   it('that keeps a Pod waiting is reported with its class and its cause', () => {

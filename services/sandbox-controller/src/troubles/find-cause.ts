@@ -39,11 +39,11 @@ export async function findCause(deps: FindCauseDeps, { metadata }: KubeObject): 
 
 function byWeight(a: Event, b: Event): number {
   if (a.type !== b.type) return a.type === 'Warning' ? -1 : 1;
-  return timeOf(b) - timeOf(a);
+  return getTime(b) - getTime(a);
 }
 
 /** Reporters of the core API and of events.k8s.io date their Events in different fields. */
-function timeOf({ series, deprecatedLastTimestamp, eventTime, metadata }: Event): number {
+function getTime({ series, deprecatedLastTimestamp, eventTime, metadata }: Event): number {
   const times = [series?.lastObservedTime, deprecatedLastTimestamp, eventTime, metadata.creationTimestamp];
   return Math.max(0, ...times.map((time) => Date.parse(time ?? '')).filter((time) => !Number.isNaN(time)));
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { decide } from '../decide.ts';
 import { requeueAtMs } from '../lifetime/decide-requeue.ts';
 import { getStatus } from '../status/status.ts';
-import { EARLIER, NOW_MS, kinds, notebook, podOf, published, buildSnapshot, getStep } from '../../test/builders.ts';
+import { EARLIER, NOW_MS, kinds, notebook, makePod, published, buildSnapshot, getStep } from '../../test/builders.ts';
 import type { SnapshotParts } from '../../test/builders.ts';
 import { WakeRequests } from './wake-requests.ts';
 
@@ -25,8 +25,8 @@ const expired = {
   message: 'Sandbox has expired',
   lastTransitionTime: EARLIER,
 } as const;
-const running = buildSnapshot({ ownedPods: [podOf(notebook())] });
-const pods = { ownedPods: [podOf(notebook())] };
+const running = buildSnapshot({ ownedPods: [makePod(notebook())] });
+const pods = { ownedPods: [makePod(notebook())] };
 
 /** The kinds of the steps of the next plan, and the answer to the request. */
 function answer(parts: SnapshotParts): string[] {
@@ -85,8 +85,8 @@ describe('a request to wake a Sandbox', () => {
 
 describe('a request that arrives while the Sandbox is being suspended', () => {
   const suspending = asleep();
-  const pod = podOf(suspending.sandbox);
-  const terminating = podOf(suspending.sandbox, { terminating: true });
+  const pod = makePod(suspending.sandbox);
+  const terminating = makePod(suspending.sandbox, { terminating: true });
 
   it('resumes it while its Pod is terminating', () => {
     const status = getStatus(buildSnapshot({ ...suspending, ownedPods: [terminating] }));

@@ -1,4 +1,4 @@
-import { resolveMode, wakeObstacleOf } from '@sandlot/api-types';
+import { resolveMode, findWakeObstacle } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { isMarkedExpired } from '../lifetime/expiry.ts';
 import { needsStartupRecord } from '../lifetime/decide-startup.ts';
@@ -25,17 +25,17 @@ export function decideWake(snapshot: Snapshot, deadlineMs: number | undefined): 
   const { sandbox, wakeRequestUntilMs, wakeTrace, nowMs } = snapshot;
   if (wakeRequestUntilMs === undefined) return { kind: 'none' };
   const isOver = isMarkedExpired(sandbox) || (deadlineMs !== undefined && deadlineMs <= nowMs);
-  const refusal = isOver ? 'expired' : wakeRefusalOf(sandbox);
+  const refusal = isOver ? 'expired' : findWakeRefusal(sandbox);
   if (refusal !== undefined) return { kind: 'refuse', step: { kind: 'answerWake', answer: refusal } };
   if (resolveMode(sandbox.spec) === 'Running') return { kind: 'none' };
   if (!isSuspensionPublished(sandbox)) return { kind: 'wait' };
   return { kind: 'resume', plan: [resumeStep(sandbox, wakeTrace), { kind: 'answerWake', answer: 'resumed' }] };
 }
 
-function wakeRefusalOf({ metadata, spec }: Sandbox): WakeRefusal | undefined {
+function findWakeRefusal({ metadata, spec }: Sandbox): WakeRefusal | undefined {
   if (metadata.deletionTimestamp !== undefined) return 'deleting';
   if (resolveMode(spec) === 'Running') return undefined;
-  return wakeObstacleOf({ metadata, spec }, undefined);
+  return findWakeObstacle({ metadata, spec }, undefined);
 }
 
 /**

@@ -29,7 +29,7 @@ export class WakeRequests {
   }
 
   /** The trace context of the request for `uid`. */
-  traceOf(uid: string): string | undefined {
+  findTrace(uid: string): string | undefined {
     return this.#requests.get(uid)?.trace;
   }
 

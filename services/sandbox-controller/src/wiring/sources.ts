@@ -2,7 +2,7 @@ import { labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { findController, getKey, watchSource } from '@sandlot/kube';
 import type { KubeObject, Source, Store } from '@sandlot/kube';
-import { delayOf } from '../pacing/adoption-delay.ts';
+import { getDelay } from '../pacing/adoption-delay.ts';
 import { BY_NAME_HASH } from './informers.ts';
 import type { Informers } from './informers.ts';
 
@@ -10,7 +10,7 @@ import type { Informers } from './informers.ts';
 export function watchSources({ sandboxes, pods, services, disks }: Informers): Source[] {
   const ofChild = (child: KubeObject): string[] => listSandboxKeys(child, sandboxes.store);
   return [
-    watchSource(sandboxes, (sandbox) => [getKey(sandbox)], { delayMs: delayOf }),
+    watchSource(sandboxes, (sandbox) => [getKey(sandbox)], { delayMs: getDelay }),
     watchSource(pods, ofChild),
     watchSource(services, ofChild),
     watchSource(disks, ofChild),

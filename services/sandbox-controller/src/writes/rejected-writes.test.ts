@@ -165,10 +165,10 @@ describe('rejections in memory', () => {
     const clock = new FakeClock(NOW_MS);
     const rejected = new RejectedWrites(clock);
     rejected.record(notebook(), failure);
-    expect(rejected.pendingOf(notebook())).toEqual([{ ...failure, retryAtMs: NOW_MS + 250 }]);
-    expect(rejected.pendingOf(notebook({ metadata: { generation: 2 } }))).toEqual([]);
+    expect(rejected.listPending(notebook())).toEqual([{ ...failure, retryAtMs: NOW_MS + 250 }]);
+    expect(rejected.listPending(notebook({ metadata: { generation: 2 } }))).toEqual([]);
     await clock.advance(250);
-    expect(rejected.pendingOf(notebook())).toEqual([]);
+    expect(rejected.listPending(notebook())).toEqual([]);
   });
 });
 

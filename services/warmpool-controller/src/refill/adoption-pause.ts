@@ -25,7 +25,7 @@ export interface Pause {
   readonly exhausted: boolean;
 }
 
-export function pauseOf(adoptions: Adoptions, refill: RefillSpec, nowMs: number): Pause {
+export function getPause(adoptions: Adoptions, refill: RefillSpec, nowMs: number): Pause {
   const delayMs = refillDelayMs(refill);
   const silentMs = adoptions.lastMs + delayMs;
   const lastMs = adoptions.firstMs + delayMs * REARM_LIMIT;
@@ -37,7 +37,7 @@ export function pauseOf(adoptions: Adoptions, refill: RefillSpec, nowMs: number)
  * again before the pool has refilled, or claims could postpone the refill for ever.
  */
 export function addAdoption(adoptions: Adoptions | undefined, refill: RefillSpec, nowMs: number): Adoptions {
-  const isSilent = adoptions === undefined || nowMs >= pauseOf(adoptions, refill, nowMs).silentMs;
+  const isSilent = adoptions === undefined || nowMs >= getPause(adoptions, refill, nowMs).silentMs;
   return isSilent ? { firstMs: nowMs, lastMs: nowMs } : { ...adoptions, lastMs: nowMs };
 }
 
@@ -48,5 +48,5 @@ export function restartPause(adoptions: Adoptions | undefined, nowMs: number): A
 
 /** Whether a running refill should stop, because an adoption started another pause. */
 export function needsInterruption(adoptions: Adoptions | undefined, refill: RefillSpec, nowMs: number): boolean {
-  return adoptions !== undefined && nowMs < pauseOf(adoptions, refill, nowMs).untilMs;
+  return adoptions !== undefined && nowMs < getPause(adoptions, refill, nowMs).untilMs;
 }

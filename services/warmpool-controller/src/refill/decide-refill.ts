@@ -1,5 +1,5 @@
 import type { Tokens } from '@sandlot/std';
-import { pauseOf } from './adoption-pause.ts';
+import { getPause } from './adoption-pause.ts';
 import type { Adoptions, RefillSpec } from './adoption-pause.ts';
 import { findMsUntilToken, refillTokensAt } from './tokens.ts';
 
@@ -66,10 +66,10 @@ function isShortOfReady({ ready, starting, missing }: RefillInput): boolean {
 }
 
 function getPausedForMs({ refill, adoptions, nowMs }: RefillInput): number {
-  return adoptions === undefined ? 0 : Math.max(0, pauseOf(adoptions, refill, nowMs).untilMs - nowMs);
+  return adoptions === undefined ? 0 : Math.max(0, getPause(adoptions, refill, nowMs).untilMs - nowMs);
 }
 
 /** After an exhausted pause the pool refills without yielding, or steady claims would interrupt every refill. */
 function canYield({ refill, adoptions, nowMs }: RefillInput): boolean {
-  return adoptions === undefined || !pauseOf(adoptions, refill, nowMs).exhausted;
+  return adoptions === undefined || !getPause(adoptions, refill, nowMs).exhausted;
 }

@@ -7,7 +7,7 @@ type Recycle = SandboxWarmPoolSpec['recycle'];
 const SPREAD = 0.1;
 
 /** Between -1 and 1, from the UID: each pass and each process computes the same age limit for a member. */
-function spreadOf({ metadata }: Sandbox): number {
+function computeSpread({ metadata }: Sandbox): number {
   return (Number.parseInt(nameHash(metadata.uid ?? ''), 16) / 0xffffffff) * 2 - 1;
 }
 
@@ -17,5 +17,5 @@ export function findMsUntilTooOld(sandbox: Sandbox, recycle: Recycle, nowMs: num
   const createdMs = Date.parse(sandbox.metadata.creationTimestamp ?? '');
   return Number.isNaN(createdMs)
     ? undefined
-    : createdMs + recycle.maxAgeSeconds * 1_000 * (1 + SPREAD * spreadOf(sandbox)) - nowMs;
+    : createdMs + recycle.maxAgeSeconds * 1_000 * (1 + SPREAD * computeSpread(sandbox)) - nowMs;
 }

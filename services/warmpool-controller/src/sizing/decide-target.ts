@@ -1,7 +1,7 @@
 import type { SandboxWarmPoolSpec, SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { computeRate } from '@sandlot/std';
 import type { Rate } from '@sandlot/std';
-import { addDemand, demandOf, findMsUntilLower } from './demand.ts';
+import { addDemand, computeDemand, findMsUntilLower } from './demand.ts';
 import type { Autoscaling, Demand } from './demand.ts';
 import { findNextEdgeMs } from './schedule.ts';
 import type { Window } from './schedule.ts';
@@ -71,7 +71,7 @@ function autoscale(input: TargetInput, autoscaling: Autoscaling): Autoscaled {
   const { inUse, claimRate, monotonicMs } = input;
   const claimsPerSecond = computeRate(claimRate, monotonicMs, CLAIM_RATE_WINDOW_MS);
   const windowMs = (autoscaling.scaleDownDelaySeconds ?? DEFAULT_SCALE_DOWN_SECONDS) * 1_000;
-  const present = { atMs: monotonicMs, replicas: demandOf({ inUse, claimsPerSecond }, autoscaling) };
+  const present = { atMs: monotonicMs, replicas: computeDemand({ inUse, claimsPerSecond }, autoscaling) };
   const demands = addDemand(input.demands ?? parseDemands(input), present, windowMs);
   const fading = (autoscaling.coverSeconds ?? 0) > 0 && present.replicas > 0 ? CLAIM_RATE_RECHECK_MS : undefined;
   const recheckAfterMs = findEarliest([findMsUntilLower(demands, monotonicMs, windowMs), fading]);

@@ -23,7 +23,7 @@ const NEGLIGIBLE = 0.05;
  * Members that keep the free share and cover the claims of the next seconds, before the bounds of the spec
  * (docs/reference/sandbox-warm-pool.md#autoscaling).
  */
-export function demandOf({ inUse, claimsPerSecond }: Load, autoscaling: Autoscaling): number {
+export function computeDemand({ inUse, claimsPerSecond }: Load, autoscaling: Autoscaling): number {
   const percent = autoscaling.targetFreePercent ?? DEFAULT_FREE_PERCENT;
   const share = Math.ceil((inUse * percent) / (100 - percent));
   const cover = claimsPerSecond * (autoscaling.coverSeconds ?? 0);

@@ -1,7 +1,7 @@
 import {
   EXTENSIONS_GROUP,
   labels,
-  mergePatchOf,
+  buildMergePatch,
   nameHash,
   formatNetworkPolicyName,
   templateReasons,
@@ -67,7 +67,7 @@ function decideLabel({ template: { metadata } }: TemplateSnapshot): JsonObject |
 export function decideStatus(snapshot: TemplateSnapshot, outcome: PolicyOutcome): StatusStep | undefined {
   const { template, statusNotBeforeMs } = snapshot;
   const status = buildStatus(snapshot, outcome);
-  const patch = mergePatchOf(template.status, status);
+  const patch = buildMergePatch(template.status, status);
   if (patch === undefined) return undefined;
   const isUrgent = Object.keys(patch).some((field) => field !== 'warmPools' && field !== 'warmPoolCount');
   const isNews = hasNotControlledReport(status) && !hasNotControlledReport(template.status);

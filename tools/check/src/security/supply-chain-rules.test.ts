@@ -16,7 +16,7 @@ const DEPENDENCIES = Object.fromEntries(
 );
 
 /** A service `a` that depends on library `@sandlot/b`, which depends on these packages. */
-function chainOf(more: Readonly<Record<string, LockedPackage>> = {}, rest: Partial<SupplyChain> = {}): SupplyChain {
+function buildChain(more: Readonly<Record<string, LockedPackage>> = {}, rest: Partial<SupplyChain> = {}): SupplyChain {
   const wanted = Object.keys(more).map((path) => [path.replace(/^.*node_modules\//, ''), '1.2.3'] as const);
   return {
     packages: {
@@ -35,7 +35,7 @@ function chainOf(more: Readonly<Record<string, LockedPackage>> = {}, rest: Parti
 }
 
 it('accepts locked packages with open licences, and any licence of a tool that does not ship', () => {
-  expect(findSupplyChainProblems(chainOf({ 'node_modules/node': { ...GOOD, hasInstallScript: true } }))).toEqual([]);
+  expect(findSupplyChainProblems(buildChain({ 'node_modules/node': { ...GOOD, hasInstallScript: true } }))).toEqual([]);
 });
 
 it.each<[string, Readonly<Record<string, LockedPackage>>, string]>([
@@ -55,13 +55,13 @@ it.each<[string, Readonly<Record<string, LockedPackage>>, string]>([
     'x ships in several major versions: 1 and 2',
   ],
 ])('reports %s', (_, packages, problem) => {
-  expect(findSupplyChainProblems(chainOf(packages))).toEqual([expect.stringContaining(problem)]);
+  expect(findSupplyChainProblems(buildChain(packages))).toEqual([expect.stringContaining(problem)]);
 });
 
 it('reports an exception that is no longer needed', () => {
-  const { 'services/a/node_modules/ipaddr.js': old, ...packages } = chainOf().packages;
+  const { 'services/a/node_modules/ipaddr.js': old, ...packages } = buildChain().packages;
   expect(old).toBeDefined();
-  expect(findSupplyChainProblems({ ...chainOf(), packages })).toEqual([
+  expect(findSupplyChainProblems({ ...buildChain(), packages })).toEqual([
     'ipaddr.js no longer ships twice; delete it from TWICE in supply-chain-rules.ts',
   ]);
 });
@@ -69,7 +69,7 @@ it('reports an exception that is no longer needed', () => {
 it('reports a Go module whose checksum is missing', () => {
   const mod = 'module a\n\nrequire (\n\texample.com/x v1.0.0\n\texample.com/y v1.0.0 // indirect\n)\n';
   const sum = 'example.com/x v1.0.0 h1:abc=\nexample.com/x v1.0.0/go.mod h1:abc=\n';
-  expect(findSupplyChainProblems(chainOf({}, { modules: { runtime: { mod, sum } } }))).toEqual([
+  expect(findSupplyChainProblems(buildChain({}, { modules: { runtime: { mod, sum } } }))).toEqual([
     'runtime/go.sum has no checksum of example.com/y v1.0.0; run go mod tidy there',
   ]);
 });

@@ -12,7 +12,7 @@ export interface HeatmapCells {
 /** Converts cumulative buckets, one series per `le`, to the counts between two bounds. */
 export function listHeatmapCells(series: readonly Series[]): HeatmapCells {
   const ordered = series
-    .map((each) => ({ each, bound: boundOf(each.labels['le'] ?? '') }))
+    .map((each) => ({ each, bound: parseBound(each.labels['le'] ?? '') }))
     .sort((a, b) => a.bound - b.bound);
   const times = [...new Set(series.flatMap(({ points }) => points.map(([at]) => at)))].sort((a, b) => a - b);
   const cells: [number, number, number][] = [];
@@ -31,6 +31,6 @@ export function getBucket(value: number, bounds: readonly string[]): number {
   return bounds.findIndex((bound) => value <= Number(bound));
 }
 
-function boundOf(le: string): number {
+function parseBound(le: string): number {
   return le === '+Inf' ? Infinity : Number(le);
 }

@@ -89,10 +89,10 @@ export function drawHeatmap(panel: GrafanaPanel, answers: readonly Answer[], siz
   const unit = panel.fieldConfig?.defaults.unit ?? 'short';
   const { bounds, times, cells } = listHeatmapCells(answers.flatMap(({ series }) => series));
   const clock = (at: number): string => new Date(at * 1_000).toISOString().slice(11, 19);
-  const indexOf = (at: number): number => times.findIndex((time) => time >= at);
+  const findPoint = (at: number): number => times.findIndex((time) => time >= at);
   const points = answers
     .flatMap(({ exemplars }) => exemplars)
-    .map(({ timestamp, value }) => [indexOf(timestamp), getBucket(value, bounds)])
+    .map(({ timestamp, value }) => [findPoint(timestamp), getBucket(value, bounds)])
     .filter((point) => point.every((index) => index >= 0));
   const most = Math.max(1e-9, ...cells.map(([, , value]) => value));
   return render(size, {

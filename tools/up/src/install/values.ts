@@ -66,13 +66,13 @@ export function buildChartValues(
     observers,
   }: { registry: Registry; apiServer?: string | undefined; observers?: Observers | undefined },
 ): ChartValues {
-  const tagOf = (name: ImageName): string => images.find((image) => image.name === name)?.tag ?? 'missing';
-  const controller = (name: ImageName): { image: { tag: string } } => ({ image: { tag: tagOf(name) } });
+  const getTag = (name: ImageName): string => images.find((image) => image.name === name)?.tag ?? 'missing';
+  const controller = (name: ImageName): { image: { tag: string } } => ({ image: { tag: getTag(name) } });
   const foreign = (name: ImageName): { image: ForeignImage } => ({
     image: {
       registry: registry.host,
       repository: [registry.path, name].filter((part) => part !== '').join('/'),
-      tag: tagOf(name),
+      tag: getTag(name),
     },
   });
   const port = apiServer === undefined ? '' : new URL(apiServer).port;

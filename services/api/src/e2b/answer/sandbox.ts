@@ -2,7 +2,7 @@
 import { annotations, findEgressWish } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { CONTROL_VIEW } from '../../claim/annotations.ts';
-import { onTimeoutOf, getShownEndMs, findStartedAtMs } from '../../claim/lifetime.ts';
+import { getOnTimeout, getShownEndMs, findStartedAtMs } from '../../claim/lifetime.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import { getState } from '../../state/sandbox-state.ts';
 import { CONTROL_PREFIX } from '../request/control-keys.ts';
@@ -32,7 +32,7 @@ function getEnvdVersion(sandbox: Sandbox | undefined, { envdVersion }: AnswerOpt
 }
 
 /** The answer of create, connect and resume. */
-export function answerOf({ claim, sandbox }: ClaimedSandbox, options: AnswerOptions): SandboxAnswer {
+export function buildAnswer({ claim, sandbox }: ClaimedSandbox, options: AnswerOptions): SandboxAnswer {
   const tokens = buildTokens(claim, options.tokenKey);
   return {
     templateID: getTemplate(claim),
@@ -73,7 +73,7 @@ export function buildDetail(claimed: ClaimedSandbox, options: AnswerOptions): Sa
     ...buildNetwork(claim, tokens.traffic === undefined),
     lifecycle: {
       autoResume: claim.metadata.annotations?.[annotations.autoResume] === 'true',
-      onTimeout: onTimeoutOf(claim),
+      onTimeout: getOnTimeout(claim),
     },
     ...(listed.state === 'paused' ? { pauseMode: 'filesystem' as const } : {}),
   };

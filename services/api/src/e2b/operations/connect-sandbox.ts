@@ -7,7 +7,7 @@ import type { Answer, Route } from '../../http/route.ts';
 import type { Limits } from '../../limits/limits.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import { isReady, isSuspended, getState } from '../../state/sandbox-state.ts';
-import { answerOf } from '../answer/sandbox.ts';
+import { buildAnswer } from '../answer/sandbox.ts';
 import type { AnswerOptions } from '../answer/sandbox.ts';
 import { sandboxAnswer } from '../answer/schemas.ts';
 import { connectV1, connectV2, resumeRequest } from '../request/schemas.ts';
@@ -74,7 +74,7 @@ async function connect(deps: ConnectDeps, call: SandboxCall<{ timeout: number }>
   const { timeout } = call.body;
   const claimed = await findForTimeout(deps, call);
   const { resumed, current } = await connectSandbox(deps, claimed, timeout);
-  return { status: resumed ? 201 : 200, body: answerOf(current, deps.answers) };
+  return { status: resumed ? 201 : 200, body: buildAnswer(current, deps.answers) };
 }
 
 /** For very old clients, which do not connect to a paused sandbox but resume it. */
@@ -82,7 +82,7 @@ async function resume(deps: ConnectDeps, call: SandboxCall<{ timeout: number }>)
   const claimed = await findForTimeout(deps, call);
   if (getState(claimed.sandbox) === 'running') throw conflict('the sandbox is running already');
   const { current } = await connectSandbox(deps, claimed, call.body.timeout);
-  return { status: 201, body: answerOf(current, deps.answers) };
+  return { status: 201, body: buildAnswer(current, deps.answers) };
 }
 
 async function findForTimeout(deps: ConnectDeps, call: SandboxCall<{ timeout: number }>): Promise<ClaimedSandbox> {

@@ -1,4 +1,4 @@
-import { claimEndingOf, claimReasons, findCondition, sandboxReasons } from '@sandlot/api-types';
+import { findClaimEnding, claimReasons, findCondition, sandboxReasons } from '@sandlot/api-types';
 import type { Condition, SandboxClaim } from '@sandlot/api-types';
 import { ApiError } from '../../errors/api-error.ts';
 import { noStock, readyTooLate, startFailed, tooManySandboxes } from '../../errors/create-errors.ts';
@@ -21,7 +21,7 @@ export function buildOutcome({ status }: SandboxClaim, isPatient: boolean): Outc
 function findTerminalError({ reason, message }: Condition, isPatient: boolean): ApiError | undefined {
   if (reason === claimReasons.waitingForStock) return isPatient ? undefined : noStock();
   if (reason === claimReasons.quotaExceeded) return tooManySandboxes(message);
-  const ending = claimEndingOf(reason);
+  const ending = findClaimEnding(reason);
   if (ending === 'refused') return new ApiError({ status: 400, message });
   if (ending === 'late' || ending === 'expired') return readyTooLate(message);
   // The claim copies these reasons from a Sandbox whose pod ended.

@@ -19,7 +19,7 @@ import { replayCreate } from '../../idempotency/replay.ts';
 import { buildRateHeaders } from '../../limits/create-rate.ts';
 import type { Limits } from '../../limits/limits.ts';
 import type { ClaimedSandbox, ClusterState } from '../../state/cluster-state.ts';
-import { answerOf } from '../answer/sandbox.ts';
+import { buildAnswer } from '../answer/sandbox.ts';
 import type { AnswerOptions } from '../answer/sandbox.ts';
 import type { createHeaders } from '../request/headers.ts';
 import { readCreate } from '../request/read-create.ts';
@@ -78,7 +78,7 @@ export async function createSandbox(deps: CreateDeps, call: CreateCall): Promise
     if (digest !== undefined) ledger.keepInBackground(claimed.claim);
     trail.about({ name: sandbox.name, uid: claimed.claim.metadata.uid ?? '' });
     createMetrics.countCreate('created');
-    return { status: 201, body: answerOf(claimed, answers), headers };
+    return { status: 201, body: buildAnswer(claimed, answers), headers };
   } catch (error) {
     createMetrics.countCreate(getResult(error));
     if (error instanceof ApiError) throw addHeaders(error, headers);

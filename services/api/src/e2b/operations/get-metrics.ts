@@ -74,7 +74,7 @@ async function readMetrics(
       signal: AbortSignal.any([signal, AbortSignal.timeout(DAEMON_TIMEOUT_MS)]),
     });
     if (!response.ok) return [];
-    return [sampleOf(daemonMetrics.parse(await response.json()))];
+    return [buildSample(daemonMetrics.parse(await response.json()))];
   } catch (err) {
     deps.log.debug({ err, sandbox: claim.metadata.name }, 'could not read the metrics of a daemon');
     return [];
@@ -89,7 +89,7 @@ function buildRoutingHeaders({ answers }: MetricsDeps, claim: SandboxClaim): Rec
   };
 }
 
-function sampleOf(metrics: z.output<typeof daemonMetrics>): SandboxMetric {
+function buildSample(metrics: z.output<typeof daemonMetrics>): SandboxMetric {
   return {
     timestamp: formatIsoTime(metrics.ts * 1_000),
     timestampUnix: Math.floor(metrics.ts),

@@ -13,7 +13,7 @@ import type { Entry } from '../answer/page.ts';
 import { buildDetail, buildListing } from '../answer/sandbox.ts';
 import type { AnswerOptions } from '../answer/sandbox.ts';
 import { listedSandbox, sandboxDetail } from '../answer/schemas.ts';
-import { filterOf } from '../request/list-filter.ts';
+import { buildFilter } from '../request/list-filter.ts';
 import { listQuery, oldListQuery } from '../request/schemas.ts';
 import type { ListQuery } from '../request/schemas.ts';
 import { findOwnSandbox } from './find-sandbox.ts';
@@ -58,7 +58,7 @@ function listV1Route(deps: ListDeps): Route {
       answers: { 200: { description: 'All of them.', schema: z.array(listedSandbox) } },
     },
     async ({ key, query }) => {
-      const isWanted = filterOf({ ...query, state: ['running'], startedAfter: undefined, template: undefined });
+      const isWanted = buildFilter({ ...query, state: ['running'], startedAfter: undefined, template: undefined });
       const sandboxes = listEntries(deps, key).map(({ sandbox }) => sandbox);
       return { status: 200, body: sandboxes.filter(isWanted) };
     },
@@ -80,7 +80,7 @@ function buildDetailRoute(deps: ListDeps): Route {
 }
 
 function listPage(deps: ListDeps, key: ApiKey, query: ListQuery): Answer {
-  const isWanted = filterOf(query);
+  const isWanted = buildFilter(query);
   const entries = listEntries(deps, key).filter(({ sandbox }) => isWanted(sandbox));
   const { items, nextToken } = buildPage(entries, query);
   return { status: 200, body: items, headers: nextToken === undefined ? {} : { 'x-next-token': nextToken } };

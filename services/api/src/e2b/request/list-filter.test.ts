@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { listedSandboxFixture } from '../../../test/fixtures.ts';
-import { filterOf, parseMetadataFilter } from './list-filter.ts';
+import { buildFilter, parseMetadataFilter } from './list-filter.ts';
 
 /** Encodes like a client, but without the encoding of the query itself. */
 function encode(metadata: Readonly<Record<string, string>>): string {
@@ -43,7 +43,7 @@ describe('parseMetadataFilter', () => {
   });
 });
 
-describe('filterOf', () => {
+describe('buildFilter', () => {
   const listed = listedSandboxFixture('a', { metadata: { user: 'ana', team: 'x' }, state: 'paused' });
 
   it.each([
@@ -58,7 +58,7 @@ describe('filterOf', () => {
     ['the same start', { startedAfter: '2026-01-01T00:00:00Z' }, false],
   ])('compares %s', (...[, query, isMatch]) => {
     expect(
-      filterOf({ metadata: undefined, state: undefined, startedAfter: undefined, template: undefined, ...query })(
+      buildFilter({ metadata: undefined, state: undefined, startedAfter: undefined, template: undefined, ...query })(
         listed,
       ),
     ).toBe(isMatch);

@@ -24,7 +24,7 @@ function percentDecode(text: string): string {
 type Filter = Pick<ListQuery, 'metadata' | 'state' | 'startedAfter' | 'template'>;
 
 /** The predicate of a list query; an absent parameter lets every sandbox through. */
-export function filterOf(query: Filter): (sandbox: ListedSandbox) => boolean {
+export function buildFilter(query: Filter): (sandbox: ListedSandbox) => boolean {
   const pairs = parseMetadataFilter(query.metadata);
   const { state, template } = query;
   const afterMs = query.startedAfter === undefined ? -Infinity : Date.parse(query.startedAfter);
