@@ -3,23 +3,28 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"sandlot.dev/runtime/internal/users"
 )
 
 // prison is a folder with two parts: a directory that root owns, with a secret in it, and the home of the user `nobody`, whose
 // links lead to that directory.
 type prison struct {
-	t          *testing.T
-	d          *daemon
-	root, home string
+	t                   *testing.T
+	d                   *daemon
+	root, home, private string
 }
 
-const secret = "of root"
+// private is a directory that root alone may enter.
+const (
+	secret     = "of root"
+	secretName = "name-of-root"
+)
 
 func lockUp(t *testing.T) prison {
 	t.Helper()
@@ -30,7 +35,8 @@ func lockUp(t *testing.T) prison {
 	for at := dir; at != "/tmp" && at != "/"; at = filepath.Dir(at) {
 		_ = os.Chmod(at, 0o755)
 	}
-	p := prison{t, serve(t), dir + "/root", dir + "/home"}
+	d := serve(t, "SANDBOX_BASE_DIR="+dir, "SANDLOT_DEFAULT_USER=nobody")
+	p := prison{t, d, dir + "/root", dir + "/home", dir + "/private"}
 	must := func(err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -39,18 +45,43 @@ func lockUp(t *testing.T) prison {
 	must(os.Mkdir(p.root, 0o755))
 	must(os.Mkdir(p.home, 0o755))
 	must(os.WriteFile(p.root+"/secret", []byte(secret), 0o600))
+	must(os.MkdirAll(p.private+"/deep", 0o700))
+	for _, each := range p.hidden() {
+		must(os.WriteFile(each, []byte(secret), 0o600))
+	}
 	must(os.WriteFile(p.home+"/own", []byte("own"), 0o600))
 	must(os.Symlink(p.root, p.home+"/dir"))
 	must(os.Symlink(p.root+"/secret", p.home+"/file"))
 	must(os.Symlink("own", p.home+"/harmless"))
 	must(os.Link(p.root+"/secret", p.home+"/hard"))
-	nobody, err := user.Lookup("nobody")
-	must(err)
-	uid, _ := strconv.Atoi(nobody.Uid)
-	gid, _ := strconv.Atoi(nobody.Gid)
-	must(os.Chown(p.home, uid, gid))
-	must(os.Chown(p.home+"/own", uid, gid))
+	must(os.Symlink(p.private, p.home+"/closed"))
+	must(os.Symlink(p.private+"/"+secretName, p.home+"/closed-file"))
+	p.give(p.home)
+	p.give(p.home + "/own")
 	return p
+}
+
+// hidden returns the files in the directory that root alone may enter.
+func (p prison) hidden() []string {
+	return []string{p.private + "/" + secretName, p.private + "/deep/" + secretName}
+}
+
+// give makes a path one of the user `nobody`.
+func (p prison) give(path string) {
+	p.t.Helper()
+	nobody := nobodyUser(p.t)
+	if err := os.Chown(path, int(nobody.UID), int(nobody.GID)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func nobodyUser(t *testing.T) users.User {
+	t.Helper()
+	found, err := users.Machine().Lookup("nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 var asNobody = header{"Authorization": "Basic " + b64("nobody:"), "Content-Type": "application/json"}
@@ -88,8 +119,15 @@ func (p prison) check(name string, got answer) {
 	}
 }
 
-func TestALinkLendsNoRights(t *testing.T) {
-	p := lockUp(t)
+func TestALinkLendsNoRights(t *testing.T) { lockUp(t).attempt() }
+
+func TestALinkLendsNoRightsOnAKernelWithoutFileSystemUsers(t *testing.T) {
+	withoutFileSystemUsers(t)
+	lockUp(t).attempt()
+}
+
+// attempt uses the links in every way that writes, or reads a content.
+func (p prison) attempt() {
 	move := func(from, to string) answer {
 		return p.call("Move", fmt.Sprintf(`{"source":%q,"destination":%q}`, from, to))
 	}

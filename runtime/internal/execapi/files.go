@@ -3,10 +3,11 @@ package execapi
 import (
 	"errors"
 	"io"
+	"math"
 	"mime"
 	"mime/multipart"
 	"net/http"
-	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -118,31 +119,34 @@ func (s *Service) list(w http.ResponseWriter, _ *http.Request, path string) {
 	if !ok {
 		return
 	}
-	info, err := os.Stat(absolute)
-	if err != nil || !info.IsDir() {
+	at, err := s.place()
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	view := fsops.View{Session: s.Session, User: at.user}
+	if info, err := view.Stat(absolute); err != nil || !info.IsDir() {
 		refuse(w, http.StatusNotFound, "Not a directory: '"+path+"'")
 		return
 	}
-	entries, err := os.ReadDir(absolute)
+	entries, err := view.List(absolute, math.MaxInt)
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, err.Error())
 		return
 	}
 	found := make([]fileEntry, 0, len(entries))
 	for _, entry := range entries {
-		// A symlink is listed with the type and size of its target, a dangling one with its own.
-		info, err := os.Stat(absolute + "/" + entry.Name())
-		if err != nil {
-			if info, err = entry.Info(); err != nil {
-				continue
-			}
+		// A symlink is listed with the type and size of its target, or with its own if it leads nowhere.
+		info := entry.Info
+		if entry.Link != nil && entry.Link.Info != nil {
+			info = entry.Link.Info
 		}
 		kind := "file"
 		if info.IsDir() {
 			kind = "directory"
 		}
 		found = append(found, fileEntry{
-			Name: strings.ToValidUTF8(entry.Name(), "\uFFFD"), Size: info.Size(), Type: kind,
+			Name: strings.ToValidUTF8(filepath.Base(entry.Path), "\uFFFD"), Size: info.Size(), Type: kind,
 			ModTime: float64(info.ModTime().UnixNano()) / float64(time.Second),
 		})
 	}
@@ -154,7 +158,10 @@ func (s *Service) exists(w http.ResponseWriter, _ *http.Request, path string) {
 	if !ok {
 		return
 	}
-	_, err := os.Stat(absolute)
+	at, err := s.place()
+	if err == nil {
+		_, err = fsops.View{Session: s.Session, User: at.user}.Stat(absolute)
+	}
 	httpx.WriteJSON(w, http.StatusOK, struct {
 		Path   string `json:"path"`
 		Exists bool   `json:"exists"`

@@ -63,7 +63,7 @@ func (s *Service) resolveCompose(body composeBody, user users.User) (string, []s
 		if path == destination || slices.Contains(sources, path) {
 			return "", nil, httpx.Fail(http.StatusBadRequest, "'"+path+"' is the destination or a source twice")
 		}
-		info, err := os.Stat(path)
+		info, err := s.view(user).Stat(path)
 		if err != nil {
 			return "", nil, failureOf(err)
 		}
@@ -78,8 +78,13 @@ func (s *Service) resolveCompose(body composeBody, user users.User) (string, []s
 // join writes a temporary file beside the destination first, so that a failure leaves the sources and the destination
 // unchanged.
 func (s *Service) join(destination string, sources []string, user users.User) error {
-	if info, err := os.Stat(destination); err == nil && !info.Mode().IsRegular() {
+	replaced, err := s.view(user).Stat(destination)
+	if err == nil && !replaced.Mode().IsRegular() {
 		return fsops.ErrNotRegular
+	}
+	mode := os.FileMode(0o644)
+	if err == nil {
+		mode = replaced.Mode().Perm()
 	}
 	if err := fsops.MakeDirs(s.Session, filepath.Dir(destination), user); err != nil {
 		return err
@@ -92,7 +97,7 @@ func (s *Service) join(destination string, sources []string, user users.User) er
 	defer fsops.Remove(s.Session, path, user)
 	err = s.appendAll(partial, sources, user)
 	if err == nil {
-		err = partial.Chmod(modeOf(destination))
+		err = partial.Chmod(mode)
 	}
 	if closing := partial.Close(); err == nil {
 		err = closing
@@ -107,14 +112,6 @@ func (s *Service) join(destination string, sources []string, user users.User) er
 		_ = fsops.Remove(s.Session, source, user)
 	}
 	return nil
-}
-
-// modeOf returns the mode of the replaced file, else the default mode.
-func modeOf(destination string) os.FileMode {
-	if info, err := os.Stat(destination); err == nil {
-		return info.Mode().Perm()
-	}
-	return 0o644
 }
 
 func (s *Service) appendAll(to *os.File, sources []string, user users.User) error {

@@ -59,6 +59,9 @@ func (s *Service) Files() http.Handler {
 	})
 }
 
+// view is what a user may see of the files.
+func (s *Service) view(user users.User) fsops.View { return fsops.View{Session: s.Session, User: user} }
+
 // request is an authorised request.
 type request struct {
 	*http.Request

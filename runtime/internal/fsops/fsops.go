@@ -24,7 +24,8 @@ var ErrNotRegular = errors.New("not a regular file")
 
 // MakeDirs creates a directory and its missing parents, owned by the user. An existing directory stays unchanged.
 func MakeDirs(s *session.Session, path string, user users.User) error {
-	info, err := os.Stat(path)
+	view := View{s, user}
+	info, err := view.Stat(path)
 	if err == nil {
 		if info.IsDir() {
 			return nil
@@ -41,7 +42,7 @@ func MakeDirs(s *session.Session, path string, user users.User) error {
 	}
 	made := act(s, path, user, func(p place) error { return makeDir(p, user) })
 	// Another process may have created it in between.
-	if info, statErr := os.Stat(path); made != nil && statErr == nil && info.IsDir() {
+	if info, statErr := view.Stat(path); made != nil && statErr == nil && info.IsDir() {
 		return nil
 	}
 	return made

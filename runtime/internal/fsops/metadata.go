@@ -17,13 +17,37 @@ const maxAttributes = 64 << 10
 // Metadata reads the metadata of a file and follows symlinks; nil if there is none or the file system does not
 // support it.
 func Metadata(path string) map[string]string {
+	return readMetadata(
+		func(buffer []byte) (int, error) { return unix.Listxattr(path, buffer) },
+		func(name string, buffer []byte) (int, error) { return unix.Getxattr(path, name, buffer) },
+	)
+}
+
+// ownMetadata reads the metadata of an entry and follows no symlink.
+func ownMetadata(path string) map[string]string {
+	return readMetadata(
+		func(buffer []byte) (int, error) { return unix.Llistxattr(path, buffer) },
+		func(name string, buffer []byte) (int, error) { return unix.Lgetxattr(path, name, buffer) },
+	)
+}
+
+// fileMetadata reads the metadata of an open file.
+func fileMetadata(file *os.File) map[string]string {
+	fd := int(file.Fd())
+	return readMetadata(
+		func(buffer []byte) (int, error) { return unix.Flistxattr(fd, buffer) },
+		func(name string, buffer []byte) (int, error) { return unix.Fgetxattr(fd, name, buffer) },
+	)
+}
+
+func readMetadata(list func([]byte) (int, error), get func(string, []byte) (int, error)) map[string]string {
 	var found map[string]string
-	for _, name := range attributes(func(buffer []byte) (int, error) { return unix.Listxattr(path, buffer) }) {
+	for _, name := range attributes(list) {
 		key, ours := strings.CutPrefix(name, MetadataPrefix)
 		if !ours {
 			continue
 		}
-		value, ok := readSized(func(buffer []byte) (int, error) { return unix.Getxattr(path, name, buffer) })
+		value, ok := readSized(func(buffer []byte) (int, error) { return get(name, buffer) })
 		if !ok {
 			continue
 		}

@@ -1,13 +1,12 @@
 package fsops
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -18,119 +17,90 @@ import (
 // Move renames a file or tree and replaces a file at the destination. Between file systems it copies and deletes.
 func Move(s *session.Session, source, destination string, user users.User) error {
 	return act(s, source, user, func(from place) error {
-		if !from.direct {
-			return move(from.name, destination)
+		err := moveTo(from, destination)
+		if err != nil && !errors.Is(err, errLink) {
+			return fmt.Errorf("moving '%s' to '%s': %w", source, destination, err)
 		}
-		dir, err := openParent(destination)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(dir)
-		return move(from.path(), place{dir: dir, name: filepath.Base(destination)}.path())
+		return err
 	})
 }
 
-func move(source, destination string) error {
-	err := os.Rename(source, destination)
-	if !errors.Is(err, syscall.EXDEV) {
-		return err
-	}
-	// The copy is made beside the destination and renamed, so that it appears at once and complete.
-	partial, err := os.MkdirTemp(filepath.Dir(destination), ".move-*")
+func moveTo(from place, destination string) error {
+	dir, err := openParentFor(from, destination)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(partial)
-	copied := filepath.Join(partial, "copy")
-	if err := copyTree(source, copied); err != nil {
+	defer unix.Close(dir)
+	to := place{dir: dir, name: filepath.Base(destination), direct: from.direct, gives: from.gives}
+	// The kernel would replace an empty directory.
+	if isType(to, unix.S_IFDIR) {
+		return unix.EEXIST
+	}
+	err = unix.Renameat(from.dir, from.name, to.dir, to.name)
+	if !errors.Is(err, unix.EXDEV) {
 		return err
 	}
-	if err := os.Rename(copied, destination); err != nil {
+	if err := moveCopy(from, to); err != nil {
 		return err
 	}
-	return os.RemoveAll(source)
+	return os.RemoveAll(from.path())
 }
 
-func copyTree(source, destination string) error {
-	info, err := os.Lstat(source)
-	if err != nil {
-		return err
+// openParentFor opens the directory of the destination. It follows symlinks only where the move has the user's rights.
+func openParentFor(from place, destination string) (int, error) {
+	if from.direct {
+		return openParent(destination)
 	}
-	switch info.Mode().Type() {
-	case 0:
-		err = copyFile(source, destination)
-	case fs.ModeSymlink:
-		err = copyLink(source, destination)
-	case fs.ModeDir:
-		err = copyDir(source, destination)
-	default:
-		return fmt.Errorf("'%s' is a device, pipe or socket, which cannot be moved to another file system: %w", source, ErrNotRegular)
-	}
-	if err != nil {
-		return err
-	}
-	return copyAttributes(info, destination)
+	return unix.Open(filepath.Dir(destination), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 }
 
-func copyFile(source, destination string) error {
-	from, err := os.OpenFile(source, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+// moveCopy makes the copy in a folder beside the destination and renames it, so that it appears at once and complete.
+func moveCopy(from, to place) error {
+	partial, err := makePartial(to)
 	if err != nil {
 		return err
 	}
-	defer from.Close()
-	if info, err := from.Stat(); err != nil || !info.Mode().IsRegular() {
-		return errors.Join(ErrNotRegular, err)
-	}
-	to, err := os.OpenFile(destination, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	defer partial.remove()
+	copied := place{dir: partial.dir, name: "copy", direct: true}
+	if err := copyTree(from, copied, 0); err != nil {
 		return err
 	}
-	_, err = io.Copy(to, from)
-	if err == nil {
-		_, err = SetMetadata(to, Metadata(source))
-	}
-	if closing := to.Close(); err == nil {
-		err = closing
-	}
-	return err
+	return unix.Renameat(copied.dir, copied.name, to.dir, to.name)
 }
 
-func copyLink(source, destination string) error {
-	target, err := os.Readlink(source)
-	if err != nil {
-		return err
-	}
-	return os.Symlink(target, destination)
+// partial is an open folder that only the maker of a copy may enter. Others may rename it, so the copy reaches it by
+// its descriptor alone.
+type partial struct {
+	beside place
+	dir    int
 }
 
-func copyDir(source, destination string) error {
-	if err := os.Mkdir(destination, 0o700); err != nil {
-		return err
+func makePartial(to place) (partial, error) {
+	beside := place{dir: to.dir, name: ".move-" + rand.Text(), gives: to.gives}
+	if err := unix.Mkdirat(beside.dir, beside.name, 0o700); err != nil {
+		return partial{}, err
 	}
-	entries, err := os.ReadDir(source)
+	dir, err := unix.Openat(beside.dir, beside.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return err
+		return partial{}, err
 	}
-	for _, entry := range entries {
-		if err := copyTree(filepath.Join(source, entry.Name()), filepath.Join(destination, entry.Name())); err != nil {
-			return err
-		}
+	if beside.gives && !isPrivate(dir) {
+		_ = unix.Close(dir)
+		return partial{}, fmt.Errorf("another process took the folder '%s': %w", beside.name, fs.ErrPermission)
 	}
-	return nil
+	return partial{beside, dir}, nil
 }
 
-// copyAttributes copies owner, mode and times. The owner comes first, because changing it clears special mode bits.
-func copyAttributes(info fs.FileInfo, destination string) error {
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		if err := os.Lchown(destination, int(stat.Uid), int(stat.Gid)); err != nil && !errors.Is(err, fs.ErrPermission) {
-			return err
-		}
-	}
-	if info.Mode()&fs.ModeSymlink == 0 {
-		if err := os.Chmod(destination, info.Mode()); err != nil {
-			return err
-		}
-	}
-	at := unix.NsecToTimespec(info.ModTime().UnixNano())
-	return unix.UtimesNanoAt(unix.AT_FDCWD, destination, []unix.Timespec{at, at}, unix.AT_SYMLINK_NOFOLLOW)
+// isPrivate reports whether only the daemon may enter a folder. Its name may lead to a folder of another user by now.
+func isPrivate(dir int) bool {
+	var stat unix.Stat_t
+	err := unix.Fstat(dir, &stat)
+	return err == nil && int(stat.Uid) == os.Geteuid() && stat.Mode&0o077 == 0
+}
+
+// remove leaves what another process put in the place of the folder.
+func (p partial) remove() {
+	_ = os.RemoveAll(place{dir: p.dir, name: "copy"}.path())
+	_ = unix.Close(p.dir)
+	_ = unix.Unlinkat(p.beside.dir, p.beside.name, unix.AT_REMOVEDIR)
 }

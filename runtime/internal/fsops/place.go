@@ -18,6 +18,9 @@ import (
 // errLink means that a symlink, or a second name of another user's file, leads to the target.
 var errLink = errors.New("a link leads there")
 
+// descriptors is the folder of the kernel that has the daemon's open directories.
+const descriptors = "/proc/self/fd/"
+
 // place is where an operation happens.
 type place struct {
 	// dir is an open directory, or AT_FDCWD.
@@ -44,13 +47,13 @@ func (p place) path() string {
 	if p.dir == unix.AT_FDCWD {
 		return p.name
 	}
-	return fmt.Sprintf("/proc/self/fd/%d/%s", p.dir, p.name)
+	return fmt.Sprintf("%s%d/%s", descriptors, p.dir, p.name)
 }
 
 // act does something at an absolute path. A daemon that runs as root has all rights wherever the client points. Code in
 // the sandbox may plant a link on that path, which must lend it no rights: then the work has those of the user alone.
 func act(s *session.Session, path string, user users.User, do func(place) error) error {
-	if !s.Names().CanSwitch() || user.UID == 0 {
+	if !lendsRights(s, user) {
 		return named(path, do(place{dir: unix.AT_FDCWD, name: path, gives: s.Names().CanSwitch()}))
 	}
 	dir, err := openParent(path)
@@ -64,11 +67,21 @@ func act(s *session.Session, path string, user users.User, do func(place) error)
 	return named(path, err)
 }
 
-// named adds the path to an error of a system call.
+// lendsRights reports whether the daemon has rights that the user has not.
+func lendsRights(s *session.Session, user users.User) bool {
+	return s.Names().CanSwitch() && user.UID != 0
+}
+
+// named adds the path to an error of a system call, also in place of one that names an open directory.
 func named(path string, err error) error {
 	var errno syscall.Errno
 	var known *fs.PathError
-	if errors.As(err, &errno) && !errors.As(err, &known) {
+	switch {
+	case errors.As(err, &known):
+		if strings.HasPrefix(known.Path, descriptors) {
+			known.Path = path
+		}
+	case errors.As(err, &errno) && errors.Unwrap(err) == nil:
 		return &fs.PathError{Op: "open", Path: path, Err: errno}
 	}
 	return err
@@ -85,7 +98,7 @@ func openParent(path string) (int, error) {
 			continue
 		}
 		next, err := unix.Openat(dir, element, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-		if errors.Is(err, unix.ENOTDIR) && isLink(dir, element) {
+		if errors.Is(err, unix.ENOTDIR) && isType(place{dir: dir, name: element}, unix.S_IFLNK) {
 			err = errLink
 		}
 		_ = unix.Close(dir)
@@ -97,10 +110,11 @@ func openParent(path string) (int, error) {
 	return dir, nil
 }
 
-func isLink(dir int, name string) bool {
+// isType reports whether there is an entry of this type; no symlink is followed.
+func isType(p place, kind uint32) bool {
 	var stat unix.Stat_t
-	err := unix.Fstatat(dir, name, &stat, unix.AT_SYMLINK_NOFOLLOW)
-	return err == nil && stat.Mode&unix.S_IFMT == unix.S_IFLNK
+	err := unix.Fstatat(p.dir, p.name, &stat, unix.AT_SYMLINK_NOFOLLOW)
+	return err == nil && stat.Mode&unix.S_IFMT == kind
 }
 
 // openAt opens the entry and reports a symlink in the place of a direct entry as errLink.

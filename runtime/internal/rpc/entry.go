@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -11,19 +10,24 @@ import (
 
 	"sandlot.dev/runtime/internal/fsops"
 	pb "sandlot.dev/runtime/internal/gen/filesystem"
-	"sandlot.dev/runtime/internal/users"
 )
 
-// entryOf describes the entry at a path. For a symlink, type and mode are those of its target. A dangling symlink has
-// the type symlink, because clients leave entries without a type out of listings.
-func entryOf(path string, names *users.Directory) (*pb.EntryInfo, error) {
-	info, err := os.Lstat(path)
+// entryAt describes the entry at a path as a user may see it.
+func entryAt(view fsops.View, path string) (*pb.EntryInfo, error) {
+	found, err := view.Look(path)
 	if err != nil {
 		return nil, err
 	}
+	return entryOf(view, found), nil
+}
+
+// entryOf describes an entry. For a symlink, type and mode are those of its target. A symlink that leads nowhere has
+// the type symlink, because clients leave entries without a type out of listings.
+func entryOf(view fsops.View, found fsops.Entry) *pb.EntryInfo {
+	info := found.Info
 	entry := &pb.EntryInfo{
-		Name:         text(filepath.Base(path)),
-		Path:         text(path),
+		Name:         text(filepath.Base(found.Path)),
+		Path:         text(found.Path),
 		Type:         typeOf(info.Mode()),
 		Size:         info.Size(),
 		Mode:         uint32(info.Mode().Perm()),
@@ -31,35 +35,27 @@ func entryOf(path string, names *users.Directory) (*pb.EntryInfo, error) {
 		ModifiedTime: timestamppb.New(info.ModTime()),
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		names := view.Session.Names()
 		entry.Owner, entry.Group = text(names.UserName(stat.Uid)), text(names.GroupName(stat.Gid))
 	}
-	if info.Mode()&fs.ModeSymlink != 0 {
-		describeLink(entry, path)
+	if found.Link != nil {
+		describeLink(entry, found.Link)
 	}
 	if entry.Type == pb.FileType_FILE_TYPE_FILE || entry.Type == pb.FileType_FILE_TYPE_DIRECTORY {
-		entry.Metadata = fsops.Metadata(path)
+		entry.Metadata = found.Metadata
 	}
-	return entry, nil
+	return entry
 }
 
-func describeLink(entry *pb.EntryInfo, path string) {
+func describeLink(entry *pb.EntryInfo, link *fsops.Link) {
 	entry.IsSymlink = true
-	entry.Type = pb.FileType_FILE_TYPE_SYMLINK
-	target, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		target, err = os.Readlink(path)
-		if err == nil {
-			target = text(target)
-			entry.SymlinkTarget = &target
-		}
-		return
+	if link.Info != nil {
+		entry.Type = typeOf(link.Info.Mode())
+		entry.Mode = uint32(link.Info.Mode().Perm())
 	}
-	if info, err := os.Stat(target); err == nil {
-		entry.Type = typeOf(info.Mode())
-		entry.Mode = uint32(info.Mode().Perm())
+	if target := text(link.Target); target != "" {
+		entry.SymlinkTarget = &target
 	}
-	target = text(target)
-	entry.SymlinkTarget = &target
 }
 
 func typeOf(mode fs.FileMode) pb.FileType {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
 	"syscall"
 
@@ -47,6 +46,10 @@ func (f *Filesystem) Register(mux *http.ServeMux) {
 	unary(mux, service+"RemoveWatcher", f.removeWatcher)
 }
 
+func (f *Filesystem) view(user users.User) fsops.View {
+	return fsops.View{Session: f.session, User: user}
+}
+
 // locate returns the user of a request and its absolute path.
 func (f *Filesystem) locate(header http.Header, path string) (users.User, string, error) {
 	user, err := userOf(f.session, header)
@@ -61,11 +64,11 @@ func (f *Filesystem) locate(header http.Header, path string) (users.User, string
 }
 
 func (f *Filesystem) stat(_ context.Context, r *connect.Request[pb.StatRequest]) (*pb.StatResponse, error) {
-	_, path, err := f.locate(r.Header(), r.Msg.GetPath())
+	user, path, err := f.locate(r.Header(), r.Msg.GetPath())
 	if err != nil {
 		return nil, err
 	}
-	entry, err := entryOf(path, f.session.Names())
+	entry, err := entryAt(f.view(user), path)
 	if err != nil {
 		return nil, fileError(err)
 	}
@@ -73,22 +76,22 @@ func (f *Filesystem) stat(_ context.Context, r *connect.Request[pb.StatRequest])
 }
 
 func (f *Filesystem) listDir(_ context.Context, r *connect.Request[pb.ListDirRequest]) (*pb.ListDirResponse, error) {
-	_, path, err := f.locate(r.Header(), r.Msg.GetPath())
+	user, path, err := f.locate(r.Header(), r.Msg.GetPath())
 	if err != nil {
 		return nil, err
 	}
-	if err := mustBeDir(path); err != nil {
+	l := &lister{view: f.view(user)}
+	if err := mustBeDir(l.view, path); err != nil {
 		return nil, err
 	}
-	l := &lister{names: f.session.Names()}
 	if err := l.list(path, max(r.Msg.GetDepth(), 1)); err != nil {
 		return nil, fileError(err)
 	}
 	return &pb.ListDirResponse{Entries: l.entries}, nil
 }
 
-func mustBeDir(path string) error {
-	info, err := os.Stat(path)
+func mustBeDir(view fsops.View, path string) error {
+	info, err := view.Stat(path)
 	if err != nil {
 		return fileError(err)
 	}
@@ -101,29 +104,24 @@ func mustBeDir(path string) error {
 var errTooMany = errors.New("the listing has more than 100000 entries: list a smaller depth")
 
 type lister struct {
-	names   *users.Directory
+	view    fsops.View
 	entries []*pb.EntryInfo
 }
 
 // list adds the entries of a directory, each one before its children. It skips entries that vanish and directories
 // that it may not read.
 func (l *lister) list(dir string, depth uint32) error {
-	found, err := os.ReadDir(dir)
+	found, err := l.view.List(dir, maxEntries-len(l.entries)+1)
 	if err != nil {
 		return err
 	}
 	for _, each := range found {
-		path := filepath.Join(dir, each.Name())
-		entry, err := entryOf(path, l.names)
-		if err != nil {
-			continue
-		}
 		if len(l.entries) >= maxEntries {
 			return errTooMany
 		}
-		l.entries = append(l.entries, entry)
-		if depth > 1 && each.IsDir() {
-			if err := l.list(path, depth-1); errors.Is(err, errTooMany) {
+		l.entries = append(l.entries, entryOf(l.view, each))
+		if depth > 1 && each.Info.IsDir() {
+			if err := l.list(each.Path, depth-1); errors.Is(err, errTooMany) {
 				return err
 			}
 		}
@@ -136,7 +134,7 @@ func (f *Filesystem) makeDir(_ context.Context, r *connect.Request[pb.MakeDirReq
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(path); err == nil {
+	if info, err := f.view(user).Stat(path); err == nil {
 		if info.IsDir() {
 			return nil, fail(connect.CodeAlreadyExists, "the directory '"+path+"' exists")
 		}
@@ -145,7 +143,7 @@ func (f *Filesystem) makeDir(_ context.Context, r *connect.Request[pb.MakeDirReq
 	if err := fsops.MakeDirs(f.session, path, user); err != nil {
 		return nil, fileError(err)
 	}
-	entry, err := entryOf(path, f.session.Names())
+	entry, err := entryAt(f.view(user), path)
 	if err != nil {
 		return nil, fileError(err)
 	}
@@ -161,7 +159,7 @@ func (f *Filesystem) move(_ context.Context, r *connect.Request[pb.MoveRequest])
 	if err != nil {
 		return nil, connect.NewError(connect.CodeInvalidArgument, err)
 	}
-	if _, err := os.Lstat(source); err != nil {
+	if _, err := f.view(user).Look(source); err != nil {
 		return nil, fileError(err)
 	}
 	if err := fsops.MakeDirs(f.session, filepath.Dir(destination), user); err != nil {
@@ -170,7 +168,7 @@ func (f *Filesystem) move(_ context.Context, r *connect.Request[pb.MoveRequest])
 	if err := fsops.Move(f.session, source, destination, user); err != nil {
 		return nil, fileError(err)
 	}
-	entry, err := entryOf(destination, f.session.Names())
+	entry, err := entryAt(f.view(user), destination)
 	if err != nil {
 		return nil, fileError(err)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"connectrpc.com/connect"
 
+	"sandlot.dev/runtime/internal/fsops"
 	pb "sandlot.dev/runtime/internal/gen/filesystem"
-	"sandlot.dev/runtime/internal/users"
 	"sandlot.dev/runtime/internal/watch"
 )
 
@@ -26,32 +26,29 @@ type dirWatch struct {
 	*watch.Subscription
 	root    string
 	entries bool
-	names   *users.Directory
+	view    fsops.View
 }
 
 // watch starts the watch of a request.
 func (f *Filesystem) watch(r connect.AnyRequest, request watchRequest) (*dirWatch, error) {
-	_, path, err := f.locate(r.Header(), request.GetPath())
+	user, path, err := f.locate(r.Header(), request.GetPath())
 	if err != nil {
 		return nil, err
 	}
-	if err := mustBeDir(path); err != nil {
+	view := f.view(user)
+	if err := mustBeDir(view, path); err != nil {
 		return nil, err
 	}
-	root, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return nil, fileError(err)
-	}
-	if !request.GetAllowNetworkMounts() && watch.OnNetwork(root) {
+	if !request.GetAllowNetworkMounts() && watch.OnNetwork(path) {
 		return nil, fail(connect.CodeInvalidArgument, "'"+path+"' is on a network mount, where changes made elsewhere are not seen: allow network mounts to watch it")
 	}
 	subscription, err := f.hub.Watch(watch.Options{
-		Root: root, Recursive: request.GetRecursive(), NetworkMounts: request.GetAllowNetworkMounts(),
+		Root: path, Files: view, Recursive: request.GetRecursive(), NetworkMounts: request.GetAllowNetworkMounts(),
 	})
 	if err != nil {
 		return nil, watchError(err)
 	}
-	return &dirWatch{Subscription: subscription, root: path, entries: request.GetIncludeEntry(), names: f.session.Names()}, nil
+	return &dirWatch{Subscription: subscription, root: path, entries: request.GetIncludeEntry(), view: view}, nil
 }
 
 // watchError maps an error of a watch. The kernel reports ENOSPC when its limits on watches are reached.
@@ -76,7 +73,7 @@ var eventTypes = map[watch.Op]pb.EventType{
 func (w *dirWatch) event(change watch.Event) *pb.FilesystemEvent {
 	event := &pb.FilesystemEvent{Name: text(change.Name), Type: eventTypes[change.Op]}
 	if w.entries && change.Op != watch.Remove && change.Op != watch.Rename {
-		if entry, err := entryOf(filepath.Join(w.root, change.Name), w.names); err == nil {
+		if entry, err := entryAt(w.view, filepath.Join(w.root, change.Name)); err == nil {
 			event.Entry = entry
 		}
 	}

@@ -1,6 +1,7 @@
 package users
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"unsafe"
@@ -32,7 +33,11 @@ func takeRights(user User) error {
 	if errno != 0 {
 		return fmt.Errorf("taking the groups of user '%s': %w", user.Name, errno)
 	}
-	if err := unix.Setfsgid(int(user.GID)); err != nil {
+	err := unix.Setfsgid(int(user.GID))
+	if errors.Is(err, unix.ENOSYS) {
+		return takeEffectiveRights(user)
+	}
+	if err != nil {
 		return fmt.Errorf("taking the group of user '%s': %w", user.Name, err)
 	}
 	if err := unix.Setfsuid(int(user.UID)); err != nil {
@@ -41,6 +46,19 @@ func takeRights(user User) error {
 	// These calls report no failure; asking for an impossible id returns the one in force.
 	if now, _ := unix.SetfsuidRetUid(-1); now != int(user.UID) {
 		return fmt.Errorf("taking the rights of user '%s': the kernel refuses", user.Name)
+	}
+	return nil
+}
+
+// takeEffectiveRights does the same on kernels without file system users, such as gVisor. The raw calls change this
+// thread alone; those of the package syscall would change the daemon.
+func takeEffectiveRights(user User) error {
+	const same = ^uintptr(0)
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESGID, same, uintptr(user.GID), same); errno != 0 {
+		return fmt.Errorf("taking the effective group of user '%s': %w", user.Name, errno)
+	}
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, same, uintptr(user.UID), same); errno != 0 {
+		return fmt.Errorf("taking the effective rights of user '%s': %w", user.Name, errno)
 	}
 	return nil
 }

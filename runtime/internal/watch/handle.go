@@ -193,7 +193,7 @@ func (h *Hub) add(s *Subscription, name string, announce bool) error {
 	if err != nil || !s.options.Recursive {
 		return err
 	}
-	entries, err := os.ReadDir(s.path(name))
+	entries, err := s.options.Files.ReadDir(s.path(name))
 	if err != nil {
 		return nil
 	}

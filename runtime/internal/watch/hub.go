@@ -8,6 +8,7 @@ package watch
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -40,10 +41,18 @@ type move struct {
 // NewHub returns a hub.
 func NewHub() *Hub { return &Hub{dirs: map[int32]map[*Subscription]string{}} }
 
+// Files reaches directories with the rights that the watcher has there.
+type Files interface {
+	// At passes a path to a system call, which may follow a symlink at its end only if the second argument is true.
+	At(path string, do func(path string, follow bool) error) error
+	ReadDir(path string) ([]fs.DirEntry, error)
+}
+
 // Options describe a watch.
 type Options struct {
-	// Root is an existing directory.
+	// Root is an existing directory, or a symlink to one.
 	Root      string
+	Files     Files
 	Recursive bool
 	// NetworkMounts lets a recursive watch enter mounted network file systems.
 	NetworkMounts bool
@@ -108,15 +117,21 @@ func (h *Hub) detach(s *Subscription, wd int32) {
 
 // attach subscribes to one directory by its name relative to the root.
 func (h *Hub) attach(s *Subscription, name string) error {
-	flags := uint32(mask)
-	if name != "" {
-		flags |= unix.IN_DONT_FOLLOW
-	}
 	var wd int
-	err := os.ErrClosed
-	h.withFd(func(fd int) { wd, err = unix.InotifyAddWatch(fd, s.path(name), flags) })
+	err := s.options.Files.At(s.path(name), func(path string, follow bool) error {
+		flags := uint32(mask)
+		if !follow || name != "" {
+			flags |= unix.IN_DONT_FOLLOW
+		}
+		err := os.ErrClosed
+		h.withFd(func(fd int) { wd, err = unix.InotifyAddWatch(fd, path, flags) })
+		if err != nil {
+			return &os.PathError{Op: "watch", Path: s.path(name), Err: err}
+		}
+		return nil
+	})
 	if err != nil {
-		return &os.PathError{Op: "watch", Path: s.path(name), Err: err}
+		return err
 	}
 	if h.dirs[int32(wd)] == nil {
 		h.dirs[int32(wd)] = map[*Subscription]string{}

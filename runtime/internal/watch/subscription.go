@@ -120,7 +120,7 @@ func (s *Subscription) path(name string) string { return filepath.Join(s.options
 func (s *Subscription) enters(name string) bool {
 	var outer, inner syscall.Stat_t
 	path := s.path(name)
-	if syscall.Lstat(filepath.Dir(path), &outer) != nil || syscall.Lstat(path, &inner) != nil || outer.Dev == inner.Dev {
+	if syscall.Stat(filepath.Dir(path), &outer) != nil || syscall.Lstat(path, &inner) != nil || outer.Dev == inner.Dev {
 		return true
 	}
 	kind := kindOf(path)

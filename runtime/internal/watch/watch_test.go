@@ -26,11 +26,18 @@ func notification(wd int32, mask, cookie uint32, name string) []byte {
 	return append(raw, padded...)
 }
 
+// plainFiles has the rights of the test.
+type plainFiles struct{}
+
+func (plainFiles) At(path string, do func(string, bool) error) error { return do(path, true) }
+
+func (plainFiles) ReadDir(path string) ([]os.DirEntry, error) { return os.ReadDir(path) }
+
 // newTestHub returns a hub without a kernel and a subscription to a directory with the descriptor 1.
 func newTestHub(t testing.TB, recursive bool) (*Hub, *Subscription) {
 	t.Helper()
 	h := NewHub()
-	s := &Subscription{hub: h, options: Options{Root: t.TempDir(), Recursive: recursive}, wds: map[int32]string{1: ""}, scanned: map[string]struct{}{}, ready: make(chan struct{}, 1)}
+	s := &Subscription{hub: h, options: Options{Root: t.TempDir(), Files: plainFiles{}, Recursive: recursive}, wds: map[int32]string{1: ""}, scanned: map[string]struct{}{}, ready: make(chan struct{}, 1)}
 	h.dirs[1] = map[*Subscription]string{s: ""}
 	return h, s
 }
