@@ -27,17 +27,13 @@ claim-controller: [CLAIMS]
 "_INBOX_{{ . }}.>"
 {{- end -}}
 
-{{/* What a reader of events may do on JetStream: read streams, and create consumers that end with its connection. */}}
+{{/*
+What a reader of a stream may do on JetStream; call with its name. The answer has the message inside. No user but `admin`
+has consumers, or direct answers: the server delivers those as stored, to any subject that the request names.
+*/}}
 {{- define "sandlot.nats.reads" -}}
-            "$JS.API.INFO"
-            {{- range list "SANDLOT_EVENTS" "SANDLOT_DEAD_LETTERS" }}
             "$JS.API.STREAM.INFO.{{ . }}"
             "$JS.API.STREAM.MSG.GET.{{ . }}"
-            "$JS.API.CONSUMER.CREATE.{{ . }}.>"
-            "$JS.API.CONSUMER.INFO.{{ . }}.>"
-            "$JS.API.CONSUMER.MSG.NEXT.{{ . }}.>"
-            "$JS.API.CONSUMER.DELETE.{{ . }}.>"
-            {{- end }}
 {{- end -}}
 
 {{/*
@@ -79,7 +75,6 @@ accounts {
             {{- end }}
             "sandlot.presence.*"
             {{ include "sandlot.nats.inbox" $user }}
-            "$JS.API.INFO"
             {{- range list "SANDLOT_EVENTS" "SANDLOT_DEAD_LETTERS" }}
             "$JS.API.STREAM.INFO.{{ . }}"
             "$JS.API.STREAM.CREATE.{{ . }}"
@@ -88,13 +83,10 @@ accounts {
             {{- range index (include "sandlot.nats.records" $ | fromYaml) $user }}
             "$KV.SANDLOT_{{ . }}.>"
             {{- $bucket := printf "KV_SANDLOT_%s" . }}
-            {{- range list "INFO" "CREATE" "UPDATE" "PURGE" }}
+            {{ include "sandlot.nats.reads" $bucket | trim }}
+            {{- range list "CREATE" "UPDATE" "PURGE" }}
             "$JS.API.STREAM.{{ . }}.{{ $bucket }}"
             {{- end }}
-            "$JS.API.CONSUMER.CREATE.{{ $bucket }}.>"
-            "$JS.API.CONSUMER.INFO.{{ $bucket }}.>"
-            "$JS.API.CONSUMER.MSG.NEXT.{{ $bucket }}.>"
-            "$JS.API.CONSUMER.DELETE.{{ $bucket }}.>"
             {{- end }}
           ]
           subscribe: ["sandlot.>", {{ include "sandlot.nats.inbox" $user }}]
@@ -108,9 +100,9 @@ accounts {
           publish: [
             "sandlot.*.audit.>"
             "sandlot.spending"
-            {{ include "sandlot.nats.reads" . }}
+            {{ include "sandlot.nats.reads" "SANDLOT_EVENTS" | trim }}
           ]
-          subscribe: ["sandlot.*.claim.>", "sandlot.*.sandbox.>", "sandlot.spending", {{ include "sandlot.nats.inbox" "api" }}]
+          subscribe: ["sandlot.*.*.>", "sandlot.spending", {{ include "sandlot.nats.inbox" "api" }}]
         }
       }
       {
@@ -126,9 +118,11 @@ accounts {
         password: $EVENTS_READER_PASSWORD
         permissions {
           publish: [
-            {{- include "sandlot.nats.reads" . }}
+            {{- range list "SANDLOT_EVENTS" "SANDLOT_DEAD_LETTERS" }}
+            {{ include "sandlot.nats.reads" . | trim }}
+            {{- end }}
           ]
-          subscribe: [{{ include "sandlot.nats.inbox" "events-reader" }}]
+          subscribe: ["sandlot.*.*.>", {{ include "sandlot.nats.inbox" "events-reader" }}]
         }
       }
       {
@@ -136,7 +130,9 @@ accounts {
         password: $EVENTS_REPLAYER_PASSWORD
         permissions {
           publish: [
-            {{- include "sandlot.nats.reads" . }}
+            {{- range list "SANDLOT_EVENTS" "SANDLOT_DEAD_LETTERS" }}
+            {{ include "sandlot.nats.reads" . | trim }}
+            {{- end }}
             "$JS.API.STREAM.MSG.DELETE.SANDLOT_DEAD_LETTERS"
             {{- range list "claim" "sandbox" "pool" "template" }}
             "sandlot.*.{{ . }}.>"

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectBus } from '@sandlot/bus';
+import { connectBus, parseAnyCloudEvent, readMessages } from '@sandlot/bus';
 import type { Bus } from '@sandlot/bus';
 import { readSession } from '@sandlot/bus/testing';
 import { silentLogger } from '@sandlot/std';
@@ -152,13 +152,31 @@ describe.concurrent('users of the NATS server', () => {
     await writer.bus.flush();
     await using reader = await readSession(server.url, { user: 'events-reader', pass: formatPassword('events-reader') });
     const { js, manager } = reader;
-    const consumer = await js.consumers.get('SANDLOT_EVENTS');
-    const message = await consumer.next({ expires: 2_000 });
-    expect(message?.subject).toMatch(/^sandlot\.team-a\./);
+    const ids = new Set<string | undefined>();
+    for await (const message of readMessages(reader, { stream: 'SANDLOT_EVENTS', filter: 'sandlot.team-a.claim.>' }))
+      ids.add(parseAnyCloudEvent(message.string())?.id);
+    expect(ids).toContain('to-be-read');
     expect((await manager.streams.info('SANDLOT_DEAD_LETTERS')).config.name).toBe('SANDLOT_DEAD_LETTERS');
     await expect(js.publish('sandlot.team-a.claim.bound', '{}')).rejects.toThrow();
     await expect(manager.streams.purge('SANDLOT_EVENTS')).rejects.toThrow();
     await expect(manager.streams.deleteMessage('SANDLOT_DEAD_LETTERS', 1)).rejects.toThrow();
+  });
+
+  it.each(['api', 'events-reader'] as const)('%s may follow events of every kind as they arrive', async (user) => {
+    await using writer = asDisposable(await connectAs('warmpool-controller'));
+    await writer.bus.ensureStreams();
+    await using reader = asDisposable(await connectAs(user));
+    const [id, stop] = [`followed-by-${user}`, new AbortController()];
+    const seen = async (): Promise<boolean> => {
+      const events = reader.bus.follow({ filter: 'sandlot.team-a.>', sinceMs: 0, signal: stop.signal }) ?? [];
+      for await (const { event: followed } of events) if (followed.id === id) return true;
+      return false;
+    };
+    const following = seen();
+    await reader.bus.flush();
+    kinds['pool']?.publish(writer.bus, id);
+    expect(await following).toBe(true);
+    stop.abort();
   });
 
   it('need the right password', async () => {

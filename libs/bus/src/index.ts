@@ -9,9 +9,11 @@ export type { CloudEvent, OutgoingEvent, TraceHeaders, Transition } from './even
 export { connectBus } from './connection/connect.ts';
 export { PoisonError } from './consume/consumer.ts';
 export type { Consumed, ConsumeOptions } from './consume/consumer.ts';
+export { followEvents } from './consume/follow.ts';
 export type { FollowedEvent, FollowOptions } from './consume/follow.ts';
 export { readDeadLetters, replayDeadLetters } from './consume/dead-letters.ts';
 export type { DeadLetter } from './consume/dead-letters.ts';
+export { readMessages } from './streams/read-messages.ts';
 export { openSession } from './streams/ledger.ts';
 export type { Ledger, LedgerIdentity, Session } from './streams/ledger.ts';
 export type { BusOptions, BusTls, StreamSizing } from './connection/options.ts';

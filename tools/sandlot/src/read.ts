@@ -1,7 +1,6 @@
-import { DeliverPolicy } from '@nats-io/jetstream';
-import type { JsMsg, OrderedConsumerOptions } from '@nats-io/jetstream';
 import type { CloudEvent, Session } from '@sandlot/bus';
-import { EVENT_STREAM, parseAnyCloudEvent } from '@sandlot/bus';
+import { EVENT_STREAM, followEvents, parseAnyCloudEvent, readMessages } from '@sandlot/bus';
+import { systemClock } from '@sandlot/std';
 
 export interface Reading {
   /** How far back to start. Undefined starts at the beginning of the stream, or with the next event when following. */
@@ -14,34 +13,36 @@ export interface Reading {
 }
 
 /** Yields events from the stream, oldest first, each id once. Ends with the stream, or with the signal when following. */
-export async function* readEvents({ js, manager }: Session, reading: Reading): AsyncGenerator<CloudEvent> {
-  const { follow, signal, isWanted } = reading;
-  const consumer = await js.consumers.get(EVENT_STREAM, buildConsumerOptions(reading));
-  const { num_pending: waiting } = await consumer.info();
-  const { state } = await manager.streams.info(EVENT_STREAM);
-  if (!follow && waiting === 0) return;
-  const messages = await consumer.consume({ max_messages: 500 });
-  const stop = (): void => messages.stop();
-  if (signal.aborted) stop();
-  signal.addEventListener('abort', stop, { once: true });
+export async function* readEvents(session: Session, reading: Reading): AsyncGenerator<CloudEvent> {
   const seen = new Set<string>();
   const isNew = (event: CloudEvent): boolean => seen.size < seen.add(event.id).size;
-  for await (const message of messages as AsyncIterable<JsMsg>) {
+  for await (const event of reading.follow ? follow(session, reading) : list(session, reading)) {
+    if (isNew(event) && reading.isWanted(event)) yield event;
+  }
+}
+
+async function* list(session: Session, { filter, signal, ...reading }: Reading): AsyncGenerator<CloudEvent> {
+  for await (const message of readMessages(session, { stream: EVENT_STREAM, filter, sinceMs: findStartMs(reading) })) {
+    if (signal.aborted) return;
     const event = parseAnyCloudEvent(message.string());
-    if (event !== undefined && isNew(event) && isWanted(event)) yield event;
-    if (!follow && isLast(message, state.last_seq)) break;
+    if (event !== undefined) yield event;
   }
-  signal.removeEventListener('abort', stop);
 }
 
-function isLast({ info, seq }: JsMsg, lastSeq: number): boolean {
-  return info.pending === 0 || seq >= lastSeq;
+async function* follow(session: Session, { filter, signal, ...reading }: Reading): AsyncGenerator<CloudEvent> {
+  const { connection } = session;
+  // Rejects without a stream; a follower would wait for one.
+  await session.manager.streams.info(EVENT_STREAM);
+  const ended = new AbortController();
+  const end = (): void => ended.abort();
+  if (signal.aborted) end();
+  signal.addEventListener('abort', end, { once: true });
+  void connection.closed().then(end);
+  const options = { filter, sinceMs: findStartMs(reading), signal: ended.signal };
+  for await (const { event } of followEvents({ session: () => session, clock: systemClock }, options)) yield event;
+  signal.removeEventListener('abort', end);
 }
 
-function buildConsumerOptions({ sinceMs, nowMs, follow, filter }: Reading): Partial<OrderedConsumerOptions> {
-  if (sinceMs !== undefined) {
-    const opt_start_time = new Date(nowMs - sinceMs).toISOString();
-    return { filter_subjects: filter, deliver_policy: DeliverPolicy.StartTime, opt_start_time };
-  }
-  return { filter_subjects: filter, deliver_policy: follow ? DeliverPolicy.New : DeliverPolicy.All };
+function findStartMs({ sinceMs, nowMs }: Pick<Reading, 'sinceMs' | 'nowMs'>): number | undefined {
+  return sinceMs === undefined ? undefined : nowMs - sinceMs;
 }

@@ -1,10 +1,11 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
-import type { JsMsg, StoredMsg } from '@nats-io/jetstream';
+import type { StoredMsg } from '@nats-io/jetstream';
 import { headers } from '@nats-io/nats-core';
 import { z } from 'zod';
 import type { CloudEvent } from '../events/cloudevent.ts';
 import { parseAnyCloudEvent } from '../events/cloudevent.ts';
 import type { Session } from '../streams/ledger.ts';
+import { readMessages } from '../streams/read-messages.ts';
 import { DEAD_LETTER_STREAM, EVENT_STREAM } from '../streams/streams.ts';
 
 const NO_MESSAGE = 10_037;
@@ -63,18 +64,13 @@ export async function* replayDeadLetters(
 }
 
 async function* readLetters(session: Session): AsyncGenerator<Letter> {
-  const { state } = await session.manager.streams.info(DEAD_LETTER_STREAM);
-  if (state.messages === 0) return;
-  const consumer = await session.js.consumers.get(DEAD_LETTER_STREAM);
-  const messages = await consumer.consume({ max_messages: 100 });
-  for await (const notice of messages as AsyncIterable<JsMsg>) {
+  for await (const notice of readMessages(session, { stream: DEAD_LETTER_STREAM, filter: '>' })) {
     const letter = await findLetter(session, notice);
     if (letter !== undefined) yield letter;
-    if (notice.info.pending === 0 || notice.seq >= state.last_seq) return;
   }
 }
 
-async function findLetter(session: Session, notice: JsMsg): Promise<Letter | undefined> {
+async function findLetter(session: Session, notice: StoredMsg): Promise<Letter | undefined> {
   const parsed = advisory.safeParse(notice.json());
   if (!parsed.success) return undefined;
   const { timestamp, consumer, stream_seq: seq, deliveries } = parsed.data;

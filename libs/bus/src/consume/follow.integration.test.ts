@@ -1,3 +1,5 @@
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
 import { startNats } from '@sandlot/local-cluster';
 import type { Server } from '@sandlot/local-cluster';
 import { silentLogger } from '@sandlot/std';
@@ -43,6 +45,12 @@ function following(options: Omit<FollowOptions, 'signal'>) {
   return { seen, names, end: () => (stop.abort(), ended) };
 }
 
+async function deleteStream(): Promise<void> {
+  const connection = await connect({ servers: server.url });
+  await (await jetstreamManager(connection)).streams.delete('SANDLOT_EVENTS');
+  await connection.close();
+}
+
 describe('followed events', () => {
   it('match the filter, begin at the given time or sequence, and end with the signal', async () => {
     const startMs = Date.now() - 60_000;
@@ -67,6 +75,20 @@ describe('followed events', () => {
     await server.restart();
     await vi.waitFor(() => send('after', 'team-c'), PATIENCE);
     await vi.waitFor(() => expect(all.names()).toEqual(['before', 'after']), PATIENCE);
+    await all.end();
+  });
+
+  it('go on with all events of a stream that was made anew', async () => {
+    const all = following({ filter: 'sandlot.team-d.>' });
+    let sent = 0;
+    await vi.waitFor(async () => {
+      await send(`early-${(sent += 1)}`, 'team-d');
+      expect(all.names()).not.toEqual([]);
+    }, PATIENCE);
+    await deleteStream();
+    await bus.ensureStreams();
+    await send('anew', 'team-d');
+    await vi.waitFor(() => expect(all.names().at(-1)).toBe('anew'), PATIENCE);
     await all.end();
   });
 
