@@ -29,7 +29,7 @@ export const exceptions: readonly Exception[] = [
   {
     accounts: [SANDBOXER, POOLER, CLAIMER],
     verbs: ['update'],
-    resources: [SANDBOXES, CLAIMS, TEMPLATES, POOLS].map((resource) => `${resource}/finalizers`),
+    resources: [SANDBOXES, CLAIMS, POOLS].map((resource) => `${resource}/finalizers`),
     why: 'admission of clusters with OwnerReferencesPermissionEnforcement asks for it, without a request of its own',
   },
   {

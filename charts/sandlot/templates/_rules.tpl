@@ -40,8 +40,12 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
   resources: [sandboxwarmpools/status, sandboxtemplates/status]
   verbs: [patch]
 - apiGroups: [extensions.agents.x-k8s.io]
-  resources: [sandboxwarmpools/finalizers, sandboxtemplates/finalizers]
+  resources: [sandboxwarmpools/finalizers]
   verbs: [update]
+# The policy of a template that is gone stays while Pods of it run.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [list]
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [create, delete, get, list, patch, watch]

@@ -21,7 +21,7 @@ const expected = {
     'extensions.agents.x-k8s.io/sandboxwarmpools/status': 'patch',
     'extensions.agents.x-k8s.io/sandboxtemplates/status': 'patch',
     'extensions.agents.x-k8s.io/sandboxwarmpools/finalizers': 'update',
-    'extensions.agents.x-k8s.io/sandboxtemplates/finalizers': 'update',
+    '/pods': 'list',
     'networking.k8s.io/networkpolicies': READ_WRITE,
     'agents.x-k8s.io/sandboxes': 'create delete list patch watch',
     'events.k8s.io/events': 'create patch',

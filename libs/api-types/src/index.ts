@@ -28,6 +28,7 @@ export {
   labels,
   launchTypes,
   normaliseCreator,
+  protections,
   withoutReservedKeys,
 } from './catalogue/keys.ts';
 export type { LaunchType } from './catalogue/keys.ts';
@@ -39,6 +40,7 @@ export {
   nameHashSelector,
   formatNetworkPolicyName,
   ownNetworkPolicyName,
+  parseNetworkPolicyName,
   getPodName,
   formatDiskName,
   formatServiceFQDN,
@@ -94,5 +96,6 @@ export { hasSignOfPool, isAdoptable, isMemberOf, isPoolMember, isStock } from '.
 export { isFinished, isReady } from './rules/readiness.ts';
 export { formatStoredEnvsName, hasStoredEnvs, namesSecrets, STORED_ENVS } from './rules/stored-envs.ts';
 export { findNetworkGap } from './rules/template-network.ts';
+export { findTemplateOfPolicy, findTemplateUidOfPolicy, isOwnedByTemplate } from './rules/template-policy.ts';
 export { getModeSpelling, resumePatch, getSuspender, suspendPatch } from './rules/suspension.ts';
 export { findWakeObstacle } from './rules/wake.ts';

@@ -1,4 +1,5 @@
 import type { NetworkPolicy, ObjectMeta } from '@sandlot/kube/objects';
+import { annotations, labels, protections } from '../src/catalogue/keys.ts';
 import { CORE_GROUP, EXTENSIONS_GROUP } from '../src/objects.ts';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '../src/objects.ts';
 import { setCondition } from '../src/rules/conditions.ts';
@@ -78,7 +79,6 @@ interface TemplateNetwork {
 /** What the warmpool-controller writes for a template: a policy, and the condition that it is in place. */
 export function buildTemplateNetwork({ metadata, status }: SandboxTemplate): TemplateNetwork {
   const { namespace = '', name = '', uid = '', generation = 0 } = metadata;
-  const owner = { apiVersion: `${EXTENSIONS_GROUP}/v1beta1`, kind: 'SandboxTemplate', name, uid };
   const ready = { type: 'NetworkPolicyReady', status: 'True', reason: 'Applied', message: 'applied' } as const;
   const conditions = setCondition(
     status?.conditions,
@@ -90,7 +90,12 @@ export function buildTemplateNetwork({ metadata, status }: SandboxTemplate): Tem
     policy: {
       apiVersion: 'networking.k8s.io/v1',
       kind: 'NetworkPolicy',
-      metadata: { namespace, name: formatNetworkPolicyName(name), ownerReferences: [{ ...owner, controller: true }] },
+      metadata: {
+        namespace,
+        name: formatNetworkPolicyName(name),
+        labels: { [labels.protects]: protections.template },
+        annotations: { [annotations.templateUid]: uid },
+      },
       spec: { podSelector: {}, policyTypes: ['Ingress', 'Egress'] },
     },
   };

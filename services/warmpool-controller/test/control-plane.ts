@@ -29,9 +29,10 @@ export const ROLE = {
     },
     {
       apiGroups: ['extensions.agents.x-k8s.io'],
-      resources: ['sandboxwarmpools/finalizers', 'sandboxtemplates/finalizers'],
+      resources: ['sandboxwarmpools/finalizers'],
       verbs: ['update'],
     },
+    { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
     {
       apiGroups: ['networking.k8s.io'],
       resources: ['networkpolicies'],

@@ -1,8 +1,16 @@
-import { nameHash, formatNetworkPolicyName, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import {
+  annotations as notes,
+  formatNetworkPolicyName,
+  labels as keys,
+  nameHash,
+  sandboxes,
+  sandboxTemplates,
+  sandboxWarmPools,
+} from '@sandlot/api-types';
 import type { Sandbox, SandboxTemplate, SandboxTemplateSpec } from '@sandlot/api-types';
 import { sandbox, template } from '@sandlot/api-types/testing';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
-import { networkPolicies } from '@sandlot/kube';
+import { networkPolicies, pods } from '@sandlot/kube';
 import type { NetworkPolicy } from '@sandlot/kube';
 import { ControllerHarness, startTestEnvironment } from '@sandlot/service-testkit';
 import type { TestController } from '@sandlot/service-testkit';
@@ -39,6 +47,17 @@ export class TemplateHarness extends ControllerHarness {
   /** Creates the template `template`. */
   createTemplate(spec: Partial<SandboxTemplateSpec> = {}, uid = 'uid-t'): void {
     this.api.seed(sandboxTemplates, template({ spec, metadata: { uid } }));
+  }
+
+  removeTemplate(): void {
+    this.api.remove(sandboxTemplates, KEY);
+  }
+
+  /** Deletes the template, and creates one of its name with the default rules. */
+  recreateTemplate(spec: Partial<SandboxTemplateSpec> = {}): void {
+    const { uid = '' } = this.template().metadata;
+    this.removeTemplate();
+    this.createTemplate(spec, `${uid}-again`);
   }
 
   edit(change: (spec: SandboxTemplateSpec) => void): void {
@@ -97,6 +116,24 @@ export class TemplateHarness extends ControllerHarness {
       sandboxes,
       sandbox({ name, metadata: { labels, ownerReferences: [{ ...owner, controller: true }] } }),
     );
+  }
+
+  /** Creates a Sandbox of the template that a detached claim has delivered: nothing owns it. */
+  createDelivered(name: string, spec: Partial<Sandbox['spec']> = {}): void {
+    const labels = { [keys.templateRefHash]: nameHash('template'), [keys.claimName]: 'job' };
+    const annotations = { [notes.templateRef]: 'template' };
+    this.api.seed(sandboxes, sandbox({ name, metadata: { labels, annotations }, spec }));
+  }
+
+  /** Creates a Pod of the template. */
+  createPod(name: string): void {
+    const labels = { [keys.templateRefHash]: nameHash('template') };
+    const metadata = { namespace: 'default', name, labels };
+    this.api.seed(pods, { metadata, spec: { containers: [{ name: 'main', image: 'busybox' }] } });
+  }
+
+  removePod(name: string): void {
+    this.api.remove(pods, { ...KEY, name });
   }
 
   removeSandbox(name: string): void {

@@ -104,7 +104,8 @@ controller that code in its process has taken over cannot touch objects that are
 - rule: controllers
   says: The controllers may only write NetworkPolicies of templates, claims and Sandboxes
   holds: >-
-    (request.operation == 'DELETE' || {{ printf $isOurs "variables.owners" }})
+    (request.operation == 'DELETE' || {{ printf $isOurs "variables.owners" }}
+    || variables.labels[?'sandlot.dev/protects'].orValue('') in ['template', 'authored-sandboxes'])
     && (request.operation == 'CREATE' || {{ printf $isOurs "variables.oldOwners" }}
     || 'sandlot.dev/protects' in variables.oldLabels)
 - rule: controllers

@@ -11,6 +11,9 @@ const of = (kind: string, labels: object = {}): Metadata => ({ labels, ...ownedB
 
 const [sandboxer, pooler, claimer, api] = ['sandbox-controller', 'warmpool-controller', 'claim-controller', 'api'] as const;
 
+const PROTECTED = 'sandlot.dev/protects';
+const PROTECTS = { [PROTECTED]: 'template' };
+
 let stage: Stage;
 
 beforeAll(async () => {
@@ -22,7 +25,8 @@ beforeAll(async () => {
   await grantSecrets();
   await waitForRefusal(() => stage.tryCreate(secret('other', {}, 'Opaque'), accountOf('api')));
   const pool = await stage.create(object('SandboxWarmPool', { name: 'owner' }));
-  for (const draft of [...Object.values(present), buildMember(pool)]) await stage.create(draft);
+  const template = await stage.create(object('SandboxTemplate', { name: 'owner' }));
+  for (const draft of [...Object.values(present), buildMember(pool), buildFormer(template)]) await stage.create(draft);
   await waitForRefusal(patch(present.written, { spec: otherPod }, pooler));
 });
 
@@ -44,6 +48,8 @@ async function grantSecrets(): Promise<void> {
 const buildMember = (pool: string): Draft =>
   object('Sandbox', { name: 'member', labels: { [MEMBER]: 'x' }, ...ownedBy('SandboxWarmPool', pool) });
 const member = buildMember('');
+/** The policy of a template as earlier releases made it. */
+const buildFormer = (template: string): Draft => object('NetworkPolicy', { name: 'former', ...ownedBy('SandboxTemplate', template) });
 
 const KEY = { 'sandlot.dev/api-key': 'true' };
 const STORED = { annotations: { 'sandlot.dev/stored-for': 'team-a/box' } };
@@ -60,6 +66,7 @@ const present = {
   keptDisk: object('PersistentVolumeClaim', { name: 'kept', labels: { [HASH]: 'x' } }),
   ownDisk: object('PersistentVolumeClaim', { name: 'own-disk' }),
   ownPolicy: object('NetworkPolicy', { name: 'own-policy' }),
+  keptPolicy: object('NetworkPolicy', { name: 'kept-policy', labels: PROTECTS }),
   asked: object('SandboxClaim', { name: 'asked', labels: { team: 'a', 'agents.x-k8s.io/sandbox-name': 'x' } }),
   expiring: object('SandboxClaim', { name: 'expiring' }, { lifecycle: { shutdownPolicy: 'Delete' } }),
   written: object('SandboxTemplate', { name: 'written' }),
@@ -100,6 +107,9 @@ const forbidden: readonly Move[] = [
   [pooler, 'write a NetworkPolicy for all Pods', create(object('NetworkPolicy', of('SandboxTemplate'), { podSelector: {} }), pooler)],
   [pooler, "change another user's NetworkPolicy", patch(present.ownPolicy, { metadata: of('SandboxTemplate') }, pooler)],
   [pooler, "delete another user's NetworkPolicy", remove(present.ownPolicy, pooler)],
+  [pooler, "mark another user's NetworkPolicy", patch(present.ownPolicy, { metadata: { labels: PROTECTS } }, pooler)],
+  [pooler, 'remove the mark of a NetworkPolicy', patch(present.keptPolicy, { metadata: { labels: { [PROTECTED]: null } } }, pooler)],
+  [pooler, 'write a marked NetworkPolicy for all Pods', create(object('NetworkPolicy', { labels: PROTECTS }, { podSelector: {} }), pooler)],
   [claimer, 'create a Sandbox without a claim', create(object('Sandbox', {}), claimer)],
   [claimer, 'take a Sandbox of a user', patch(present.authored, adoption, claimer)],
   [claimer, 'move a Sandbox to another claim', patch(present.given, { metadata: { labels: { [CLAIM_UID]: 'v' } } }, claimer)],
@@ -138,12 +148,15 @@ const due: readonly Move[] = [
   [pooler, 'create a member', create(object('Sandbox', of('SandboxWarmPool', { [MEMBER]: 'x' })), pooler)],
   [pooler, 'take over a stray', patch(present.stray, { metadata: ownedBy('SandboxWarmPool') }, pooler)],
   [pooler, 'delete a member', remove(member, pooler)],
-  [pooler, 'write the NetworkPolicy of a template', create(object('NetworkPolicy', of('SandboxTemplate')), pooler)],
+  [pooler, 'write the NetworkPolicy of a template', create(object('NetworkPolicy', { labels: PROTECTS }), pooler)],
+  [pooler, 'take a NetworkPolicy of an earlier release from its template', patch(buildFormer(''), { metadata: { labels: PROTECTS, ownerReferences: [] } }, pooler)],
+  [pooler, 'delete the NetworkPolicy of a template that is gone', remove(present.keptPolicy, pooler)],
   [claimer, 'adopt a member', patch(member, adoption, claimer)],
   [claimer, 'create the Sandbox of a claim', create(object('Sandbox', of('SandboxClaim', { [CLAIM_UID]: 'u' })), claimer)],
   [claimer, 'create the Sandbox of a slot', create(object('Sandbox', { labels: { [CLAIM_UID]: 'u', 'sandlot.dev/claim-slot': '0' } }), claimer)],
   [claimer, 'reserve a Sandbox that failed', patch(present.given, { metadata: { ownerReferences: [], labels: { 'sandlot.dev/reserved-failed': 'true' } } }, claimer)],
   [claimer, 'delete a Sandbox of a claim', remove(present.given, claimer)],
+  [claimer, 'write the baseline of a template', create(object('NetworkPolicy', { labels: PROTECTS }), claimer)],
   [claimer, 'write the NetworkPolicy of a claim', create(object('NetworkPolicy', of('SandboxClaim')), claimer)],
   [claimer, 'note on a claim what it did', patch(present.asked, { metadata: { annotations: { 'agents.x-k8s.io/sandbox-name': 'x' } } }, claimer)],
   [claimer, 'remove the old name of a Sandbox from a claim', patch(present.asked, { metadata: { labels: { 'agents.x-k8s.io/sandbox-name': null } } }, claimer)],

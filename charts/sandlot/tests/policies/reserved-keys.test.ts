@@ -42,6 +42,7 @@ describe('a tenant with edit rights in its namespace', () => {
     ['a disk for the Sandbox of another user', object('PersistentVolumeClaim', label(HASH))],
     ['a disk that a Sandbox seems to own', object('PersistentVolumeClaim', ownedBy('Sandbox'))],
     ['a Service that a Sandbox seems to own', object('Service', ownedBy('Sandbox'))],
+    ['a NetworkPolicy that seems to protect a template', object('NetworkPolicy', { labels: { 'sandlot.dev/protects': 'template' } })],
     ['a NetworkPolicy that a template seems to own', object('NetworkPolicy', ownedBy('SandboxTemplate'))],
   ];
 

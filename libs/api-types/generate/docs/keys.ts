@@ -78,6 +78,12 @@ const labelUses: Readonly<Record<keyof typeof labels, Use>> = {
     by: CLAIM,
     meaning: '`own`: a NetworkPolicy of its own stands in place of that of the template.',
   },
+  protects: {
+    on: 'NetworkPolicy',
+    by: POOL,
+    meaning:
+      'Whose Pods the policy is for: `template` for those of the template in its name, `authored-sandboxes` for those without one.',
+  },
   apiKey: { on: 'Secret', by: `${API}, \`npx sandlot keys\``, meaning: 'The Secret holds an API key as a digest.' },
 };
 
@@ -189,6 +195,11 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
   },
   networkApplied: { on: 'SandboxClaim', by: CLAIM, meaning: 'The text of `sandlot.dev/network` that is in force.' },
   storedFor: { on: 'Secret', by: API, meaning: 'The claim, `namespace/name`, whose variables the Secret holds.' },
+  templateUid: {
+    on: 'NetworkPolicy',
+    by: POOL,
+    meaning: 'UID of the template that the rules come from, which may be gone.',
+  },
   aliases: {
     on: 'SandboxWarmPool, SandboxTemplate',
     by: 'users',

@@ -28,6 +28,8 @@ export const labels = {
   sandboxId: 'sandlot.dev/sandbox-id',
   /** On a Sandbox and its Pod, always `own`: egress rules of its own replace those of the template. */
   network: 'sandlot.dev/network',
+  /** On a NetworkPolicy that the warmpool-controller keeps: whose Pods it is for, one of {@link protections}. */
+  protects: 'sandlot.dev/protects',
   /** On the Secret of an API key. */
   apiKey: 'sandlot.dev/api-key',
 } as const;
@@ -85,9 +87,14 @@ export const annotations = {
   networkApplied: 'sandlot.dev/network-applied',
   /** On a Secret of variables that the API stored: the claim they are for, as `namespace/name`. */
   storedFor: 'sandlot.dev/stored-for',
+  /** On the NetworkPolicy of a template: the UID of the template that its rules come from. */
+  templateUid: 'sandlot.dev/template-uid',
   /** On a pool or template: more names by which the API finds it, separated by commas. */
   aliases: 'sandlot.dev/aliases',
 } as const;
+
+/** Values of the label `sandlot.dev/protects`. */
+export const protections = { template: 'template', authored: 'authored-sandboxes' } as const;
 
 /** Values of the label `agents.x-k8s.io/launch-type`. */
 export const launchTypes = { warm: 'warm', cold: 'cold' } as const;

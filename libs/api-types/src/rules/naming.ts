@@ -32,9 +32,18 @@ export function formatServiceFQDN(sandbox: KubeObject, clusterDomain: string): s
   return `${sandbox.metadata.name ?? ''}.${sandbox.metadata.namespace ?? ''}.svc.${clusterDomain}`;
 }
 
+const POLICY_SUFFIX = '-network-policy';
+const BASELINE_SUFFIX = '-network-baseline';
+
 /** Name of the NetworkPolicy shared by the sandboxes of a template. */
 export function formatNetworkPolicyName(templateName: string): string {
-  return `${templateName}-network-policy`;
+  return `${templateName}${POLICY_SUFFIX}`;
+}
+
+/** The template whose NetworkPolicy, or baseline, would have this name; undefined when none would. */
+export function parseNetworkPolicyName(policyName: string): string | undefined {
+  const suffix = [POLICY_SUFFIX, BASELINE_SUFFIX].find((end) => policyName.endsWith(end));
+  return suffix === undefined ? undefined : policyName.slice(0, -suffix.length);
 }
 
 /** `status.selector` of a Sandbox, and the selector of its Service. */
@@ -57,7 +66,7 @@ export function ownNetworkPolicyName(claimName: string): string {
  * those rules are deleted.
  */
 export function formatBaselineNetworkPolicyName(templateName: string): string {
-  return `${templateName}-network-baseline`;
+  return `${templateName}${BASELINE_SUFFIX}`;
 }
 
 const LABEL_VALUE_LIMIT = 63;

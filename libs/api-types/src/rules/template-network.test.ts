@@ -19,6 +19,15 @@ describe('Pods of a template may start', () => {
     expect(findGap(() => undefined)).toBeUndefined();
   });
 
+  it('when its policy is from an earlier release, which made the template the owner', () => {
+    const plain = template();
+    const { status, policy } = buildTemplateNetwork(plain);
+    const { name = '', uid = '' } = plain.metadata;
+    const owner = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxTemplate', name, uid };
+    const metadata = { name: policy.metadata.name, ownerReferences: [{ ...owner, controller: true }] };
+    expect(findNetworkGap({ ...plain, status }, { ...policy, metadata })).toBeUndefined();
+  });
+
   it('without a policy when it is Unmanaged', () => {
     const unmanaged = template({ spec: { networkPolicyManagement: 'Unmanaged' } });
     expect(findNetworkGap(unmanaged, undefined)).toBeUndefined();

@@ -1,9 +1,9 @@
-import { findController } from '@sandlot/kube/objects';
 import type { NetworkPolicy } from '@sandlot/kube/objects';
 import { templateConditions } from '../catalogue/extensions.ts';
 import type { SandboxTemplate } from '../objects.ts';
 import { findCondition } from './conditions.ts';
 import { formatNetworkPolicyName } from './naming.ts';
+import { findTemplateUidOfPolicy } from './template-policy.ts';
 
 /**
  * Why no Pod of the template may start yet; undefined when its network rules are in place, or it is Unmanaged. `policy` is
@@ -27,7 +27,7 @@ function findPolicyGap(
   { metadata: { name = '', uid } }: SandboxTemplate,
   policy: NetworkPolicy | undefined,
 ): string | undefined {
-  const isOwn = policy !== undefined && findController(policy)?.uid === uid;
+  const isOwn = policy !== undefined && findTemplateUidOfPolicy(policy) === uid;
   if (isOwn && policy.metadata.deletionTimestamp === undefined) return undefined;
   return `NetworkPolicy "${formatNetworkPolicyName(name)}" is missing until the warmpool-controller restores it`;
 }

@@ -5,10 +5,13 @@ import {
   claimReasons,
   findEgressWish,
   findNetworkGap,
+  findTemplateUidOfPolicy,
+  formatNetworkPolicyName,
+  isOwnedByTemplate,
   labels,
   nameHash,
-  formatNetworkPolicyName,
   ownNetworkPolicyName,
+  protections,
 } from '@sandlot/api-types';
 import type { SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
 import { ownedBy } from '@sandlot/blueprint';
@@ -50,11 +53,12 @@ export function findTemplateGap(policies: Store<NetworkPolicy>, source: Source):
 
 type Rules = Pick<Spec, 'policyTypes' | 'ingress' | 'egress'>;
 
-/** The template's rules as the warmpool-controller has written them; undefined: not written yet. */
+/** The template's rules as the warmpool-controller has written them; undefined: not written yet, or of an earlier template. */
 function findBase(policies: Store<NetworkPolicy>, template: SandboxTemplate): Rules | undefined {
   if (template.spec.networkPolicyManagement === 'Unmanaged') return { policyTypes: ['Egress'], egress: [{}] };
-  const found = findTemplatePolicy(policies, template)?.spec;
-  return found === undefined ? undefined : { policyTypes: BOTH, ingress: found.ingress ?? [], egress: found.egress };
+  const found = findTemplatePolicy(policies, template);
+  if (found?.spec === undefined || findTemplateUidOfPolicy(found) !== template.metadata.uid) return undefined;
+  return { policyTypes: BOTH, ingress: found.spec.ingress ?? [], egress: found.spec.egress };
 }
 
 function findTemplatePolicy(policies: Store<NetworkPolicy>, { metadata }: SandboxTemplate): NetworkPolicy | undefined {
@@ -82,13 +86,14 @@ function blockNetwork(detail: string): OwnNetwork {
  * Denies everything to pods with rules of their own. Policies add up, so it takes nothing away while the own policy exists;
  * should that be deleted before its pod, the pod has no network instead of an open one.
  */
-function buildBaseline({ apiVersion = '', kind = '', metadata }: SandboxTemplate): WantedPolicy {
-  const { namespace = '', name = '', uid = '' } = metadata;
+function buildBaseline({ metadata: { namespace = '', name = '' } }: SandboxTemplate): WantedPolicy {
   return {
     metadata: {
       namespace,
       name: formatBaselineNetworkPolicyName(name),
-      ownerReferences: [{ apiVersion, kind, name, uid }],
+      // The warmpool-controller deletes it, once neither the template nor a Sandbox of it is left.
+      labels: { [labels.protects]: protections.template },
+      ownerReferences: [],
     },
     spec: {
       podSelector: { matchLabels: { [labels.templateRefHash]: nameHash(name), [labels.network]: 'own' } },
@@ -98,9 +103,15 @@ function buildBaseline({ apiVersion = '', kind = '', metadata }: SandboxTemplate
 }
 
 /** Absent lists count as empty; the API server defaults nothing else in these policies. */
-function isAsWanted(present: NetworkPolicy | undefined, { spec }: WantedPolicy): boolean {
-  if (present === undefined) return false;
+function isAsWanted(present: NetworkPolicy | undefined, { metadata, spec }: WantedPolicy): boolean {
+  if (present === undefined || !isMarkedAsWanted(present, metadata)) return false;
   const form = ({ podSelector, policyTypes, ingress = [], egress = [] }: Spec): unknown =>
     JSON.parse(JSON.stringify({ podSelector, policyTypes, ingress, egress }));
   return isDeepStrictEqual(form(present.spec ?? {}), form(spec));
+}
+
+/** In earlier releases the baseline had its template as an owner, and no label. */
+function isMarkedAsWanted(present: NetworkPolicy, { labels: wanted = {} }: WantedPolicy['metadata']): boolean {
+  const isLabelled = Object.entries(wanted).every(([key, value]) => present.metadata.labels?.[key] === value);
+  return isLabelled && !isOwnedByTemplate(present);
 }

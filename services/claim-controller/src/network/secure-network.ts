@@ -45,8 +45,16 @@ async function write({ client }: Writer, { policy, claimUid, signal }: Write): P
   const isOurs = ownerReferences[0]?.controller === true ? owner === claimUid : owner === undefined;
   if (!isOurs) throw new RetryableError(`NetworkPolicy ${namespace}/${name} is not ours: delete it`);
   const { uid, resourceVersion } = present.metadata;
-  const patch = { metadata: { uid, resourceVersion }, spec: buildSpecPatch(present, policy) };
+  const metadata = { uid, resourceVersion, ...buildMarks(present, policy) };
+  const patch = { metadata, spec: buildSpecPatch(present, policy) };
   await client.mergePatch(networkPolicies, { namespace, name }, patch, { signal, priority: 'claim' });
+}
+
+/** The labels of a baseline, which no longer has its template as an owner; other owners stay. */
+function buildMarks({ metadata: present }: NetworkPolicy, { metadata: { labels } }: WantedPolicy): JsonObject {
+  if (labels === undefined) return {};
+  const others = (present.ownerReferences ?? []).filter(({ kind }) => kind !== 'SandboxTemplate');
+  return { labels, ownerReferences: others.map((owner) => ({ ...owner })) };
 }
 
 /** A merge patch replaces lists whole, an empty one as null. Foreign keys of the selector go. */

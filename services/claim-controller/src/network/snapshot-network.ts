@@ -8,6 +8,8 @@ export interface WantedPolicy {
   readonly metadata: {
     readonly namespace: string;
     readonly name: string;
+    /** Those of a policy that outlives its template. */
+    readonly labels?: Record<string, string>;
     readonly ownerReferences: OwnerReference[];
   };
   readonly spec: Spec;

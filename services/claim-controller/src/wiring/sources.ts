@@ -1,4 +1,4 @@
-import { findCondition, hasOwnNetwork, templateConditions } from '@sandlot/api-types';
+import { findCondition, findTemplateOfPolicy, hasOwnNetwork, templateConditions } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { findClaimName, findSlot } from '@sandlot/blueprint';
 import { findController, getKey, watchSource } from '@sandlot/kube';
@@ -51,13 +51,13 @@ function changesNetwork({ old, next }: Change<SandboxTemplate>): boolean {
 
 /** A claim's own policy enqueues the claim; a template's policy enqueues the claims that wait, or derive rules from it. */
 function listClaimsOfPolicy(cache: Cache, policy: NetworkPolicy): string[] {
-  const owners = policy.metadata.ownerReferences ?? [];
-  return owners.flatMap(({ kind, name }) => {
-    if (kind === 'SandboxClaim') return [formatRefKey(policy, name)];
-    if (kind !== 'SandboxTemplate') return [];
-    const claims = listClaimsOfTemplate(cache, formatRefKey(policy, name));
-    return listKeys(claims.filter((claim) => hasOwnNetwork(claim) || isWaiting(claim)));
-  });
+  const owners = (policy.metadata.ownerReferences ?? []).filter(({ kind }) => kind === 'SandboxClaim');
+  const template = findTemplateOfPolicy(policy);
+  const claims = template === undefined ? [] : listClaimsOfTemplate(cache, formatRefKey(policy, template));
+  return [
+    ...owners.map(({ name }) => formatRefKey(policy, name)),
+    ...listKeys(claims.filter((claim) => hasOwnNetwork(claim) || isWaiting(claim))),
+  ];
 }
 
 /** Claims that name the template, or a pool of it. */

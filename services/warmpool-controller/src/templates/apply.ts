@@ -66,6 +66,7 @@ function buildOutcome(step: PolicyStep, refusal: Refusal | undefined): PolicyOut
   switch (step.kind) {
     case 'create':
     case 'replace':
+    case 'mark':
       return written;
     case 'delete':
       return { kind: 'unmanaged' };

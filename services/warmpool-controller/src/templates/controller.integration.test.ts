@@ -1,4 +1,4 @@
-import { findCondition, sandboxes, sandboxTemplates } from '@sandlot/api-types';
+import { findCondition, nameHash, sandboxes, sandboxTemplates } from '@sandlot/api-types';
 import type { SandboxTemplateSpec, SandboxTemplateStatus } from '@sandlot/api-types';
 import { template } from '@sandlot/api-types/testing';
 import { buildBlueprint, POD_DEFAULTS } from '@sandlot/blueprint';
@@ -89,7 +89,8 @@ it('a template gets the default policy, and a strict API server accepts all of i
   const wanted = buildTemplatePolicy(template, buildRules(template, { ...NETWORK, extraBlockedCIDRs: BLOCKED }));
   const policy = await findPolicy('plain-network-policy');
   expect(policy?.spec).toEqual(wanted.spec);
-  expect(policy?.metadata.ownerReferences).toEqual(wanted.metadata.ownerReferences);
+  expect(policy?.metadata).toMatchObject({ labels: wanted.metadata.labels, annotations: wanted.metadata.annotations });
+  expect(policy?.metadata.ownerReferences).toBeUndefined();
 
   const mapped = {
     apiVersion: 'networking.k8s.io/v1',
@@ -163,18 +164,55 @@ it('a template that becomes Unmanaged loses its policy', async () => {
   expect(await findPolicy('custom-network-policy')).toBeUndefined();
 });
 
-it.each(['background', 'foreground'])('a template deleted with %s propagation loses its policy', async (cascade) => {
-  await apply('leaving', {});
-  await until(
-    () => findPolicy('leaving-network-policy'),
-    (policy) => policy !== undefined,
-  );
-  await plane.kubectl(['delete', 'sandboxtemplate', 'leaving', '-n', TEAM, `--cascade=${cascade}`]);
-  await until(
-    () => findPolicy('leaving-network-policy'),
-    (policy) => policy === undefined,
-  );
+const CASCADES = ['background', 'foreground', 'orphan'] as const;
+
+it('the policy of a deleted template stays while a Sandbox of it exists, and goes with the last', async () => {
+  const isThere = (policy: NetworkPolicy | undefined): boolean => policy !== undefined;
+  for (const name of CASCADES) {
+    await apply(name, {});
+    await readStatus(name, 1);
+    const metadata = {
+      ...buildKey(`${name}-box`),
+      labels: { 'agents.x-k8s.io/sandbox-template-ref-hash': nameHash(name) },
+      annotations: { 'agents.x-k8s.io/sandbox-template-ref': name },
+    };
+    await client.create(sandboxes, { metadata, spec: { podTemplate } });
+    await createDependent(name);
+  }
+  for (const name of CASCADES) {
+    await plane.kubectl(['delete', 'sandboxtemplate', name, '-n', TEAM, `--cascade=${name}`]);
+  }
+  await untilCollected();
+  for (const name of CASCADES) expect(await findPolicy(`${name}-network-policy`), name).toBeDefined();
+  await client.delete(networkPolicies, buildKey('background-network-policy'));
+  await until(() => findPolicy('background-network-policy'), isThere);
+  for (const name of CASCADES) await client.delete(sandboxes, buildKey(`${name}-box`));
+  for (const name of CASCADES) {
+    await until(
+      () => findPolicy(`${name}-network-policy`),
+      (policy) => !isThere(policy),
+    );
+  }
 });
+
+/** An object that garbage collection deletes with the template, unless the template leaves orphans. */
+async function createDependent(template: string): Promise<void> {
+  const { metadata } = await client.get(sandboxTemplates, buildKey(template));
+  const { name = '', uid = '' } = metadata;
+  const owner = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxTemplate', name, uid };
+  const dependent = { ...buildKey(`${template}-dependent`), ownerReferences: [owner] };
+  await client.create(networkPolicies, { metadata: dependent, spec: { podSelector: {} } });
+}
+
+/** Garbage collection has followed the deletions. */
+async function untilCollected(): Promise<void> {
+  for (const name of ['background', 'foreground']) {
+    await until(
+      () => findPolicy(`${name}-dependent`),
+      (found) => found === undefined,
+    );
+  }
+}
 
 it('directly authored Sandboxes have a policy while one of them exists', async () => {
   await client.create(sandboxes, { metadata: buildKey('notebook'), spec: { podTemplate } });

@@ -1,13 +1,7 @@
+import { annotations, parseNetworkPolicyName } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { PodDefaults } from '@sandlot/blueprint';
-import {
-  createChannelSource,
-  findController,
-  createEventRecorder,
-  createOwnWrites,
-  getKey,
-  watchSource,
-} from '@sandlot/kube';
+import { createChannelSource, createEventRecorder, createOwnWrites, getKey, watchSource } from '@sandlot/kube';
 import type { Informer, NetworkPolicy, Source } from '@sandlot/kube';
 import { pacing } from '@sandlot/pacing';
 import type { ControllerParts } from '@sandlot/service';
@@ -21,6 +15,7 @@ import { AUTHORED_POLICY_NAME } from './network/policy.ts';
 import { Refusals } from './network/refusals.ts';
 import type { NetworkSettings } from './network/settings.ts';
 import { reconcileTemplate } from './reconcile.ts';
+import { RetainedMemory } from './retained/retained-memory.ts';
 
 export interface TemplateControllerOptions {
   /** The informers of the pool controller. */
@@ -51,6 +46,8 @@ export function addTemplateController(
     podDefaults,
     templates,
     pools: cache.pools.store,
+    sandboxes: cache.sandboxes.store,
+    retained: new RetainedMemory(policies, monotonic),
     refusals: new Refusals(),
     statusPace: new StatusPace({ intervalMs: pacing.templateStatus.intervalMs, monotonic }),
     nowMs: () => clock.now(),
@@ -63,6 +60,9 @@ export function addTemplateController(
       watchSource(cache.templates, (template) => [getKey(template)], { priority: 1 }),
       watchSource(policies, listTemplatesOfPolicy, { priority: 1 }),
       watchSource(cache.pools, (pool) => [formatTemplateKey(pool)]),
+      watchSource(cache.sandboxes, (sandbox, { next }) =>
+        next === undefined ? listAbsentTemplates(cache, sandbox) : [],
+      ),
     ],
     reconcile: (key, context) => reconcileTemplate(deps, key, context),
   });
@@ -81,16 +81,17 @@ export function addTemplateController(
   };
 }
 
-const POLICY_SUFFIX = '-network-policy';
+/** The template whose policy it is, or whose policy has that name. */
+function listTemplatesOfPolicy({ metadata: { namespace = '', name = '' } }: NetworkPolicy): string[] {
+  const template = parseNetworkPolicyName(name);
+  return template === undefined ? [] : [`${namespace}/${template}`];
+}
 
-/** The template that controls a policy, and the template whose policy has that name. */
-function listTemplatesOfPolicy({ metadata, ...policy }: NetworkPolicy): string[] {
-  const { namespace = '', name = '' } = metadata;
-  const owner = findController({ ...policy, metadata });
-  return [
-    ...(owner?.kind === 'SandboxTemplate' ? [`${namespace}/${owner.name}`] : []),
-    ...(name.endsWith(POLICY_SUFFIX) ? [`${namespace}/${name.slice(0, -POLICY_SUFFIX.length)}`] : []),
-  ];
+/** The template of a Sandbox, if it is gone: its policy may go with the last Sandbox. */
+function listAbsentTemplates({ templates }: Cache, { metadata }: Sandbox): string[] {
+  const name = metadata.annotations?.[annotations.templateRef];
+  const key = `${metadata.namespace ?? ''}/${name ?? ''}`;
+  return name === undefined || templates.store.get(key) !== undefined ? [] : [key];
 }
 
 function listNamespaceOfAuthoredPolicy({ metadata: { namespace = '', name } }: NetworkPolicy): string[] {

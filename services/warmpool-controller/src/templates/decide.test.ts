@@ -24,11 +24,22 @@ function getPolicy(spec: Partial<SandboxTemplateSpec> = {}): NetworkPolicy {
   return structuredClone({ ...buildTemplatePolicy(from, buildRules(from, NETWORK)) });
 }
 
-const [owner] = getPolicy().metadata.ownerReferences ?? [];
-if (owner === undefined) throw new Error('the policy has no owner');
+const { name = '', uid = '' } = plain.metadata;
+const owner = {
+  apiVersion: 'extensions.agents.x-k8s.io/v1beta1',
+  kind: 'SandboxTemplate',
+  name,
+  uid,
+  controller: true,
+};
+/** As earlier releases made it. */
 const ownedBy = (change: object): NetworkPolicy => ({
   ...getPolicy(),
   metadata: { namespace: 'default', name: NAME, ownerReferences: [{ ...owner, ...change }] },
+});
+const withMarks = (change: object): NetworkPolicy => ({
+  ...getPolicy(),
+  metadata: { ...getPolicy().metadata, ...change },
 });
 const terminating = (policy: NetworkPolicy): NetworkPolicy => ({
   ...policy,
@@ -44,24 +55,28 @@ describe('the policy step of a template', () => {
   const rows: readonly (readonly [string, Partial<TemplateSnapshot>, string])[] = [
     ['no policy exists', { template: managed }, 'create'],
     ['the policy is as wanted', { policy: getPolicy() }, 'keep applied'],
-    [
-      'the owner reference has the older version',
-      { policy: ownedBy({ apiVersion: 'extensions.agents.x-k8s.io/v1alpha1' }) },
-      'keep applied',
-    ],
     ['the policy has other rules', { policy: other }, 'replace'],
+    ['the template still owns the policy', { policy: withMarks({ ownerReferences: [owner] }) }, 'replace'],
+    ['the policy is from an earlier release', { policy: ownedBy({}) }, 'replace'],
     [
-      'the owner reference does not block the deletion of the template',
-      { policy: ownedBy({ blockOwnerDeletion: undefined }) },
+      'the policy is from an earlier release, with the older version of its owner',
+      { policy: ownedBy({ apiVersion: 'extensions.agents.x-k8s.io/v1alpha1' }) },
       'replace',
     ],
+    [
+      'an earlier template of that name left the policy',
+      { policy: withMarks({ annotations: { 'sandlot.dev/template-uid': 'uid-before' } }) },
+      'replace',
+    ],
+    ['an earlier template of that name owns the policy', { policy: ownedBy({ uid: 'uid-before' }) }, 'replace'],
     ['the policy is terminating', { policy: terminating(getPolicy()) }, 'await'],
     ['the policy has no owner', { policy: unowned }, 'leave'],
     ['the policy has an owner that is not its controller', { policy: ownedBy({ controller: undefined }) }, 'leave'],
-    ['an earlier template of that name owns the policy', { policy: ownedBy({ uid: 'uid-before' }) }, 'leave'],
+    ['a template of another name owns the policy', { policy: ownedBy({ name: 'other' }) }, 'leave'],
     ['another kind with that UID owns the policy', { policy: ownedBy({ kind: 'SandboxClaim' }) }, 'leave'],
     ['another group with that UID owns the policy', { policy: ownedBy({ apiVersion: 'example.com/v1' }) }, 'leave'],
     ['the rules are refused and a policy exists', { policy: other, refusal }, 'keep refused'],
+    ['the rules are refused and the policy is from an earlier release', { policy: ownedBy({}), refusal }, 'mark'],
     ['the rules are refused and no policy exists', { refusal }, 'create'],
     ['the template is Unmanaged and no policy exists', { template: unmanaged }, 'keep unmanaged'],
     ['the template is Unmanaged and the policy is its own', { template: unmanaged, policy: other }, 'delete'],

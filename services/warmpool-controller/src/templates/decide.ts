@@ -1,17 +1,16 @@
 import {
-  EXTENSIONS_GROUP,
+  findTemplateOfPolicy,
+  formatNetworkPolicyName,
   labels,
   buildMergePatch,
   nameHash,
-  formatNetworkPolicyName,
   templateReasons,
 } from '@sandlot/api-types';
-import type { SandboxTemplate, SandboxTemplateStatus } from '@sandlot/api-types';
-import { findController } from '@sandlot/kube/objects';
+import type { SandboxTemplateStatus } from '@sandlot/api-types';
 import type { JsonObject, NetworkPolicy } from '@sandlot/kube';
 import { buildStatus, formatNotControlledMessage } from './build-status.ts';
 import { hasSameSpec } from './network/difference.ts';
-import { buildRules, buildTemplatePolicy } from './network/policy.ts';
+import { buildRules, buildTemplatePolicy, isMarkedFor } from './network/policy.ts';
 import type { OwnPolicy } from './network/policy.ts';
 import { NO_TRAFFIC } from './network/rules.ts';
 import type { PolicyOutcome, PolicyStep, StatusStep, TemplatePlan } from './plan/plan.ts';
@@ -22,10 +21,13 @@ export function decide(snapshot: TemplateSnapshot): TemplatePlan {
   return { policy: decidePolicy(snapshot), label: decideLabel(snapshot) };
 }
 
-/** The next step towards the policy that a template asks for (docs/reference/sandbox-template.md#network-policy). */
+/**
+ * The next step towards the policy that a template asks for (docs/reference/sandbox-template.md#network-policy). A policy that
+ * an earlier template of that name left is taken over: its Sandboxes get the new rules, as after a change of the template.
+ */
 export function decidePolicy(snapshot: TemplateSnapshot): PolicyStep {
   const { template, policy } = snapshot;
-  const isOwn = policy !== undefined && isControlledBy(policy, template);
+  const isOwn = policy !== undefined && findTemplateOfPolicy(policy) === template.metadata.name;
   if (template.spec.networkPolicyManagement === 'Unmanaged') {
     const isLeft = !isOwn || policy.metadata.deletionTimestamp !== undefined;
     return isLeft ? { kind: 'keep', because: 'unmanaged' } : { kind: 'delete', present: policy };
@@ -41,19 +43,12 @@ function buildWantedPolicy({ template, network, refusal }: TemplateSnapshot): Ow
 }
 
 function decideRepair(snapshot: TemplateSnapshot, present: NetworkPolicy): PolicyStep {
-  if (snapshot.refusal !== undefined) return { kind: 'keep', because: 'refused' };
+  const { template, refusal } = snapshot;
+  const isMarked = isMarkedFor(present, template);
   const wanted = buildWantedPolicy(snapshot);
-  const blocksOwnerDeletion = findController(present)?.blockOwnerDeletion === true;
-  if (blocksOwnerDeletion && hasSameSpec(present.spec ?? {}, wanted.spec)) return { kind: 'keep', because: 'applied' };
+  if (refusal !== undefined) return isMarked ? { kind: 'keep', because: 'refused' } : { kind: 'mark', present, wanted };
+  if (isMarked && hasSameSpec(present.spec ?? {}, wanted.spec)) return { kind: 'keep', because: 'applied' };
   return { kind: 'replace', present, wanted };
-}
-
-/** Compares group, kind and UID; the owner reference may have another version. */
-function isControlledBy(policy: NetworkPolicy, { metadata }: SandboxTemplate): boolean {
-  const owner = findController(policy);
-  if (owner === undefined) return false;
-  const isTemplate = owner.kind === 'SandboxTemplate' && owner.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`);
-  return isTemplate && owner.uid === metadata.uid;
 }
 
 /** The template carries the label of its own sandboxes, so that one selector finds them all. */

@@ -21,6 +21,7 @@ const actions = {
     harness.changePolicy((policy) => (policy.spec = { podSelector: {}, ingress: [{}] })),
   'the policy selects fewer pods': (harness) =>
     harness.changePolicy(({ spec }) => spec !== undefined && (spec.podSelector = { matchLabels: { app: 'a' } })),
+  'the template is created again': (harness) => harness.recreateTemplate(),
   'a write is lost': (harness) => harness.api.faults.failNext({ match: WRITE, answer: 'reset' }),
   'a write is committed but fails': (harness) =>
     harness.api.faults.errorAfterCommit({ match: WRITE, answer: { status: 500 } }),
@@ -59,7 +60,12 @@ function expectConverged(harness: TemplateHarness): void {
   }
   const [policy] = found;
   const wanted = buildTemplatePolicy(template, buildRules(template, NETWORK));
-  expect(policy?.metadata.ownerReferences).toEqual(wanted.metadata.ownerReferences);
+  const { labels, annotations, ownerReferences = [] } = policy?.metadata ?? {};
+  expect({ labels, annotations, ownerReferences }).toMatchObject({
+    labels: wanted.metadata.labels,
+    annotations: wanted.metadata.annotations,
+    ownerReferences: [],
+  });
   expect(hasSameSpec(policy?.spec ?? {}, wanted.spec)).toBe(true);
   expect(harness.conditions()).toEqual(['Accepted=True/Accepted', 'NetworkPolicyReady=True/Applied']);
 }

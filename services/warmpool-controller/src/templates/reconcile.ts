@@ -1,4 +1,4 @@
-import { done, networkPolicies, requeueAfter } from '@sandlot/kube';
+import { networkPolicies, requeueAfter } from '@sandlot/kube';
 import type { ReconcileContext, ReconcileResult } from '@sandlot/kube';
 import { applyLabel, applyPolicy, applyStatus } from './apply.ts';
 import type { ApplyDeps, Pass, PolicyResult } from './apply.ts';
@@ -7,13 +7,15 @@ import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
 import type { PolicyOutcome, PolicyStep } from './plan/plan.ts';
 import type { TemplateSnapshot } from './plan/snapshot.ts';
+import { forgetRetained, reconcileRetained } from './retained/reconcile-retained.ts';
+import type { RetainedDeps } from './retained/reconcile-retained.ts';
 
-export type TemplateDeps = ObserveDeps & ApplyDeps;
+export type TemplateDeps = ObserveDeps & ApplyDeps & RetainedDeps;
 
 /** How long the cache may lag behind what a write met. */
 const CATCH_UP_MS = 1_000;
 
-/** One pass over one template: its NetworkPolicy, its status, its label. */
+/** One pass over one template: its NetworkPolicy, its status, its label. The policy may outlive the template. */
 export async function reconcileTemplate(
   deps: TemplateDeps,
   key: string,
@@ -23,10 +25,9 @@ export async function reconcileTemplate(
   if (template === undefined) {
     deps.statusPace.forget(key);
     deps.refusals.forget(key);
-    return done;
+    return reconcileRetained(deps, key, { signal });
   }
-  // Garbage collection deletes the policy too, in foreground even first: the controller must not create it again.
-  if (template.metadata.deletionTimestamp !== undefined) return done;
+  forgetRetained(deps.retained, key);
   const pass: Pass = { key, signal };
   const snapshot = observe(deps, key, template);
   const plan = decide(snapshot);
@@ -54,6 +55,7 @@ interface Attempt {
 /** Applies the policy step. A refusal, or a policy that the cache does not show, leads to one more decision at once. */
 async function reconcilePolicy(deps: TemplateDeps, pass: Pass, attempt: Attempt): Promise<PolicyEnd> {
   const { snapshot, step } = attempt;
+  if (step.kind === 'delete') deps.retained.dismiss(step.present);
   const result = await applyPolicy(deps, pass, { step, refusal: snapshot.refusal });
   if (result.kind === 'outcome') {
     return { ...result, isBehind: result.outcome.kind === 'pending' && step.kind !== 'await' };

@@ -1,7 +1,7 @@
 import { labels, sandboxTemplates, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { findController, createInformer, networkPolicies } from '@sandlot/kube';
-import type { Informer, InformerOptions, NetworkPolicy } from '@sandlot/kube';
+import type { Informer, InformerOptions, NetworkPolicy, ObjectKey } from '@sandlot/kube';
 import { nameHash } from '@sandlot/std';
 
 /** Index of Sandboxes by the UID of the owner that controls them. */
@@ -10,6 +10,8 @@ export const BY_CONTROLLER = 'controllerUid';
 export const BY_FORMER_POOL = 'formerPool';
 /** Index of strays, Sandboxes with the label of a pool's members and no controller owner, by {@link formatPoolHashKey}. */
 export const BY_STRAY = 'stray';
+/** Index of Sandboxes, terminating ones too, by {@link formatTemplateHashKey} of their template. */
+export const BY_TEMPLATE_HASH = 'templateHash';
 /** Index of pools by {@link formatPoolHashKey}. */
 export const BY_HASH = 'hash';
 /** Index of pools by `namespace/name` of their template. */
@@ -38,6 +40,11 @@ export function findFormerPool(sandbox: Sandbox): string | undefined {
 /** {@link formatPoolHashKey} of the pool whose stray the Sandbox is; undefined for all others. */
 export function findStrayPool(sandbox: Sandbox): string | undefined {
   return findController(sandbox) === undefined ? hashKey(sandbox, labels.warmPoolMember) : undefined;
+}
+
+/** How the labels of Sandboxes refer to a template, whether or not it exists: `namespace/NameHash` of its name. */
+export function formatTemplateHashKey({ namespace = '', name }: ObjectKey): string {
+  return `${namespace}/${nameHash(name)}`;
 }
 
 function hashKey({ metadata }: Sandbox, label: string): string | undefined {
@@ -78,6 +85,7 @@ export function createCache(shared: Shared): Cache {
         [BY_CONTROLLER]: (sandbox: Sandbox) => listValues(findController(sandbox)?.uid),
         [BY_FORMER_POOL]: (sandbox: Sandbox) => listValues(isLive(sandbox) ? findFormerPool(sandbox) : undefined),
         [BY_STRAY]: (sandbox: Sandbox) => listValues(isLive(sandbox) ? findStrayPool(sandbox) : undefined),
+        [BY_TEMPLATE_HASH]: (sandbox: Sandbox) => listValues(hashKey(sandbox, labels.templateRefHash)),
       },
     }),
     templates: createInformer({ ...shared, resource: sandboxTemplates }),

@@ -1,5 +1,5 @@
 // What enqueues a pool.
-import { findCondition, templateConditions } from '@sandlot/api-types';
+import { findCondition, findTemplateOfPolicy, templateConditions } from '@sandlot/api-types';
 import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import type { Bus } from '@sandlot/bus';
 import { createChannelSource, findController, getKey, watchSource } from '@sandlot/kube';
@@ -52,11 +52,11 @@ function listPools(cache: Cache, template: SandboxTemplate): string[] {
   return [...cache.pools.store.listByIndex(BY_TEMPLATE, getKey(template))].map(getKey);
 }
 
-/** Pools whose template controls the policy: none of them creates members without it. */
+/** Pools of the template whose policy it is: none of them creates members without it. */
 function listPoolsOfPolicy(cache: Cache, policy: NetworkPolicy): string[] {
-  const owner = findController(policy);
-  if (owner?.kind !== 'SandboxTemplate') return [];
-  const key = `${policy.metadata.namespace ?? ''}/${owner.name}`;
+  const template = findTemplateOfPolicy(policy);
+  if (template === undefined) return [];
+  const key = `${policy.metadata.namespace ?? ''}/${template}`;
   return [...cache.pools.store.listByIndex(BY_TEMPLATE, key)].map(getKey);
 }
 

@@ -37,16 +37,9 @@ const EXCEPT_IPV6 = [
 const metadata = {
   namespace: 'default',
   name: 'python-agent-network-policy',
-  ownerReferences: [
-    {
-      apiVersion: 'extensions.agents.x-k8s.io/v1beta1',
-      kind: 'SandboxTemplate',
-      name: 'python-agent',
-      uid: 'uid-default-python-agent',
-      controller: true,
-      blockOwnerDeletion: true,
-    },
-  ],
+  labels: { 'sandlot.dev/protects': 'template' },
+  annotations: { 'sandlot.dev/template-uid': 'uid-default-python-agent' },
+  ownerReferences: [],
 };
 const selected = {
   podSelector: {

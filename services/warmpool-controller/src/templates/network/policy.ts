@@ -1,4 +1,11 @@
-import { EXTENSIONS_GROUP, labels, nameHash, formatNetworkPolicyName } from '@sandlot/api-types';
+import {
+  annotations,
+  formatNetworkPolicyName,
+  isOwnedByTemplate,
+  labels,
+  nameHash,
+  protections,
+} from '@sandlot/api-types';
 import type { Sandbox, SandboxTemplate } from '@sandlot/api-types';
 import type { NetworkPolicy, OwnerReference } from '@sandlot/kube';
 import { buildDefaultRules } from './rules.ts';
@@ -18,7 +25,9 @@ export interface OwnPolicy {
   readonly metadata: {
     readonly namespace: string;
     readonly name: string;
-    readonly labels?: Record<string, string>;
+    readonly labels: Record<string, string>;
+    readonly annotations?: Record<string, string>;
+    /** Owners of our kinds. A template's policy has none, because it may have to outlive the template. */
     readonly ownerReferences: OwnerReference[];
   };
   readonly spec: PolicySpec;
@@ -28,7 +37,7 @@ export interface OwnPolicy {
 export const AUTHORED_POLICY_NAME = 'sandlot-authored-sandboxes';
 
 /** Marks the policy for authored Sandboxes as ours, because no owner controls it. */
-const AUTHORED_POLICY_LABEL = { 'sandlot.dev/protects': 'authored-sandboxes' } as const;
+const AUTHORED_POLICY_LABEL = { [labels.protects]: protections.authored } as const;
 
 /** Always both: Kubernetes leaves a direction open that is not listed. */
 const POLICY_TYPES = ['Ingress', 'Egress'];
@@ -40,11 +49,24 @@ export function buildRules({ spec }: SandboxTemplate, settings: NetworkSettings)
   return { ingress: networkPolicy.ingress ?? [], egress: networkPolicy.egress ?? [] };
 }
 
+/** Whether a policy of this template says so, and no longer has the template as an owner as in earlier releases. */
+export function isMarkedFor(policy: NetworkPolicy, { metadata: { uid } }: SandboxTemplate): boolean {
+  const { labels: present, annotations: notes } = policy.metadata;
+  const isMarked = present?.[labels.protects] === protections.template && notes?.[annotations.templateUid] === uid;
+  return isMarked && !isOwnedByTemplate(policy);
+}
+
 /** The policy that all sandboxes of a template share (docs/reference/sandbox-template.md#network-policy). */
 export function buildTemplatePolicy(template: SandboxTemplate, rules: Rules): OwnPolicy {
-  const { namespace = '', name = '' } = template.metadata;
+  const { namespace = '', name = '', uid = '' } = template.metadata;
   return {
-    metadata: { namespace, name: formatNetworkPolicyName(name), ownerReferences: [buildOwner(template)] },
+    metadata: {
+      namespace,
+      name: formatNetworkPolicyName(name),
+      labels: { [labels.protects]: protections.template },
+      annotations: { [annotations.templateUid]: uid },
+      ownerReferences: [],
+    },
     spec: {
       podSelector: {
         matchLabels: { [labels.templateRefHash]: nameHash(name) },
@@ -55,11 +77,6 @@ export function buildTemplatePolicy(template: SandboxTemplate, rules: Rules): Ow
       ...rules,
     },
   };
-}
-
-function buildOwner({ metadata: { name = '', uid = '' } }: SandboxTemplate): OwnerReference {
-  const kind = { apiVersion: `${EXTENSIONS_GROUP}/v1beta1`, kind: 'SandboxTemplate' };
-  return { ...kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
 /** The policy of a namespace for Pods without a template. Garbage collection deletes it with the last of its owners. */

@@ -17,7 +17,7 @@ export interface PolicyWriter {
  */
 export async function writePolicy(writer: PolicyWriter, step: PolicyStep): Promise<void> {
   if (step.kind === 'create') await createPolicy(writer, step.wanted);
-  if (step.kind === 'replace') await replacePolicy(writer, step.present, step.wanted);
+  if (step.kind === 'replace' || step.kind === 'mark') await changePolicy(writer, step);
   if (step.kind === 'delete') await deletePolicy(writer, step.present);
 }
 
@@ -26,17 +26,17 @@ async function createPolicy({ client, metrics, signal }: PolicyWriter, wanted: O
   metrics.count('create');
 }
 
-/** Replaces the rules and our owner references; labels and other owners stay. */
-async function replacePolicy(
+/** Replaces the rules, our marks and our owner references; labels, annotations and owners of others stay. */
+async function changePolicy(
   { client, metrics, signal }: PolicyWriter,
-  present: NetworkPolicy,
-  wanted: OwnPolicy,
+  { kind, present, wanted }: PolicyStep & { readonly kind: 'replace' | 'mark' },
 ): Promise<void> {
-  const { namespace, name, ownerReferences } = wanted.metadata;
+  const { namespace, name, ownerReferences, labels, annotations = {} } = wanted.metadata;
   const { uid, resourceVersion } = present.metadata;
-  const metadata = { uid, resourceVersion, ownerReferences: replaceOwners(present, ownerReferences) };
-  const patch: JsonObject = { metadata, spec: buildSpecPatch(present.spec, wanted.spec) };
-  await client.mergePatch(networkPolicies, { namespace, name }, patch, { signal });
+  const owners = replaceOwners(present, ownerReferences);
+  const metadata = { uid, resourceVersion, labels, annotations, ownerReferences: owners };
+  const spec = kind === 'mark' ? {} : { spec: buildSpecPatch(present.spec, wanted.spec) };
+  await client.mergePatch(networkPolicies, { namespace, name }, { metadata, ...spec }, { signal });
   metrics.count('update');
 }
 

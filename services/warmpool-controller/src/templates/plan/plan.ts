@@ -6,6 +6,8 @@ export type PolicyStep =
   | { readonly kind: 'create'; readonly wanted: OwnPolicy }
   /** Guarded by resourceVersion: another change meanwhile fails it, and a later pass looks again. */
   | { readonly kind: 'replace'; readonly present: NetworkPolicy; readonly wanted: OwnPolicy }
+  /** Replaces labels, annotations and owners alone, guarded alike: the API server refuses the rules. */
+  | { readonly kind: 'mark'; readonly present: NetworkPolicy; readonly wanted: OwnPolicy }
   | { readonly kind: 'delete'; readonly present: NetworkPolicy }
   | { readonly kind: 'keep'; readonly because: 'applied' | 'unmanaged' | 'refused' }
   /** A policy of that name that is not ours. */
