@@ -119,7 +119,7 @@ func TestInstallWritesABinaryThatOthersCannotReplace(t *testing.T) {
 	info, _ := os.Stat(dir)
 	expect(t, "mode of the folder", info.Mode().String(), "dtrwxrwxrwx")
 	entries, _ := os.ReadDir(dir)
-	expect(t, "files", strconv.Itoa(len(entries)), "1")
+	expect(t, "files", strconv.Itoa(len(entries)), "2")
 	out, err := exec.Command(dir+"/sandlot-runtime", "version").CombinedOutput()
 	expect(t, "version", fmt.Sprintf("%s%v", out, err), "0.6.4\n<nil>")
 }

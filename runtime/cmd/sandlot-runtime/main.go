@@ -10,8 +10,11 @@ import (
 	"sandlot.dev/runtime/internal/lifecycle"
 )
 
+// terminationLog is the file whose content the kubelet publishes when an init container ends.
+const terminationLog = "/dev/termination-log"
+
 const usage = `usage: sandlot-runtime MODE
-  install DIR           copy this binary into DIR
+  install DIR           copy this binary into DIR, with a key for the sandbox
   serve                 run the daemon in the foreground
   start                 run the daemon in the background; return when it answers
   start -- COMMAND ARGS…  the same, and then become the command
@@ -31,7 +34,7 @@ func mode(args []string) int {
 	}
 	switch name, rest := args[0], args[1:]; {
 	case name == "install" && len(rest) == 1:
-		return exitCode(lifecycle.Install(rest[0]))
+		return exitCode(install(rest[0]))
 	case name == "serve" && len(rest) == 0:
 		return withConfig(lifecycle.Serve)
 	case name == "start" && len(rest) == 0:
@@ -48,6 +51,14 @@ func mode(args []string) int {
 	}
 	fmt.Fprint(os.Stderr, usage)
 	return 2
+}
+
+func install(dir string) error {
+	ports, err := config.Ports(os.Getenv)
+	if err != nil {
+		return err
+	}
+	return lifecycle.Install(dir, lifecycle.Announcement{Path: terminationLog, Ports: ports})
 }
 
 func withConfig(run func(config.Config) error) int {

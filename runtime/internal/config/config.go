@@ -91,6 +91,20 @@ func Read(getenv func(string) string) (Config, error) {
 	return c, checkProtection(c, getenv("SANDLOT_RUNTIME_UNPROTECTED") == "true")
 }
 
+// Ports returns the ports that a daemon with this environment serves. An installer has no daemon's environment, so the
+// agent-sandbox API counts only if its port is named.
+func Ports(getenv func(string) string) ([]int, error) {
+	envd, err := number(getenv, "SANDLOT_ENVD_PORT", bounds{49983, 1, 65535})
+	if err != nil {
+		return nil, err
+	}
+	exec, err := number(getenv, "SANDLOT_EXEC_PORT", bounds{0, 0, 65535})
+	if err != nil || exec == 0 {
+		return []int{envd}, err
+	}
+	return []int{envd, exec}, nil
+}
+
 // checkProtection refuses a daemon that would serve every caller because its key was forgotten.
 func checkProtection(c Config, unprotected bool) error {
 	switch {

@@ -61,3 +61,24 @@ func TestReadRefusesADaemonThatEveryCallerCouldTakeOver(t *testing.T) {
 		t.Errorf("a key and no protection: %v", err)
 	}
 }
+
+func TestPortsAreThoseThatTheEnvironmentOfTheInstallerNames(t *testing.T) {
+	for env, want := range map[string]string{
+		"":                       "[49983] <nil>",
+		"SANDLOT_EXEC_PORT=0":    "[49983] <nil>",
+		"SANDLOT_EXEC_PORT=8888": "[49983 8888] <nil>",
+		"SANDLOT_ENVD_PORT=1":    "[1] <nil>",
+		"SANDLOT_EXEC_PORT=x":    `[49983] SANDLOT_EXEC_PORT is "x": it must be a whole number from 0 to 65535`,
+	} {
+		name, value, _ := strings.Cut(env, "=")
+		ports, err := Ports(func(asked string) string {
+			if asked == name {
+				return value
+			}
+			return ""
+		})
+		if got := fmt.Sprint(ports, " ", err); got != want {
+			t.Errorf("%s: got %s", env, got)
+		}
+	}
+}

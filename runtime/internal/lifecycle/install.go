@@ -3,18 +3,62 @@
 package lifecycle
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+
+	"sandlot.dev/runtime/internal/identity"
 )
 
 // BinaryName is the name of the installed binary.
 const BinaryName = "sandlot-runtime"
 
-// Install copies the running binary into a folder that the containers of the pod mount. It needs no shell and may run
-// again.
-func Install(dir string) error {
+// Announcement says where and for which ports Install publishes the identity of the sandbox.
+type Announcement struct {
+	// Path is a file that exists: the kubelet's, whose content it shows in the status of the pod. Elsewhere there is none.
+	Path  string
+	Ports []int
+}
+
+// Install copies the running binary into a folder that the containers of the pod mount, with a key beside it that no other
+// sandbox has. It needs no shell and may run again.
+func Install(dir string, to Announcement) error {
+	if err := copyBinary(dir); err != nil {
+		return err
+	}
+	public, err := identity.Create(dir)
+	if err != nil {
+		return err
+	}
+	message, err := identity.Message(public, to.Ports...)
+	if err != nil {
+		return err
+	}
+	return announce(to.Path, message)
+}
+
+func announce(path, message string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("publishing the key of the sandbox: %w", err)
+	}
+	_, err = file.WriteString(message)
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return fmt.Errorf("publishing the key of the sandbox: %w", err)
+	}
+	return nil
+}
+
+func copyBinary(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}

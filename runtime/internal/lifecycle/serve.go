@@ -2,10 +2,13 @@ package lifecycle
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -15,6 +18,7 @@ import (
 	"sandlot.dev/runtime/internal/config"
 	"sandlot.dev/runtime/internal/execapi"
 	"sandlot.dev/runtime/internal/files"
+	"sandlot.dev/runtime/internal/identity"
 	"sandlot.dev/runtime/internal/idle"
 	"sandlot.dev/runtime/internal/metrics"
 	"sandlot.dev/runtime/internal/process"
@@ -47,7 +51,11 @@ func Serve(c config.Config) error {
 	end, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 
-	listeners, err := listen(c.EnvdPort, c.ExecPort)
+	secure, err := loadIdentity()
+	if err != nil {
+		return err
+	}
+	listeners, err := listen(secure, c.EnvdPort, c.ExecPort)
 	if err != nil {
 		return err
 	}
@@ -74,8 +82,17 @@ func Serve(c config.Config) error {
 	return nil
 }
 
-// listen opens the ports in order and skips those that are 0.
-func listen(ports ...int) ([]net.Listener, error) {
+// loadIdentity reads the key that the installer left beside this program; nil: there is none, and callers speak plainly.
+func loadIdentity() (*tls.Config, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding the key of the sandbox: %w", err)
+	}
+	return identity.Load(filepath.Dir(self))
+}
+
+// listen opens the ports in order and skips those that are 0. With an identity they serve TLS as well.
+func listen(secure *tls.Config, ports ...int) ([]net.Listener, error) {
 	listeners := []net.Listener{}
 	for _, port := range ports {
 		if port == 0 {
@@ -84,6 +101,9 @@ func listen(ports ...int) ([]net.Listener, error) {
 		listener, err := net.Listen("tcp", net.JoinHostPort("", strconv.Itoa(port)))
 		if err != nil {
 			return nil, fmt.Errorf("listening for clients: %w", err)
+		}
+		if secure != nil {
+			listener = identity.Both(listener, secure, server.ReadHeaderTimeout)
 		}
 		listeners = append(listeners, listener)
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// readHeaderTimeout closes connections that never finish their request headers.
-	readHeaderTimeout = 30 * time.Second
+	// ReadHeaderTimeout closes connections that never finish their request headers.
+	ReadHeaderTimeout = 30 * time.Second
 	// idleTimeout is longer than the 640 s for which proxies keep idle connections. If the daemon closed first, it
 	// could cut off a request that is under way.
 	idleTimeout    = 660 * time.Second
@@ -31,7 +31,7 @@ type Route struct {
 func New(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           recoverPanics(handler),
-		ReadHeaderTimeout: readHeaderTimeout,
+		ReadHeaderTimeout: ReadHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),

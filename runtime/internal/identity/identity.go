@@ -1,0 +1,124 @@
+// Package identity has the key by which callers recognise the daemon of their sandbox
+// (docs/reference/runtime.md#identity), and serves TLS with it beside plain HTTP.
+package identity
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// fileName is the file of the private key, beside the binary.
+	fileName = "identity.key"
+	pemType  = "PRIVATE KEY"
+	// messagePrefix begins the text by which the kubelet publishes an identity.
+	messagePrefix = "sandlot-identity:v1:"
+)
+
+// Create makes a key in dir, in place of an earlier one, and returns its public part. Every user of the container may
+// read the file: which one the daemon runs as is not known here, and the key stands for this sandbox alone.
+func Create(dir string) (ed25519.PublicKey, error) {
+	public, secret, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("making the key of the sandbox: %w", err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(secret)
+	if err != nil {
+		return nil, fmt.Errorf("making the key of the sandbox: %w", err)
+	}
+	return public, replace(filepath.Join(dir, fileName), pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: der}))
+}
+
+// replace writes a file that everybody may read and no later installation has to open.
+func replace(path string, content []byte) error {
+	partial, err := os.CreateTemp(filepath.Dir(path), ".identity-*")
+	if err != nil {
+		return fmt.Errorf("storing the key of the sandbox: %w", err)
+	}
+	defer os.Remove(partial.Name())
+	_, err = partial.Write(content)
+	if err == nil {
+		err = partial.Chmod(0o444)
+	}
+	if closing := partial.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(partial.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("storing the key of the sandbox: %w", err)
+	}
+	return nil
+}
+
+// Message returns the text that publishes an identity: the SHA-256 of the public key, and the ports that the daemon
+// serves with it.
+func Message(public ed25519.PublicKey, ports ...int) (string, error) {
+	der, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		return "", fmt.Errorf("publishing the key of the sandbox: %w", err)
+	}
+	sum := sha256.Sum256(der)
+	texts := []string{}
+	for _, port := range ports {
+		texts = append(texts, strconv.Itoa(port))
+	}
+	return messagePrefix + base64.RawURLEncoding.EncodeToString(sum[:]) + ":" + strings.Join(texts, ","), nil
+}
+
+// Load returns the settings of TLS with the key in dir; nil without a key there, as in images that bring their own
+// daemon.
+func Load(dir string) (*tls.Config, error) {
+	path := filepath.Join(dir, fileName)
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the key of the sandbox: %w", err)
+	}
+	block, _ := pem.Decode(content)
+	if block == nil {
+		return nil, fmt.Errorf("%s has no key in PEM: install the daemon again", path)
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("%s has no key: %w", path, err)
+	}
+	secret, ok := parsed.(ed25519.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("%s has another kind of key than Ed25519: install the daemon again", path)
+	}
+	return configure(secret)
+}
+
+// configure signs a certificate. Callers look at its key alone: names and dates mean nothing, so it never expires.
+func configure(secret ed25519.PrivateKey) (*tls.Config, error) {
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, secret.Public(), secret)
+	if err != nil {
+		return nil, fmt.Errorf("signing the certificate of the sandbox: %w", err)
+	}
+	return &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: secret}},
+		MinVersion:   tls.VersionTLS13,
+		NextProtos:   []string{"http/1.1"},
+		// Callers keep connections and resume no sessions.
+		SessionTicketsDisabled: true,
+	}, nil
+}
