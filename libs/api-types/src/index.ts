@@ -94,6 +94,7 @@ export type { ClaimEnding } from './rules/claim-endings.ts';
 export { isMadeByExtension } from './rules/origin.ts';
 export { hasSignOfPool, isAdoptable, isMemberOf, isPoolMember, isStock } from './rules/pool-membership.ts';
 export { isFinished, isReady } from './rules/readiness.ts';
+export type { RuntimeIdentity } from './rules/runtime-identity.ts';
 export { formatStoredEnvsName, hasStoredEnvs, namesSecrets, STORED_ENVS } from './rules/stored-envs.ts';
 export { findNetworkGap } from './rules/template-network.ts';
 export { findTemplateOfPolicy, findTemplateUidOfPolicy, isOwnedByTemplate } from './rules/template-policy.ts';

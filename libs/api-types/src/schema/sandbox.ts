@@ -49,6 +49,14 @@ export const sandboxSpec = z
     ),
   );
 
+/** Comes from the kubelet's status of the Pod (docs/reference/runtime.md#identity). */
+const runtimeIdentity = z.object({
+  publicKeyHash: z
+    .string()
+    .describe('SHA-256 in base64url of the public key that the daemon shows. A caller hangs up on any other key.'),
+  ports: z.array(int32(1, 65_535)).describe('The ports on which callers speak TLS and check the key.'),
+});
+
 /** `status` of a Sandbox; the Sandbox controller is its only writer. */
 export const sandboxStatus = z.object({
   conditions: conditionList.optional().describe('See [Conditions](#conditions).'),
@@ -96,6 +104,7 @@ export const sandboxStatus = z.object({
       ready: z.boolean().optional().describe('True while the Sandbox is Ready and its daemon is injected.'),
       version: z.string().optional().describe('Reserved: kept when present, not set by the controllers.'),
       initializedAt: timestamp.optional().describe('Reserved: kept when present, not set by the controllers.'),
+      identity: runtimeIdentity.optional().describe('By what callers recognise the daemon of the present Pod.'),
     })
     .optional()
     .describe('The daemon inside the sandbox.'),

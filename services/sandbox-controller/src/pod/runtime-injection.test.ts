@@ -48,6 +48,7 @@ describe('a Pod with the daemon', () => {
     expect(injected({}).initContainers?.[0]).toMatchObject({
       image: RUNTIME.image,
       args: ['install', '/.sandlot/bin'],
+      env: [{ name: 'SANDLOT_EXEC_PORT', value: '8888' }],
       securityContext: {
         runAsNonRoot: true,
         allowPrivilegeEscalation: false,
@@ -56,6 +57,11 @@ describe('a Pod with the daemon', () => {
         seccompProfile: { type: 'RuntimeDefault' },
       },
     });
+  });
+
+  it('has an installer that publishes no port for the agent-sandbox API when that is off', () => {
+    const env = [{ name: 'SANDLOT_EXEC_PORT', value: '0' }];
+    expect(injected({ env }).initContainers?.[0]?.env).toEqual(env);
   });
 
   it('takes the image that the Sandbox names over that of the installation', () => {

@@ -15,6 +15,7 @@ export interface Injection {
 const ENVD_PORT = 49_983;
 /** Port of the agent-sandbox API. It has no tokens; the gateway recognises it by this port and closes it to E2B clients. */
 const EXEC_PORT = '8888';
+const EXEC_PORT_VARIABLE = 'SANDLOT_EXEC_PORT';
 /** Where the daemon keeps its state across restarts of the container. */
 const STATE_FOLDER = '/.sandlot';
 const PROGRAM_FOLDER = `${STATE_FOLDER}/bin`;
@@ -22,7 +23,7 @@ const PROGRAM = `${PROGRAM_FOLDER}/sandlot-runtime`;
 /** Everything added to a Pod has a name with this prefix: docs/reference/sandbox-template.md#runtime-injection. */
 const PROGRAM_VOLUME = 'sandlot-runtime';
 const STATE_VOLUME = 'sandlot-runtime-state';
-const INSTALLER = 'sandlot-runtime-install';
+export const INSTALLER = 'sandlot-runtime-install';
 
 /** The state holds secrets, so it is in memory. The program is on the node's disk: it would cost the Pod memory. */
 const VOLUMES = [
@@ -36,7 +37,7 @@ const MOUNTS = [
   { name: PROGRAM_VOLUME, mountPath: PROGRAM_FOLDER, readOnly: true },
 ];
 
-/** As the restricted Pod Security Standard demands: the installer only copies one file into a shared folder. */
+/** As the restricted Pod Security Standard demands: the installer only writes two files into a shared folder. */
 const INSTALLER_SECURITY = {
   runAsNonRoot: true,
   runAsUser: 65_532,
@@ -84,9 +85,13 @@ export function findInjectionRefusal(
 
 /** The gateway protects the API only on the port it knows. */
 function findPortRefusal({ name, env = [] }: Container): string | undefined {
-  const given = env.findLast((variable) => variable.name === 'SANDLOT_EXEC_PORT');
+  const given = env.findLast((variable) => variable.name === EXEC_PORT_VARIABLE);
   if (given === undefined || given.value === EXEC_PORT || given.value === '0') return undefined;
   return `runtime.inject takes no SANDLOT_EXEC_PORT but ${EXEC_PORT} and 0, which switches the agent-sandbox API off; container "${name}" has another`;
+}
+
+function findExecPort(env: readonly EnvVar[]): string | undefined {
+  return env.findLast(({ name }) => name === EXEC_PORT_VARIABLE)?.value;
 }
 
 function findHookRefusal(first: Container): string | undefined {
@@ -101,12 +106,14 @@ function hasDaemon({ containers, initContainers = [] }: PodSpec): boolean {
   );
 }
 
-function buildInstaller(image: string, { resources }: Container): Container {
+function buildInstaller(image: string, { env = [], resources }: Container): Container {
   return {
     name: INSTALLER,
     image,
     imagePullPolicy: 'IfNotPresent',
     args: ['install', PROGRAM_FOLDER],
+    // It publishes which ports the daemon serves with its key. Another server may have the port that the daemon leaves free.
+    env: [{ name: EXEC_PORT_VARIABLE, value: findExecPort(env) ?? EXEC_PORT }],
     resources: findInstallerResources(resources),
     securityContext: INSTALLER_SECURITY,
     volumeMounts: [{ name: PROGRAM_VOLUME, mountPath: PROGRAM_FOLDER }],
@@ -205,7 +212,7 @@ function listDaemonVariables(
 ): EnvVar[] {
   const given = new Set(env.map(({ name }) => name));
   const defaults = {
-    SANDLOT_EXEC_PORT: EXEC_PORT,
+    [EXEC_PORT_VARIABLE]: EXEC_PORT,
     ...(typeof workingDir === 'string' ? { SANDLOT_WORKDIR: workingDir } : {}),
   };
   const fixed = {

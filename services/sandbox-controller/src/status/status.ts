@@ -15,6 +15,7 @@ import { findLastActivity } from '../lifetime/idle.ts';
 import { findOnlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import { isAwaitingRestart, findRestarts } from '../pod/restart.ts';
+import { findRuntimeIdentity } from '../pod/runtime-identity.ts';
 import { findServiceInUse } from '../service/decide-service.ts';
 import { listConditions, listConditionsOfExpired } from './conditions.ts';
 
@@ -28,7 +29,7 @@ export function getStatus(snapshot: Snapshot): SandboxStatus {
   const conditions = listConditions(snapshot, formatRfc3339(nowMs));
   const startedAt = findStartedAt(snapshot);
   return withoutEmpty({
-    runtime: findRuntime(sandbox, isTrue(conditions, sandboxConditions.ready)),
+    runtime: findRuntime(snapshot, isTrue(conditions, sandboxConditions.ready)),
     lastActivityTime: findLastActivity(snapshot, isTrue(conditions, sandboxConditions.ready)),
     restarts: findRestarts(snapshot),
     startup: findStartup(snapshot),
@@ -66,10 +67,11 @@ export function isReadyNow(status: SandboxStatus | undefined): boolean {
 }
 
 /** The daemon starts with its container, so it runs in a Pod that is Ready. */
-function findRuntime({ spec, status }: Sandbox, isReady: boolean): SandboxStatus['runtime'] {
-  if (spec.runtime?.inject !== true) return status?.runtime;
-  const { version, initializedAt } = status?.runtime ?? {};
-  const runtime = { version, initializedAt, ready: isReady ? true : undefined };
+function findRuntime(snapshot: Snapshot, isReady: boolean): SandboxStatus['runtime'] {
+  const { spec, status } = snapshot.sandbox;
+  const { version, initializedAt, ready } = status?.runtime ?? {};
+  const isReadyNext = spec.runtime?.inject === true ? isReady || undefined : ready;
+  const runtime = { version, initializedAt, ready: isReadyNext, identity: findRuntimeIdentity(snapshot, isReady) };
   const known = Object.entries(runtime).filter(([, value]) => value !== undefined);
   return known.length === 0 ? undefined : Object.fromEntries(known);
 }

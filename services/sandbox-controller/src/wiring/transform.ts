@@ -1,6 +1,7 @@
 import { annotations, labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { ContainerStatus, KubeObject, ObjectMeta, Pod } from '@sandlot/kube';
+import { findInstallerStatus } from '../pod/runtime-identity.ts';
 import { listDaemonContainers } from '../pod/runtime-key.ts';
 import { listAuthorshipEntries } from '../service/authorship.ts';
 
@@ -53,7 +54,7 @@ function buildContainers({
   }
   const reduce = metadata.annotations?.[annotations.inplaceImage] === undefined ? keepTrouble : keepRestartCount;
   const containers = containerStatuses.flatMap(reduce);
-  const inits = initContainerStatuses.flatMap(keepTrouble);
+  const inits = initContainerStatuses.flatMap(keepTroubleAndIdentity);
   return {
     ...(containers.length === 0 ? {} : { containerStatuses: containers }),
     ...(inits.length === 0 ? {} : { initContainerStatuses: inits }),
@@ -66,6 +67,14 @@ function keepTrouble({ name, image, restartCount, state, lastState }: ContainerS
   const terminated = lastState?.terminated;
   if (waiting === undefined && terminated === undefined) return [];
   return [{ name, image, restartCount, state: { waiting }, lastState: { terminated } }];
+}
+
+/** Of the installer of the daemon: what it published for callers of the daemon. */
+function keepTroubleAndIdentity(container: ContainerStatus): ContainerStatus[] {
+  const installer = findInstallerStatus(container);
+  if (installer === undefined) return keepTrouble(container);
+  const [trouble] = keepTrouble(container);
+  return [{ ...trouble, ...installer }];
 }
 
 /** Of a Pod whose image was changed: the new image runs after one more restart. */
