@@ -38,10 +38,7 @@
 - { name: NATS_USER, value: {{ $.name }} }
 - name: NATS_PASSWORD
   valueFrom: { secretKeyRef: { name: {{ include "sandlot.nats.secretName" $.root }}, key: {{ $.name }} } }
-- { name: NATS_STREAM_REPLICAS, value: {{ $values.nats.streamReplicas | quote }} }
-- { name: NATS_STREAM_RETENTION, value: {{ $values.nats.streams.retention | quote }} }
-- { name: NATS_STREAM_MAX_BYTES, value: {{ $values.nats.streams.maxBytes | int64 | quote }} }
-- { name: NATS_RECORD_MAX_BYTES, value: {{ $values.nats.streams.recordMaxBytes | int64 | quote }} }
+- { name: NATS_DECLARE_STREAMS, value: "false" }
 {{- end }}
 {{- if include "sandlot.nats.caSecret" .root }}
 - { name: NATS_CA_FILE, value: /etc/sandlot/nats/ca.crt }

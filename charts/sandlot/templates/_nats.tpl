@@ -17,9 +17,23 @@ warmpool-controller: [POOLS, TEMPLATES]
 claim-controller: [CLAIMS]
 {{- end -}}
 
-{{/* Users of the server: one per service; for people a reader, a replayer and an administrator. */}}
+{{/* Streams of these records. */}}
+{{- define "sandlot.nats.buckets" -}}
+{{- $buckets := list -}}
+{{- range $records := include "sandlot.nats.records" . | fromYaml -}}
+{{- range $records }}{{ $buckets = append $buckets (printf "KV_SANDLOT_%s" .) }}{{ end -}}
+{{- end -}}
+{{- $buckets | toJson -}}
+{{- end -}}
+
+{{/* Users of the server: one per service and one that declares streams; for people a reader, a replayer and an administrator. */}}
 {{- define "sandlot.nats.users" -}}
-{{- concat (keys (include "sandlot.nats.publishes" . | fromYaml) | sortAlpha) (list "api" "gateway" "events-reader" "events-replayer" "admin") | toJson -}}
+{{- concat (keys (include "sandlot.nats.publishes" . | fromYaml) | sortAlpha) (list "api" "gateway" "events-reader" "events-replayer" "streams" "admin") | toJson -}}
+{{- end -}}
+
+{{/* Key of a user's password. A Secret of the operator's may be older than `streams`, who may do no less than `admin` in the end. */}}
+{{- define "sandlot.nats.passwordKey" -}}
+{{- ternary "admin" .user (and (eq .user "streams") .root.Values.nats.enabled (ne .root.Values.nats.auth.existingSecret "")) -}}
 {{- end -}}
 
 {{/* Where replies for a user arrive: no other user may subscribe there. libs/bus forms the same prefix. */}}
@@ -37,11 +51,12 @@ has consumers, or direct answers: the server delivers those as stored, to any su
 {{- end -}}
 
 {{/*
-The server's configuration. Each service has a user that may publish its own events, keep its own records, declare the
-streams, listen to events, and answer its own replicas about its presence: it may publish into its own inbox and into no
+The server's configuration. Each service has a user that may publish its own events, keep its own records, listen to events,
+and answer its own replicas about its presence: it may publish into its own inbox and into no
 other, or it could acknowledge events in the name of the stream. `api` may publish its audit log and read events. `gateway` may ask
 for Sandboxes to be woken and report activity. `events-reader` may read events and dead letters; `events-replayer` may also
-publish dead letters again. `admin` may do everything. Passwords come from the environment, so this text is no secret.
+publish dead letters again. `streams` may declare the streams, and no other: a stream republishes what it stores to any subject that its settings name.
+`admin` may do everything. Passwords come from the environment, so this text is no secret.
 */}}
 {{- define "sandlot.nats.config" -}}
 server_name: $POD_NAME
@@ -75,18 +90,13 @@ accounts {
             {{- end }}
             "sandlot.presence.*"
             {{ include "sandlot.nats.inbox" $user }}
-            {{- range list "SANDLOT_EVENTS" "SANDLOT_DEAD_LETTERS" }}
-            "$JS.API.STREAM.INFO.{{ . }}"
-            "$JS.API.STREAM.CREATE.{{ . }}"
-            "$JS.API.STREAM.UPDATE.{{ . }}"
-            {{- end }}
+            "$JS.API.STREAM.INFO.SANDLOT_EVENTS"
+            "$JS.API.STREAM.INFO.SANDLOT_DEAD_LETTERS"
             {{- range index (include "sandlot.nats.records" $ | fromYaml) $user }}
             "$KV.SANDLOT_{{ . }}.>"
             {{- $bucket := printf "KV_SANDLOT_%s" . }}
             {{ include "sandlot.nats.reads" $bucket | trim }}
-            {{- range list "CREATE" "UPDATE" "PURGE" }}
-            "$JS.API.STREAM.{{ . }}.{{ $bucket }}"
-            {{- end }}
+            "$JS.API.STREAM.PURGE.{{ $bucket }}"
             {{- end }}
           ]
           subscribe: ["sandlot.>", {{ include "sandlot.nats.inbox" $user }}]
@@ -139,6 +149,20 @@ accounts {
             {{- end }}
           ]
           subscribe: [{{ include "sandlot.nats.inbox" "events-replayer" }}]
+        }
+      }
+      {
+        user: streams
+        password: $STREAMS_PASSWORD
+        permissions {
+          publish: [
+            {{- range concat (list "SANDLOT_EVENTS" "SANDLOT_DEAD_LETTERS") (include "sandlot.nats.buckets" . | fromJsonArray) }}
+            "$JS.API.STREAM.INFO.{{ . }}"
+            "$JS.API.STREAM.CREATE.{{ . }}"
+            "$JS.API.STREAM.UPDATE.{{ . }}"
+            {{- end }}
+          ]
+          subscribe: [{{ include "sandlot.nats.inbox" "streams" }}]
         }
       }
       { user: admin, password: $ADMIN_PASSWORD }

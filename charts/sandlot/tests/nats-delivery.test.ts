@@ -2,7 +2,7 @@ import { connectBus, formatEventId } from '@sandlot/bus';
 import { readSession } from '@sandlot/bus/testing';
 import { silentLogger } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { formatPassword, startNatsServer, users } from './nats-server.ts';
+import { declareStreams, formatPassword, startNatsServer, users } from './nats-server.ts';
 import type { NatsServer, User } from './nats-server.ts';
 
 // What the server itself delivers: it does not look at the permissions of the user whose request makes it deliver.
@@ -21,6 +21,7 @@ let server: NatsServer;
 
 beforeAll(async () => {
   server = await startNatsServer();
+  await declareStreams(server);
   const access = { url: server.url, user: 'admin', password: formatPassword('admin') };
   const bus = await connectBus({ ...access, service: 'test', log: silentLogger });
   const ledgers = ['sandboxes', 'pools', 'claims'].map((name) => bus.openLedger(name));

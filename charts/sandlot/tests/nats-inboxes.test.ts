@@ -3,7 +3,7 @@ import type { Bus } from '@sandlot/bus';
 import { readSession } from '@sandlot/bus/testing';
 import { silentLogger } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { formatPassword, startNatsServer, users } from './nats-server.ts';
+import { declareStreams, formatPassword, startNatsServer, users } from './nats-server.ts';
 import type { NatsServer, User } from './nats-server.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 25 };
@@ -14,8 +14,7 @@ let server: NatsServer;
 
 beforeAll(async () => {
   server = await startNatsServer();
-  await using bus = await openBus('claim-controller', server);
-  await bus.ensureStreams();
+  await declareStreams(server);
 });
 afterAll(() => server.stop());
 
@@ -23,7 +22,7 @@ const openSession = (user: User) => readSession(server.url, { user, pass: format
 
 async function openBus(user: User, { url }: NatsServer): Promise<Bus & AsyncDisposable> {
   const access = { url, user, password: formatPassword(user) };
-  const bus = await connectBus({ ...access, service: user, log: silentLogger, ackTimeoutMs: 500 });
+  const bus = await connectBus({ ...access, service: user, log: silentLogger, streams: 'none', ackTimeoutMs: 500 });
   await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);
   return Object.assign(bus, { [Symbol.asyncDispose]: () => bus.close() });
 }
@@ -87,6 +86,7 @@ describe('inboxes of the users of the NATS server', () => {
     const event = { type, id: formatEventId({ uid, type, marker: 1 }), timeMs: 0, data };
     await expect(bus.send(event)).rejects.toThrow();
     await earlier.restart();
+    await declareStreams(earlier);
     await vi.waitFor(() => bus.send(event), PATIENCE);
     await bus.close();
     await earlier.stop();

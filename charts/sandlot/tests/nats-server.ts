@@ -5,7 +5,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connectBus } from '@sandlot/bus';
 import { ensureBinaries } from '@sandlot/local-cluster';
+import { silentLogger } from '@sandlot/std';
 import { find, render } from './chart.ts';
 
 export const users = [
@@ -16,6 +18,7 @@ export const users = [
   'gateway',
   'events-reader',
   'events-replayer',
+  'streams',
   'admin',
 ] as const;
 export type User = (typeof users)[number];
@@ -59,6 +62,20 @@ export async function startNatsServer(edit: Edit = (config) => config): Promise<
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Declares the streams and all records, as the process does that alone may. */
+export async function declareStreams({ url }: NatsServer): Promise<void> {
+  const access = { url, user: 'streams', password: formatPassword('streams') };
+  const bus = await connectBus({ ...access, service: 'streams', log: silentLogger });
+  const ledgers = ['sandboxes', 'pools', 'templates', 'claims'].map((name) => bus.openLedger(name));
+  while (!bus.isConnected()) await sleep(10);
+  for (;;) {
+    await bus.ensureStreams();
+    const identities = await Promise.all(ledgers.map(async (ledger) => ledger?.readIdentity()));
+    if (!identities.includes(undefined)) break;
+  }
+  await bus.close();
 }
 
 async function spawnServer(folder: string, config: string, port: string): Promise<ChildProcess> {

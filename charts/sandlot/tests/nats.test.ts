@@ -4,13 +4,14 @@ import type { Bus } from '@sandlot/bus';
 import { readSession } from '@sandlot/bus/testing';
 import { silentLogger } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formatPassword, startNatsServer, users } from './nats-server.ts';
+import { declareStreams, formatPassword, startNatsServer, users } from './nats-server.ts';
 import type { NatsServer, User } from './nats-server.ts';
 
 let server: NatsServer;
 
 beforeAll(async () => {
   server = await startNatsServer();
+  await declareStreams(server);
 });
 afterAll(() => server.stop());
 
@@ -21,6 +22,7 @@ async function connectAs(user: User): Promise<Bus> {
     password: formatPassword(user),
     service: user,
     log: silentLogger,
+    streams: 'none',
     ackTimeoutMs: 500,
   });
   while (!bus.isConnected()) await sleep(10);
@@ -59,7 +61,6 @@ async function canPublish(user: User, kind: string): Promise<boolean> {
     listener.bus.onHint(type, (seen) => heard.add(seen.id));
   await listener.bus.flush();
   await using publisher = asDisposable(await connectAs(user));
-  await publisher.bus.ensureStreams();
   kinds[kind]?.publish(publisher.bus, id);
   for (let wait = 0; wait < 40 && !heard.has(id); wait += 1) await sleep(25);
   return heard.has(id);
@@ -99,9 +100,6 @@ describe.concurrent('users of the NATS server', () => {
   it.each(records)('only %s may write the ledger of %s', async (owner, name) => {
     await using own = asDisposable(await connectAs(owner));
     const ledger = own.bus.openLedger(name);
-    // The first call may share a reconcile that began before the ledger had a name.
-    await own.bus.ensureStreams();
-    await own.bus.ensureStreams();
     await ledger?.write('uid-1', 'first');
     expect(await ledger?.read()).toEqual(new Map([['uid-1', 'first']]));
     expect(await ledger?.readIdentity()).toBeDefined();
@@ -147,7 +145,6 @@ describe.concurrent('users of the NATS server', () => {
 
   it('events-reader may read events and dead letters, but may change nothing', async () => {
     await using writer = asDisposable(await connectAs('claim-controller'));
-    await writer.bus.ensureStreams();
     kinds['claim']?.publish(writer.bus, 'to-be-read');
     await writer.bus.flush();
     await using reader = await readSession(server.url, { user: 'events-reader', pass: formatPassword('events-reader') });
@@ -164,7 +161,6 @@ describe.concurrent('users of the NATS server', () => {
 
   it.each(['api', 'events-reader'] as const)('%s may follow events of every kind as they arrive', async (user) => {
     await using writer = asDisposable(await connectAs('warmpool-controller'));
-    await writer.bus.ensureStreams();
     await using reader = asDisposable(await connectAs(user));
     const [id, stop] = [`followed-by-${user}`, new AbortController()];
     const seen = async (): Promise<boolean> => {

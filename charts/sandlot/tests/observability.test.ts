@@ -89,7 +89,7 @@ describe('dashboards, rules and the monitor', () => {
       spec: {
         jobLabel: 'app.kubernetes.io/component',
         selector: {
-          matchExpressions: [{ values: ['api', 'claim-controller', 'gateway', 'sandbox-controller', 'warmpool-controller'] }],
+          matchExpressions: [{ values: ['api', 'claim-controller', 'gateway', 'sandbox-controller', 'streams', 'warmpool-controller'] }],
         },
         podMetricsEndpoints: [{ port: 'metrics', interval: '15s', honorLabels: true }],
       },

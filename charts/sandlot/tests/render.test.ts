@@ -33,7 +33,7 @@ describe('the chart', () => {
     const folder = await mkdtemp(join(tmpdir(), 'sandlot-nats-'));
     const bin = await ensureBinaries(['nats-server']);
     const services = ['SANDBOX_CONTROLLER', 'WARMPOOL_CONTROLLER', 'CLAIM_CONTROLLER'];
-    const users = [...services, 'API', 'GATEWAY', 'EVENTS_READER', 'EVENTS_REPLAYER', 'ADMIN'];
+    const users = [...services, 'API', 'GATEWAY', 'EVENTS_READER', 'EVENTS_REPLAYER', 'STREAMS', 'ADMIN'];
     const passwords = Object.fromEntries(users.map((user) => [`${user}_PASSWORD`, `p${user.toLowerCase()}`]));
     try {
       await writeFile(join(folder, 'nats.conf'), config);
@@ -73,7 +73,7 @@ describe('the chart', () => {
 /** Replaces generated passwords and keys: without a cluster to look them up in, every rendering generates new ones. */
 function withoutSecrets(text: string): string {
   return text
-    .replaceAll(/^( {2}(?:[a-z]+-controller|api|gateway|events-[a-z]+|admin|password)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
+    .replaceAll(/^( {2}(?:[a-z]+-controller|api|gateway|events-[a-z]+|streams|admin|password)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
     .replaceAll(/^( {2}(?:signing\.key|signing\.pub|envd\.key)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
     .replaceAll(/^( {2}(?:ca\.crt|tls\.crt|tls\.key)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
     .replaceAll(/(sandlot\.dev\/expires-at): "[0-9-]{10}"/g, '$1: IN-TEN-YEARS')

@@ -12,11 +12,12 @@ const workloads = [
   'sandlot-nats',
   'sandlot-redis',
   'sandlot-sandbox-controller',
+  'sandlot-streams',
   'sandlot-warmpool-controller',
 ];
 
 describe('pods of the release', () => {
-  it('belong to the seven known workloads', async () => {
+  it('belong to the eight known workloads', async () => {
     expect(
       podTemplates(await render())
         .map(([name]) => name)
@@ -63,6 +64,7 @@ describe('pods of the release', () => {
       'sandlot-warmpool-controller': true,
       'sandlot-nats': false,
       'sandlot-redis': false,
+      'sandlot-streams': false,
     });
   });
 
@@ -88,6 +90,8 @@ describe('pods of the release', () => {
       'sandlot-nats',
       'sandlot-redis',
       'sandlot-runtime-init',
+      'sandlot-streams',
+      'sandlot-streams-nats',
     ]);
   });
 });
@@ -104,8 +108,8 @@ describe('passwords', () => {
     const all = [...first, ...second];
     expect(new Set(all).size).toBe(all.length);
     const passwords = first.filter((secret) => /^p[A-Za-z0-9]{31}$/.test(secret));
-    expect(passwords).toHaveLength(12);
-    expect(first).toHaveLength(23);
+    expect(passwords).toHaveLength(13);
+    expect(first).toHaveLength(24);
   });
 
   it('reach containers by reference only', async () => {
@@ -132,7 +136,7 @@ describe('passwords', () => {
 });
 
 function podTemplate(objects: readonly Rendered[], name: string): ReturnType<typeof podTemplates>[number][1] {
-  const kind = /-(?:controller|gateway|api)$/.test(name) ? 'Deployment' : 'StatefulSet';
+  const kind = /-(?:controller|gateway|api|streams)$/.test(name) ? 'Deployment' : 'StatefulSet';
   const template = find(objects, kind, name).spec?.template;
   if (template === undefined) throw new Error(`${name} has no pod template`);
   return template;

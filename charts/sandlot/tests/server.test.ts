@@ -111,6 +111,7 @@ describe('the chart on a real API server', () => {
       'sandlot-gateway',
       'sandlot-nats',
       'sandlot-sandbox-controller',
+      'sandlot-streams',
       'sandlot-warmpool-controller',
     ]);
   });

@@ -6,7 +6,7 @@ import { claimManifest, formatPoolManifest, formatTemplateManifest } from '../su
 import { waitForFullPool, waitForReadyClaim } from '../support/sandboxes.ts';
 import { eventually, runInTeam } from '../support/team.ts';
 
-const services = ['api', 'claim-controller', 'gateway', 'sandbox-controller', 'warmpool-controller'];
+const services = ['api', 'claim-controller', 'gateway', 'sandbox-controller', 'streams', 'warmpool-controller'];
 
 interface RulesJson {
   readonly data: { readonly groups: readonly { readonly rules: readonly { readonly health: string }[] }[] };

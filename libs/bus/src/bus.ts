@@ -35,7 +35,7 @@ export interface Bus {
   reportSpending(report: SpendingReport): void;
   /** Calls `handler` for reports of spending, including its own, while connected. It must not throw. */
   onSpending(handler: (report: SpendingReport) => void): Disposable;
-  /** The durable record of that name, whose bucket the bus declares from now on; undefined without a server. */
+  /** The durable record of that name; undefined without a server. A bus that declares streams declares its bucket from now on. */
   openLedger(name: string): Ledger | undefined;
   /** How many events consumers gave up on; undefined when the server does not say. */
   readDeadLetters(): Promise<DeadLetterState | undefined>;
@@ -62,7 +62,7 @@ export interface Bus {
   /** Whether the server is reachable now. Readiness must not depend on it. */
   isConnected(): boolean;
   /**
-   * Creates or corrects the declared streams. The bus also does so after every connect. Resolves after one try, or at once
+   * Creates or corrects the declared streams, if this bus declares any. It also does so after every connect. Resolves after one try, or at once
    * while the server is away; failures are logged, never thrown.
    */
   ensureStreams(): Promise<void>;

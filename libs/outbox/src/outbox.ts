@@ -205,7 +205,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     await this.#o.bus.ensureStreams();
     const made = await this.#ledger.readIdentity();
     if (made === undefined)
-      throw new Error('the event stream or the record bucket is missing and could not be created');
+      throw new Error('the event stream or the record bucket is missing: waiting until it is declared again');
     return made;
   }
 

@@ -1,13 +1,14 @@
 export { keepDeadlines } from './deadlines.ts';
 export type { KeptDeadlines } from './deadlines.ts';
 export { main } from './main.ts';
-export { openOutboxes } from './outboxes.ts';
+export { ledgerNames, openOutboxes } from './outboxes.ts';
 export type { OutboxInput } from './outboxes.ts';
+export { runBusWorker } from './run-bus-worker.ts';
 export { runController } from './run.ts';
 export type { ControllerProcess } from './run.ts';
 export type { ControllerParts } from './controller-parts.ts';
 export { runServer } from './run-server.ts';
 export type { RunningServer, ServerProcess } from './run-server.ts';
 export type { ProcessParts } from './open-process.ts';
-export { controllerSettings, processSettings } from './settings.ts';
+export { controllerSettings, findStreamSizing, processSettings, streamSettings } from './settings.ts';
 export type { ControllerSettings, ProcessSettings } from './settings.ts';

@@ -27,6 +27,7 @@ describe('a controller process', () => {
         POD_NAMESPACE: 'default',
         NATS_URL: 'nats://nats:4222',
         METRICS_TEMPLATE_LABELS: [],
+        NATS_DECLARE_STREAMS: true,
         NATS_STREAM_REPLICAS: 1,
         NATS_STREAM_RETENTION: 604_800_000,
         NATS_STREAM_MAX_BYTES: 268_435_456,

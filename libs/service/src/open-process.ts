@@ -40,13 +40,21 @@ export function stopSignal(): AbortSignal {
   return abort.signal;
 }
 
+/** Where a process reports what it does. */
+export interface Reporting {
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Creates the log and the metrics of a process. */
+export function createReporting({ name, settings }: ProcessInput): Reporting {
+  return { log: createLogger({ service: name, level: settings.LOG_LEVEL }), metrics: createProcessMetrics(settings) };
+}
+
 /** Opens logs, metrics, traces, the API client and the bus, which `open` closes. Rejects when the process cannot start. */
-export async function openProcess(
-  { name, settings, streams }: ProcessInput,
-  open: AsyncDisposableStack,
-): Promise<OpenedProcess> {
-  const log = createLogger({ service: name, level: settings.LOG_LEVEL });
-  const metrics = createProcessMetrics(settings);
+export async function openProcess(input: ProcessInput, open: AsyncDisposableStack): Promise<OpenedProcess> {
+  const { name, settings } = input;
+  const { log, metrics } = createReporting(input);
   const { registry } = metrics;
   const tracing = startProcessTracing(name, settings, { log, metrics });
   open.defer(() => tracing.shutDown());
@@ -55,7 +63,7 @@ export async function openProcess(
   const limits = findLimits(settings);
   const client = createKubeClient({ credentials, metrics: kubeMetrics, userAgent: `sandlot-${name}`, limits });
   open.defer(() => client.close());
-  const bus = await openBus({ name, settings, streams }, { log, metrics });
+  const bus = await openBus(input, { log, metrics });
   open.defer(() => bus.close());
   const instance = settings.POD_NAME ?? `${hostname()}-${process.pid}`;
   return { client, bus, registry, kubeMetrics, metrics, log, instance, clock: systemClock, random: systemRandom };
@@ -70,7 +78,7 @@ export interface Health {
 /** Serves probes and metrics, and logs the start of the process with its ports. */
 export async function serveHealth(
   { name, settings }: ProcessInput,
-  { health, metrics, log, ports = {} }: OpenedProcess & { health: Health; ports?: Readonly<Record<string, number>> },
+  { health, metrics, log, ports = {} }: Reporting & { health: Health; ports?: Readonly<Record<string, number>> },
   open: AsyncDisposableStack,
 ): Promise<void> {
   const probes = await serveProbes({
@@ -101,11 +109,6 @@ function findEndpoint({ TRACING, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Proces
   return TRACING === true ? (endpoint ?? OTLP_DEFAULT) : endpoint;
 }
 
-interface Reporting {
-  readonly log: Logger;
-  readonly metrics: Metrics;
-}
-
 function startProcessTracing(service: string, settings: ProcessSettings, { log, metrics }: Reporting): Tracing {
   return startTracing({
     service,
@@ -122,7 +125,8 @@ function startProcessTracing(service: string, settings: ProcessSettings, { log, 
   });
 }
 
-async function openBus(
+/** Opens the bus of a process; the caller closes it. */
+export async function openBus(
   { name, settings, streams }: ProcessInput,
   { log, metrics: { registry } }: Reporting,
 ): Promise<Bus> {

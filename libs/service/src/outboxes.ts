@@ -7,9 +7,15 @@ import type { ControllerParts } from './controller-parts.ts';
 
 export interface OutboxInput<T extends KubeObject> extends FactSource<T> {
   /** Prefix of the event types, as in `claim.bound`. The plural is the name of the record. */
-  readonly kind: 'claim' | 'sandbox' | 'pool' | 'template';
+  readonly kind: keyof typeof LEDGERS;
   readonly informer: OutboxOptions<T>['informer'];
 }
+
+/** Name of the record of each kind. */
+const LEDGERS = { claim: 'claims', sandbox: 'sandboxes', pool: 'pools', template: 'templates' } as const;
+
+/** Names of the records of all controllers. */
+export const ledgerNames: readonly string[] = Object.values(LEDGERS);
 
 /** Event types that are requests to other processes. They do not follow from the state of an object. */
 const REQUEST_TYPES: ReadonlySet<string> = new Set(['sandbox.wake.requested']);
@@ -21,7 +27,7 @@ export function openOutboxes(parts: ControllerParts): <T extends KubeObject>(inp
   return ({ kind, ...input }) =>
     createOutbox({
       ...input,
-      name: kind === 'sandbox' ? 'sandboxes' : `${kind}s`,
+      name: LEDGERS[kind],
       types: eventTypes.filter((type) => type.startsWith(`${kind}.`) && !REQUEST_TYPES.has(type)),
       bus,
       isActive: () => manager.isLeader() && manager.isReady(),

@@ -1,9 +1,10 @@
-import type { Bus, BusOptions } from '@sandlot/bus';
+import type { Bus } from '@sandlot/bus';
 import { createManager } from '@sandlot/kube';
 import type { ManagerOptions } from '@sandlot/kube';
 import type { ControllerParts } from './controller-parts.ts';
 import { openDeadlines } from './deadlines.ts';
 import { openProcess, serveHealth, stopSignal } from './open-process.ts';
+import { findStreamSizing } from './settings.ts';
 import type { ControllerSettings } from './settings.ts';
 
 export interface ControllerProcess {
@@ -21,7 +22,11 @@ export interface ControllerProcess {
 export async function runController({ name, settings, build }: ControllerProcess): Promise<void> {
   const stop = stopSignal();
   await using open = new AsyncDisposableStack();
-  const input = { name, settings, streams: findStreams(settings) };
+  const input = {
+    name,
+    settings,
+    streams: settings.NATS_DECLARE_STREAMS ? findStreamSizing(settings) : ('none' as const),
+  };
   const opened = await openProcess(input, open);
   const { client, bus, log, kubeMetrics, instance } = opened;
   const deadlines = await openDeadlines(name, settings, log);
@@ -37,15 +42,6 @@ export async function runController({ name, settings, build }: ControllerProcess
   await serveHealth(input, { ...opened, health: manager }, open);
   await manager.run(stop);
   log.info({}, `${name} is stopping`);
-}
-
-function findStreams(settings: ControllerSettings): BusOptions['streams'] {
-  return {
-    replicas: settings.NATS_STREAM_REPLICAS,
-    maxAgeMs: settings.NATS_STREAM_RETENTION,
-    maxBytes: settings.NATS_STREAM_MAX_BYTES,
-    recordMaxBytes: settings.NATS_RECORD_MAX_BYTES,
-  };
 }
 
 interface LeaseInput {

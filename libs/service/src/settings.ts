@@ -1,3 +1,4 @@
+import type { StreamSizing } from '@sandlot/bus';
 import { durationMs, flag, integer, list, logLevel, port, ratio, secret, text, url } from '@sandlot/config';
 import { z } from 'zod';
 
@@ -43,8 +44,27 @@ export const processSettings = z.object({
 
 export type ProcessSettings = z.output<typeof processSettings>;
 
+/** Size of the streams, for processes that declare them. */
+export const streamSettings = z.object({
+  NATS_STREAM_REPLICAS: integer({ min: 1, max: 5 }).default(1),
+  NATS_STREAM_RETENTION: durationMs().default(604_800_000),
+  NATS_STREAM_MAX_BYTES: integer({ min: 1_048_576, max: Number.MAX_SAFE_INTEGER }).default(268_435_456),
+  NATS_RECORD_MAX_BYTES: integer({ min: 1_048_576, max: Number.MAX_SAFE_INTEGER }).default(67_108_864),
+});
+
+/** What {@link streamSettings} say, as the bus takes it. */
+export function findStreamSizing(settings: z.output<typeof streamSettings>): StreamSizing {
+  return {
+    replicas: settings.NATS_STREAM_REPLICAS,
+    maxAgeMs: settings.NATS_STREAM_RETENTION,
+    maxBytes: settings.NATS_STREAM_MAX_BYTES,
+    recordMaxBytes: settings.NATS_RECORD_MAX_BYTES,
+  };
+}
+
 /** Settings of every controller process. A service extends them with its own. */
 export const controllerSettings = processSettings.extend({
+  ...streamSettings.shape,
   /** Number of reconciles at the same time. */
   CONCURRENCY: integer({ min: 1, max: 1_000 }).default(32),
   LEADER_ELECT: flag().default(true).meta({ flag: 'leader-elect', form: 'flag' }),
@@ -52,10 +72,8 @@ export const controllerSettings = processSettings.extend({
   LEASE_NAMESPACE: text().optional().meta({ flag: 'leader-election-namespace' }),
   /** Templates that always have their own label in metrics. */
   METRICS_TEMPLATE_LABELS: list().default([]),
-  NATS_STREAM_REPLICAS: integer({ min: 1, max: 5 }).default(1),
-  NATS_STREAM_RETENTION: durationMs().default(604_800_000),
-  NATS_STREAM_MAX_BYTES: integer({ min: 1_048_576, max: Number.MAX_SAFE_INTEGER }).default(268_435_456),
-  NATS_RECORD_MAX_BYTES: integer({ min: 1_048_576, max: Number.MAX_SAFE_INTEGER }).default(67_108_864),
+  /** Off where another process declares the streams, as in the chart: the controller has no right to it there. */
+  NATS_DECLARE_STREAMS: flag().default(true),
   /** Absent: deadlines exist only as timers of the process. */
   REDIS_URL: url(['redis', 'rediss']).optional(),
   REDIS_USER: text().optional(),

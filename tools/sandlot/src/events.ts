@@ -40,7 +40,7 @@ export async function runEventsCommand(args: readonly string[], terminal: Termin
     else await showEvents(session, options, { terminal, style });
   } catch (error) {
     if (!(error instanceof JetStreamApiError)) throw error;
-    const advice = 'Is a controller of Sandlot connected to this server? It makes the streams.';
+    const advice = 'Does the Deployment sandlot-streams run, and reach this server? It makes the streams.';
     throw new CliError(`the server has no events: ${error.message}`, advice);
   }
   return 0;

@@ -36,7 +36,7 @@ export interface BusOptions {
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly metrics?: Partial<BusMetrics> | undefined;
-  /** `none`: this process declares no streams. It only sends and listens, and has no rights for more. */
+  /** `none`: this process declares no streams, because another one does. */
   readonly streams?: StreamSizing | 'none' | undefined;
   /** Events kept while they cannot be sent; default 10000, about 10 MiB. */
   readonly maxPending?: number | undefined;

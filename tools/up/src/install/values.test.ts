@@ -12,6 +12,7 @@ const images = (
     'runtime',
     'api',
     'gateway',
+    'streams',
     'nats',
     'redis',
   ] as const
@@ -32,7 +33,10 @@ describe('buildChartValues', () => {
         domains: ['sandlot.test'],
         agentSandbox: { auth: 'any', router: { enabled: true } },
       },
-      nats: { image: { registry: 'registry.example.com', repository: 'team/sandlot/nats', tag: 't-nats' } },
+      nats: {
+        image: { registry: 'registry.example.com', repository: 'team/sandlot/nats', tag: 't-nats' },
+        streams: { image: { tag: 't-streams' } },
+      },
       redis: { image: { registry: 'registry.example.com', repository: 'team/sandlot/redis', tag: 't-redis' } },
     });
   });

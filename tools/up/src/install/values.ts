@@ -37,7 +37,7 @@ export interface ChartValues {
     readonly domains: readonly string[];
     readonly agentSandbox: { readonly auth: 'any'; readonly router: { readonly enabled: boolean } };
   };
-  readonly nats: { readonly image: ForeignImage };
+  readonly nats: { readonly image: ForeignImage; readonly streams: { readonly image: { readonly tag: string } } };
   readonly redis: { readonly image: ForeignImage };
   readonly networkPolicy?: {
     readonly apiServer?: { readonly ports: readonly number[] };
@@ -88,7 +88,7 @@ export function buildChartValues(
       domains: [sandboxDomain],
       agentSandbox: { auth: 'any', router: { enabled: true } },
     },
-    nats: foreign('nats'),
+    nats: { ...foreign('nats'), streams: controller('streams') },
     redis: foreign('redis'),
     ...(port === '' && observers === undefined
       ? {}

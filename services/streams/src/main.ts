@@ -1,0 +1,8 @@
+// The process that declares the streams of NATS. No other service may: who declares a stream may republish it to any subject.
+import { findStreamSizing, main, runBusWorker } from '@sandlot/service';
+import { keepStreams } from './keep/keep-streams.ts';
+import { streamsSettings } from './wiring/settings.ts';
+
+await main(streamsSettings, (settings) =>
+  runBusWorker({ name: 'streams', settings, streams: findStreamSizing(settings), work: keepStreams }),
+);
