@@ -63,6 +63,7 @@
 {{- define "sandlot.env.sandbox-controller" }}
 - { name: CLUSTER_DOMAIN, value: {{ .clusterDomain | quote }} }
 - { name: UNSET_SERVICE, value: {{ .controller.unsetService | quote }} }
+- { name: NETWORK_PROTECT_AUTHORED_SANDBOXES, value: {{ .network.protectAuthoredSandboxes | quote }} }
 {{- end -}}
 
 {{- define "sandlot.env.warmpool-controller" }}

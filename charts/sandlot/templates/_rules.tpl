@@ -22,6 +22,13 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
 - apiGroups: [""]
   resources: [pods, services, persistentvolumeclaims]
   verbs: [create, delete, get, list, patch, watch]
+# No Pod is created before its NetworkPolicy is there, unless the template manages none.
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [get]
+- apiGroups: [extensions.agents.x-k8s.io]
+  resources: [sandboxtemplates]
+  verbs: [get]
 {{ include "sandlot.rules.events" . }}
 # The reason why a disk has no volume, or a Pod does not start, is in their Events alone.
 - apiGroups: [events.k8s.io]

@@ -13,6 +13,8 @@ const expected = {
     '/pods': READ_WRITE,
     '/services': READ_WRITE,
     '/persistentvolumeclaims': READ_WRITE,
+    'networking.k8s.io/networkpolicies': 'get',
+    'extensions.agents.x-k8s.io/sandboxtemplates': 'get',
     'events.k8s.io/events': 'create list patch',
   },
   'sandlot-warmpool-controller': {

@@ -38,6 +38,7 @@ export {
   resolveClaimMode,
   resolveMode,
   nameHashSelector,
+  AUTHORED_POLICY_NAME,
   formatNetworkPolicyName,
   ownNetworkPolicyName,
   parseNetworkPolicyName,
@@ -91,11 +92,13 @@ export type { VolumeOutcome, VolumeRequest } from './policies/volume-policy.ts';
 export { findApiKey, findKeyQuota, isMadeByApi, findSandboxId } from './rules/api-claims.ts';
 export { findClaimEnding, claimFailureReasons } from './rules/claim-endings.ts';
 export type { ClaimEnding } from './rules/claim-endings.ts';
-export { isMadeByExtension } from './rules/origin.ts';
+export { isMadeByExtension, isWithoutTemplate } from './rules/origin.ts';
 export { hasSignOfPool, isAdoptable, isMemberOf, isPoolMember, isStock } from './rules/pool-membership.ts';
 export { isFinished, isReady } from './rules/readiness.ts';
 export type { RuntimeIdentity } from './rules/runtime-identity.ts';
 export { formatStoredEnvsName, hasStoredEnvs, namesSecrets, STORED_ENVS } from './rules/stored-envs.ts';
+export { findNeededPolicy, findPodNetworkGap, isPolicyInPlace } from './rules/sandbox-network.ts';
+export type { NeededPolicy } from './rules/sandbox-network.ts';
 export { findNetworkGap } from './rules/template-network.ts';
 export { findTemplateOfPolicy, findTemplateUidOfPolicy, isOwnedByTemplate } from './rules/template-policy.ts';
 export { getModeSpelling, resumePatch, getSuspender, suspendPatch } from './rules/suspension.ts';

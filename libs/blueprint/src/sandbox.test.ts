@@ -19,6 +19,10 @@ const written = template({
     idle: { suspendAfterSeconds: 5 },
   },
 });
+const OF_PYTHON = {
+  'agents.x-k8s.io/sandbox-template-ref': 'python',
+  'sandlot.dev/network-policy': 'python-network-policy',
+};
 const podSpec = {
   containers: [{ name: 'main', image: 'busybox' }],
   automountServiceAccountToken: false,
@@ -50,7 +54,7 @@ describe('a pool member', () => {
           'agents.x-k8s.io/sandbox-pod-template-hash': hash,
           'agents.x-k8s.io/created-by': 'controller',
         },
-        annotations: { 'agents.x-k8s.io/sandbox-template-ref': 'python', 'agents.x-k8s.io/pod-name': 'fast-bcdfg' },
+        annotations: { ...OF_PYTHON, 'agents.x-k8s.io/pod-name': 'fast-bcdfg' },
         ownerReferences: [
           {
             apiVersion: 'extensions.agents.x-k8s.io/v1beta1',
@@ -105,6 +109,12 @@ describe('a pool member', () => {
       'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
     });
   });
+
+  it('needs no NetworkPolicy if its template manages none', () => {
+    const open = { ...written, spec: { ...written.spec, networkPolicyManagement: 'Unmanaged' as const } };
+    const made = buildMemberSandbox({ pool: pool(), template: open, defaults: POD_DEFAULTS, suffix: 'bcdfg' });
+    expect(made.metadata.annotations).not.toHaveProperty(['sandlot.dev/network-policy']);
+  });
 });
 
 describe('a cold start', () => {
@@ -132,7 +142,7 @@ describe('a cold start', () => {
           'agents.x-k8s.io/launch-type': 'cold',
           'agents.x-k8s.io/created-by': 'my-tool',
         },
-        annotations: { 'agents.x-k8s.io/sandbox-template-ref': 'python', 'agents.x-k8s.io/pod-name': 'job' },
+        annotations: { ...OF_PYTHON, 'agents.x-k8s.io/pod-name': 'job' },
         ownerReferences: [
           {
             apiVersion: 'extensions.agents.x-k8s.io/v1beta1',

@@ -1,4 +1,4 @@
-import { annotations, labels, launchTypes, sandboxes } from '@sandlot/api-types';
+import { annotations, formatNetworkPolicyName, labels, launchTypes, sandboxes } from '@sandlot/api-types';
 import type { PodSpec, Sandbox, SandboxClaim, SandboxSpec, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { getApiVersion } from '@sandlot/kube/objects';
 import type { ObjectMeta } from '@sandlot/kube/objects';
@@ -63,11 +63,20 @@ export function buildMemberSandbox({ pool, template, defaults, suffix }: MemberI
         [labels.podTemplateHash]: hash,
         [labels.createdBy]: 'controller',
       },
-      annotations: { [annotations.templateRef]: templateName },
+      annotations: buildOrigin(template),
       ownerReferences: [ownedBy(pool)],
     },
     withPodMetadata(buildBlueprint(template, defaults), buildMemberPodMetadata(template, poolName)),
   );
+}
+
+/** Where the Sandbox comes from, and the NetworkPolicy that its Pods need for as long as it exists. */
+function buildOrigin({ metadata: { name = '' }, spec }: SandboxTemplate): Record<string, string> {
+  const isManaged = spec.networkPolicyManagement !== 'Unmanaged';
+  return {
+    [annotations.templateRef]: name,
+    ...(isManaged ? { [annotations.networkPolicy]: formatNetworkPolicyName(name) } : {}),
+  };
 }
 
 export interface ColdStartInput {
@@ -111,7 +120,7 @@ export function buildColdSandbox(input: ColdStartInput): Sandbox {
         [labels.launchType]: launchTypes.cold,
         ...(createdBy === undefined ? {} : { [labels.createdBy]: createdBy }),
       },
-      annotations: { ...custody.annotations, [annotations.templateRef]: templateName },
+      annotations: { ...custody.annotations, ...buildOrigin(template) },
       ownerReferences: custody.ownerReferences,
     },
     withPodMetadata(spec, buildClaimedPodMetadata(template, claim)),

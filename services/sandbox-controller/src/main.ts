@@ -14,6 +14,7 @@ await main(sandboxSettings, (settings) =>
         settings: {
           clusterDomain: settings.CLUSTER_DOMAIN,
           unsetService: settings.UNSET_SERVICE,
+          protectsAuthored: settings.NETWORK_PROTECT_AUTHORED_SANDBOXES,
           runtime: {
             image: settings.RUNTIME_IMAGE,
             publicKey: settings.RUNTIME_PUBLIC_KEY,

@@ -5,6 +5,7 @@ import type { KubeClient, PersistentVolumeClaim, Pod } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { listDiskNames } from './disks/disk-names.ts';
 import { isMarkedExpired } from './lifetime/expiry.ts';
+import { observeNetwork } from './pod/observe-network.ts';
 import { getOwnership } from './ownership/ownership.ts';
 import type { Failure, Settings, Snapshot } from './plan/snapshot.ts';
 import { BY_OWNER } from './wiring/informers.ts';
@@ -27,13 +28,14 @@ export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot 
   if (sandbox === undefined) return undefined;
   recordFirstSight(deps, sandbox);
   const found = await observePods(deps, sandbox);
+  const failures = [...found.failures, ...observeRejections(deps, sandbox, found)];
   return {
     nowMs: clock.now(),
     settings,
     sandbox,
     ...observeHolds(deps, sandbox),
     ...found,
-    failures: [...found.failures, ...observeRejections(deps, sandbox, found)],
+    ...(await observeNetwork(deps, sandbox, { ...found, failures })),
     service: collections.services.own.get(key),
     disks: await observeDisks(deps, sandbox),
     ...observeWakeRequest(deps, sandbox),

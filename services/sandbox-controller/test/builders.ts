@@ -133,6 +133,7 @@ export function buildSnapshot(parts: SnapshotParts = {}): Snapshot {
     statusHoldUntilMs: undefined,
     ownedPods: [],
     foreignPod: undefined,
+    needsNetworkLook: false,
     service: undefined,
     failures: [],
     wakeRequestUntilMs: undefined,
@@ -140,7 +141,13 @@ export function buildSnapshot(parts: SnapshotParts = {}): Snapshot {
     reportedTroubles: new Map(),
     gone: false,
     ...parts,
-    settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', runtime: RUNTIME, ...parts.settings },
+    settings: {
+      clusterDomain: 'cluster.local',
+      unsetService: 'V1Alpha1',
+      runtime: RUNTIME,
+      protectsAuthored: false,
+      ...parts.settings,
+    },
     disks: new Map((parts.disks ?? []).map((disk) => [disk.metadata.name ?? '', disk])),
   };
 }

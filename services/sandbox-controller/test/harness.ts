@@ -1,6 +1,15 @@
-import { sandboxes, sandboxesV1Alpha1 } from '@sandlot/api-types';
+import {
+  annotations as notes,
+  formatNetworkPolicyName,
+  labels as keys,
+  nameHash,
+  sandboxes,
+  sandboxesV1Alpha1,
+  sandboxTemplates,
+} from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
-import { persistentVolumeClaims, pods, services } from '@sandlot/kube';
+import { template } from '@sandlot/api-types/testing';
+import { networkPolicies, persistentVolumeClaims, pods, services } from '@sandlot/kube';
 import type { KubeObject, Pod, Resource } from '@sandlot/kube';
 import { ControllerHarness, startTestEnvironment } from '@sandlot/service-testkit';
 import type { TestController } from '@sandlot/service-testkit';
@@ -12,16 +21,16 @@ export const KEY = { namespace: 'team-a', name: 'notebook' };
 /** The whole controller on the in-process API server, one Sandbox, and a kubelet that the test plays. */
 export class Harness extends ControllerHarness {
   static async start(): Promise<Harness> {
-    return new Harness(await startTestEnvironment([sandboxes, sandboxesV1Alpha1]));
+    return new Harness(await startTestEnvironment([sandboxes, sandboxesV1Alpha1, sandboxTemplates]));
   }
 
   /** Starts another controller; resolves when its caches are synced. */
-  async startController(): Promise<TestController> {
+  async startController({ protectsAuthored = false } = {}): Promise<TestController> {
     const controller = this.run('sandbox-controller', (parts) =>
       addSandboxController(parts, {
         concurrency: 4,
         namespace: undefined,
-        settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', runtime: RUNTIME },
+        settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', runtime: RUNTIME, protectsAuthored },
       }),
     );
     await this.until(() => controller.isReady(), 'the caches are synced');
@@ -31,6 +40,30 @@ export class Harness extends ControllerHarness {
   create(spec: Partial<Sandbox['spec']> = {}): void {
     const podTemplate = { spec: { containers: [{ name: 'main', image: 'busybox' }] } };
     this.api.seed(sandboxes, { metadata: { ...KEY }, spec: { podTemplate, shutdownPolicy: 'Retain', ...spec } });
+  }
+
+  /** Creates a Sandbox that a detached claim of the template `base` delivered. */
+  createOfTemplate({ isMarked = true } = {}): void {
+    const labels = { [keys.templateRefHash]: nameHash('base'), [keys.claimName]: 'job' };
+    const mark = isMarked ? { [notes.networkPolicy]: formatNetworkPolicyName('base') } : {};
+    const annotations = { [notes.templateRef]: 'base', ...mark };
+    this.create();
+    this.api.change(sandboxes, KEY, ({ metadata }) => void Object.assign(metadata, { labels, annotations }));
+  }
+
+  createTemplate(networkPolicyManagement: 'Managed' | 'Unmanaged'): void {
+    const spec = { networkPolicyManagement };
+    this.api.seed(sandboxTemplates, template({ name: 'base', namespace: KEY.namespace, spec }));
+  }
+
+  /** The warmpool-controller writes a policy that it protects Sandboxes with. */
+  createPolicy(name: string, protects: string): void {
+    const metadata = { namespace: KEY.namespace, name, labels: { [keys.protects]: protects } };
+    this.api.seed(networkPolicies, { metadata, spec: { podSelector: {} } });
+  }
+
+  removePolicy(name: string): void {
+    this.api.remove(networkPolicies, { namespace: KEY.namespace, name });
   }
 
   edit(change: (spec: Sandbox['spec']) => void): void {

@@ -33,11 +33,12 @@ export class SimulatedSandbox {
     const owned = this.pods.filter((pod) => getOwnership(pod, sandbox) === 'ours');
     return {
       nowMs: this.nowMs,
-      settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', runtime: RUNTIME },
+      settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', runtime: RUNTIME, protectsAuthored: false },
       quietMs: 2_000,
       statusHoldUntilMs: undefined,
       sandbox,
       ownedPods: owned,
+      needsNetworkLook: false,
       foreignPod: owned.length > 0 ? undefined : this.pods[0],
       service: this.service,
       disks: new Map(this.disks.map((disk) => [disk.metadata.name ?? '', disk])),

@@ -1,5 +1,6 @@
 import {
   annotations as notes,
+  AUTHORED_POLICY_NAME,
   formatNetworkPolicyName,
   labels as keys,
   nameHash,
@@ -16,7 +17,6 @@ import { ControllerHarness, startTestEnvironment } from '@sandlot/service-testki
 import type { TestController } from '@sandlot/service-testkit';
 import { createCache } from '../src/wiring/cache.ts';
 import { addTemplateController } from '../src/templates/controller.ts';
-import { AUTHORED_POLICY_NAME } from '../src/templates/network/policy.ts';
 import type { NetworkSettings } from '../src/templates/network/settings.ts';
 
 /** The network settings of an installation without values of its own. */

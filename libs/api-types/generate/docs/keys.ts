@@ -193,6 +193,11 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     by: `${API}, users`,
     meaning: 'How the egress of the Sandbox is narrower than that of its template, as JSON.',
   },
+  networkPolicy: {
+    on: 'Sandbox',
+    by: `${POOL}, ${CLAIM}`,
+    meaning: 'The NetworkPolicy without which no Pod of the Sandbox starts. Absent if the template was Unmanaged.',
+  },
   networkApplied: { on: 'SandboxClaim', by: CLAIM, meaning: 'The text of `sandlot.dev/network` that is in force.' },
   storedFor: { on: 'Secret', by: API, meaning: 'The claim, `namespace/name`, whose variables the Secret holds.' },
   templateUid: {

@@ -79,6 +79,13 @@ export const sandboxRows: readonly ConditionRow[] = [
   {
     condition: ready,
     status: 'False',
+    reason: sandboxReasons.networkPolicyPending,
+    messages: [sandboxMessages.networkPolicyPending('<policy>', '<detail>')],
+    when: 'The Pod would have no [network rules](#network-rules) yet.',
+  },
+  {
+    condition: ready,
+    status: 'False',
     reason: sandboxReasons.sandboxSuspended,
     messages: [sandboxMessages.suspending, sandboxMessages.suspended],
     when: 'The mode is Suspended; the first message while a Pod of that name exists.',

@@ -83,6 +83,8 @@ export const annotations = {
   requestDigest: 'sandlot.dev/request-digest',
   /** On a claim: how it narrows the egress of its template, as JSON. */
   network: 'sandlot.dev/network',
+  /** On a Sandbox: the NetworkPolicy without which no Pod of it starts. Absent for templates that are Unmanaged. */
+  networkPolicy: 'sandlot.dev/network-policy',
   /** On a claim: the value of `network` that is in force, once it has changed. */
   networkApplied: 'sandlot.dev/network-applied',
   /** On a Secret of variables that the API stored: the claim they are for, as `namespace/name`. */

@@ -23,6 +23,7 @@ export const sandboxReasons = {
   podFailed: 'PodFailed',
   sandboxExpired: 'SandboxExpired',
   reconcilerError: 'ReconcilerError',
+  networkPolicyPending: 'NetworkPolicyPending',
   podScheduled: 'PodScheduled',
   podSchedulingUnknown: 'PodSchedulingUnknown',
 } as const;
@@ -49,6 +50,8 @@ export const sandboxMessages = {
   podFailed: 'Pod failed',
   expired: 'Sandbox has expired',
   error: (error: string) => `Error seen: ${error}`,
+  networkPolicyPending: (policy: string, detail: string) =>
+    `NetworkPolicy "${policy}" is not in place, so no Pod may start: ${detail}`,
   schedulingNotReported: 'Pod has not reported a PodScheduled condition yet',
   schedulingUnknown: 'Pod state is unknown. Pod scheduling cannot be determined',
 } as const;

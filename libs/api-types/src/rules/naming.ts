@@ -32,6 +32,9 @@ export function formatServiceFQDN(sandbox: KubeObject, clusterDomain: string): s
   return `${sandbox.metadata.name ?? ''}.${sandbox.metadata.namespace ?? ''}.svc.${clusterDomain}`;
 }
 
+/** Name of a namespace's policy for Sandboxes without a template. No template's policy can have this name. */
+export const AUTHORED_POLICY_NAME = 'sandlot-authored-sandboxes';
+
 const POLICY_SUFFIX = '-network-policy';
 const BASELINE_SUFFIX = '-network-baseline';
 

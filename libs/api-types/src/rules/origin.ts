@@ -21,3 +21,11 @@ function isOrphan({ metadata }: Sandbox): boolean {
   const isMarked = others[labels.claimUid] !== undefined || others[labels.warmPoolMember] !== undefined;
   return isMarked && template !== undefined && nameHash(template) === hash;
 }
+
+/**
+ * Whether no template's policy selects the Pod of a Sandbox. The template label of the Sandbox alone does not decide: the
+ * sandbox-controller copies it to the Pod only if a claim or a pool created the Sandbox.
+ */
+export function isWithoutTemplate(sandbox: Sandbox): boolean {
+  return (sandbox.metadata.labels?.[labels.templateRefHash] ?? '') === '' || !isMadeByExtension(sandbox);
+}

@@ -19,15 +19,19 @@ export interface Settings {
   readonly clusterDomain: string;
   readonly unsetService: UnsetService;
   readonly runtime: RuntimeSettings;
+  /** Whether each namespace has a NetworkPolicy for its Sandboxes without a template. */
+  readonly protectsAuthored: boolean;
 }
 
 /** The parts of a pass that can fail on their own; a failure of one is reported and does not stop the others. */
 export type Phase = 'disks' | 'pod' | 'service' | 'expiry';
 
-/** Something this pass could not do. The message is published under `ReconcilerError`. */
+/** Something this pass could not do. The message is published. */
 export interface Failure {
   readonly phase: Phase;
   readonly message: string;
+  /** The reason to publish in place of `ReconcilerError`: the pass waits for something, and nothing went wrong. */
+  readonly reason?: string;
   /** When to retry what the API server refused, in wall time. Absent: with the queue's back-off. */
   readonly retryAtMs?: number;
 }
@@ -49,6 +53,8 @@ export interface Snapshot {
   readonly ownedPods: readonly Pod[];
   /** A Pod with the name that ours has or would have, but not controlled by this Sandbox. */
   readonly foreignPod: Pod | undefined;
+  /** The Pod needs a NetworkPolicy that this pass has not looked for, so it may create none. */
+  readonly needsNetworkLook: boolean;
   /** The Service of the Sandbox's name. Its owner may be another object. */
   readonly service: Service | undefined;
   /** PersistentVolumeClaims with the names that the templates give, by name. Their owner may be another object. */

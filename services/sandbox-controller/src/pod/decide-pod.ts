@@ -60,6 +60,7 @@ function decideCreation(snapshot: Snapshot): Plan {
     return disk !== undefined && !isTerminating(disk);
   });
   if (!isComplete || hasFailed(snapshot, 'disks')) return [];
+  if (snapshot.needsNetworkLook) return [{ kind: 'requeueNow' }];
   const { runtime } = snapshot.settings;
   const refusal = findRuntimeRefusal(sandbox, runtime);
   if (refusal !== undefined) return [{ kind: 'reportFailure', phase: 'pod', message: refusal }];

@@ -11,8 +11,8 @@ import type { Pod } from '@sandlot/kube/objects';
 import { isRunningRequestedImage } from '../pod/decide-image.ts';
 import { isAwaitingRestart } from '../pod/restart.ts';
 import { needsService, findServiceInUse } from '../service/decide-service.ts';
-import { hasFailed, isTerminating, findOnlyPod } from '../plan/snapshot.ts';
-import type { Snapshot } from '../plan/snapshot.ts';
+import { isTerminating, findOnlyPod } from '../plan/snapshot.ts';
+import type { Failure, Snapshot } from '../plan/snapshot.ts';
 
 /** A condition before its generation is stamped. */
 type Finding = Omit<NextCondition, 'type' | 'observedGeneration'>;
@@ -61,7 +61,8 @@ function stamp(
 
 /** Nothing is known about the Pod: none was seen, and reading or writing Pods failed, or there are several. */
 function isPodUnknown(snapshot: Snapshot): boolean {
-  return findOnlyPod(snapshot) === undefined && (hasFailed(snapshot, 'pod') || snapshot.ownedPods.length > 1);
+  const isUnread = snapshot.failures.some(({ phase, reason }) => phase === 'pod' && reason === undefined);
+  return findOnlyPod(snapshot) === undefined && (isUnread || snapshot.ownedPods.length > 1);
 }
 
 function buildSuspended(snapshot: Snapshot): Finding {
@@ -121,10 +122,7 @@ const checks: readonly ((snapshot: Snapshot) => Omit<Finding, 'status'> | undefi
     ownedPods.length > 1
       ? { reason: reasons.multiplePods, message: messages.multiplePods(ownedPods.length) }
       : undefined,
-  ({ failures }) =>
-    failures.length > 0
-      ? { reason: reasons.reconcilerError, message: messages.error(failures.map((f) => f.message).join('\n')) }
-      : undefined,
+  ({ failures }) => (failures.length > 0 ? reportFailures(failures) : undefined),
   (snapshot) => {
     if (resolveMode(snapshot.sandbox.spec) === 'Running') return undefined;
     const sawPod = findOnlyPod(snapshot) !== undefined || snapshot.foreignPod !== undefined;
@@ -135,6 +133,14 @@ const checks: readonly ((snapshot: Snapshot) => Omit<Finding, 'status'> | undefi
     return phase === undefined ? undefined : terminalText[phase];
   },
 ];
+
+/** A wait is reported as such, unless something also went wrong. */
+function reportFailures(failures: readonly Failure[]): Omit<Finding, 'status'> {
+  const errors = failures.filter(({ reason }) => reason === undefined);
+  const [wait] = failures;
+  if (errors.length === 0 && wait?.reason !== undefined) return { reason: wait.reason, message: wait.message };
+  return { reason: reasons.reconcilerError, message: messages.error(errors.map((f) => f.message).join('\n')) };
+}
 
 function buildReady(snapshot: Snapshot): Finding {
   for (const check of checks) {

@@ -1,4 +1,4 @@
-import { ed25519PublicKeys, integer, text } from '@sandlot/config';
+import { ed25519PublicKeys, flag, integer, text } from '@sandlot/config';
 import { controllerSettings } from '@sandlot/service';
 import { z } from 'zod';
 
@@ -21,4 +21,6 @@ export const sandboxSettings = controllerSettings.extend({
     .default(''),
   /** By these keys the daemon recognises the gateway, the one in use first; without them it obeys no gateway. */
   GATEWAY_PUBLIC_KEYS: ed25519PublicKeys().default([]),
+  /** Whether Sandboxes without a template wait for the NetworkPolicy of their namespace; as for the warmpool-controller. */
+  NETWORK_PROTECT_AUTHORED_SANDBOXES: flag().default(false),
 });

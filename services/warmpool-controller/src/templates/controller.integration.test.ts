@@ -1,4 +1,4 @@
-import { findCondition, nameHash, sandboxes, sandboxTemplates } from '@sandlot/api-types';
+import { AUTHORED_POLICY_NAME, findCondition, nameHash, sandboxes, sandboxTemplates } from '@sandlot/api-types';
 import type { SandboxTemplateSpec, SandboxTemplateStatus } from '@sandlot/api-types';
 import { template } from '@sandlot/api-types/testing';
 import { buildBlueprint, POD_DEFAULTS } from '@sandlot/blueprint';
@@ -11,7 +11,7 @@ import type { ServiceProcess } from '@sandlot/service-testkit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BINDING, CRDS, ROLE, USER } from '../../test/control-plane.ts';
 import { hasSameSpec } from './network/difference.ts';
-import { AUTHORED_POLICY_NAME, buildRules, buildTemplatePolicy } from './network/policy.ts';
+import { buildRules, buildTemplatePolicy } from './network/policy.ts';
 import { NETWORK } from '../../test/template-harness.ts';
 
 const TEAM = 'team-a';

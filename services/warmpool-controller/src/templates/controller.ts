@@ -1,4 +1,4 @@
-import { annotations, parseNetworkPolicyName } from '@sandlot/api-types';
+import { annotations, AUTHORED_POLICY_NAME, parseNetworkPolicyName } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { PodDefaults } from '@sandlot/blueprint';
 import { createChannelSource, createEventRecorder, createOwnWrites, getKey, watchSource } from '@sandlot/kube';
@@ -11,7 +11,6 @@ import { formatTemplateKey } from '../wiring/cache.ts';
 import type { Cache } from '../wiring/cache.ts';
 import { AuthoredSandboxes } from './authored/authored-sandboxes.ts';
 import { reconcileAuthored } from './authored/reconcile-authored.ts';
-import { AUTHORED_POLICY_NAME } from './network/policy.ts';
 import { Refusals } from './network/refusals.ts';
 import type { NetworkSettings } from './network/settings.ts';
 import { reconcileTemplate } from './reconcile.ts';

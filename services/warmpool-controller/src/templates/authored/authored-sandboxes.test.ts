@@ -1,7 +1,7 @@
+import { isWithoutTemplate } from '@sandlot/api-types';
 import { sandbox } from '@sandlot/api-types/testing';
 import { networkPolicies } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
-import { isAuthored } from './authored-sandboxes.ts';
 import { buildDefaultRules } from '../network/rules.ts';
 import { NETWORK, TemplateHarness } from '../../../test/template-harness.ts';
 
@@ -117,6 +117,6 @@ describe('whether a Sandbox counts as directly authored', () => {
     ],
     ['that a claim owns and that lost its label', { ownerReferences: ownedBy(extension, 'SandboxClaim') }, true],
   ])('%s: %s', (_, metadata, expected) => {
-    expect(isAuthored(sandbox({ metadata }))).toBe(expected);
+    expect(isWithoutTemplate(sandbox({ metadata }))).toBe(expected);
   });
 });

@@ -1,15 +1,7 @@
-import { isMadeByExtension, labels } from '@sandlot/api-types';
+import { isWithoutTemplate } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { getKey } from '@sandlot/kube';
 import type { Informer } from '@sandlot/kube';
-
-/**
- * Whether no template's policy selects the Pod of a Sandbox. The template label of the Sandbox alone does not decide: the
- * sandbox-controller copies it to the Pod only if a claim or a pool created the Sandbox.
- */
-export function isAuthored(sandbox: Sandbox): boolean {
-  return (sandbox.metadata.labels?.[labels.templateRefHash] ?? '') === '' || !isMadeByExtension(sandbox);
-}
 
 /** The directly authored Sandboxes of each namespace, as the watch shows them. */
 export class AuthoredSandboxes {
@@ -50,7 +42,7 @@ export class AuthoredSandboxes {
 }
 
 function findAuthored(sandbox: Sandbox | undefined): Sandbox | undefined {
-  return sandbox !== undefined && isAuthored(sandbox) ? sandbox : undefined;
+  return sandbox !== undefined && isWithoutTemplate(sandbox) ? sandbox : undefined;
 }
 
 function getIdentity(sandbox: Sandbox | undefined): string {

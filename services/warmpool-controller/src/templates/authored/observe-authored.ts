@@ -1,6 +1,6 @@
+import { AUTHORED_POLICY_NAME } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { NetworkPolicy, Store } from '@sandlot/kube';
-import { AUTHORED_POLICY_NAME } from '../network/policy.ts';
 import type { NetworkSettings } from '../network/settings.ts';
 import type { AuthoredSandboxes } from './authored-sandboxes.ts';
 import { MAX_OWNERS } from './decide-authored.ts';

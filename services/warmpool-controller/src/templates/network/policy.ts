@@ -1,5 +1,6 @@
 import {
   annotations,
+  AUTHORED_POLICY_NAME,
   formatNetworkPolicyName,
   isOwnedByTemplate,
   labels,
@@ -32,9 +33,6 @@ export interface OwnPolicy {
   };
   readonly spec: PolicySpec;
 }
-
-/** The name of a namespace's policy for directly authored Sandboxes. No template's policy can have this name. */
-export const AUTHORED_POLICY_NAME = 'sandlot-authored-sandboxes';
 
 /** Marks the policy for authored Sandboxes as ours, because no owner controls it. */
 const AUTHORED_POLICY_LABEL = { [labels.protects]: protections.authored } as const;

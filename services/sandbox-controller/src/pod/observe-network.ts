@@ -1,0 +1,63 @@
+import {
+  findNeededPolicy,
+  findPodNetworkGap,
+  isPolicyInPlace,
+  resolveMode,
+  sandboxMessages,
+  sandboxReasons,
+  sandboxTemplates,
+} from '@sandlot/api-types';
+import type { NeededPolicy, Sandbox } from '@sandlot/api-types';
+import { networkPolicies } from '@sandlot/kube';
+import type { KubeClient } from '@sandlot/kube';
+import { getPriority } from '../pacing/priority.ts';
+import type { Failure, Settings, Snapshot } from '../plan/snapshot.ts';
+import type { RejectedWrites } from '../writes/rejected-writes.ts';
+
+export interface NetworkDeps {
+  readonly client: KubeClient;
+  readonly rejectedWrites: RejectedWrites;
+  readonly settings: Settings;
+  readonly signal: AbortSignal;
+}
+
+type Seen = Pick<Snapshot, 'ownedPods' | 'foreignPod' | 'failures'>;
+
+/**
+ * Looks for the NetworkPolicy that a new Pod needs, in the one situation in which this pass may create a Pod. A read by name
+ * costs less than a watch of all policies. Without the policy it waits longer each time, as after a rejected write.
+ */
+export async function observeNetwork(
+  deps: NetworkDeps,
+  sandbox: Sandbox,
+  seen: Seen,
+): Promise<Pick<Snapshot, 'needsNetworkLook' | 'failures'>> {
+  const needed = findNeededPolicy(sandbox, deps.settings.protectsAuthored);
+  if (needed === undefined) return { needsNetworkLook: false, failures: seen.failures };
+  if (!isPodDue(sandbox, seen)) return { needsNetworkLook: true, failures: seen.failures };
+  const gap = await findGap(deps, sandbox, needed);
+  if (gap === undefined) return { needsNetworkLook: false, failures: seen.failures };
+  const message = sandboxMessages.networkPolicyPending(needed.name, gap);
+  const failure: Failure = { phase: 'pod', message, reason: sandboxReasons.networkPolicyPending };
+  return { needsNetworkLook: true, failures: [...seen.failures, deps.rejectedWrites.record(sandbox, failure)] };
+}
+
+function isPodDue({ metadata, spec }: Sandbox, { ownedPods, foreignPod, failures }: Seen): boolean {
+  const isRunning = resolveMode(spec) === 'Running' && metadata.deletionTimestamp === undefined;
+  const hasFailed = failures.some(({ phase }) => phase === 'pod');
+  return isRunning && !hasFailed && ownedPods.length === 0 && foreignPod === undefined;
+}
+
+async function findGap(
+  { client, signal }: NetworkDeps,
+  sandbox: Sandbox,
+  needed: NeededPolicy,
+): Promise<string | undefined> {
+  const { namespace } = sandbox.metadata;
+  const options = { signal, priority: getPriority(sandbox) };
+  const policy = await client.find(networkPolicies, { namespace, name: needed.name }, options);
+  if (isPolicyInPlace(needed, policy)) return undefined;
+  const { template: name } = needed;
+  const template = name === undefined ? undefined : await client.find(sandboxTemplates, { namespace, name }, options);
+  return findPodNetworkGap(needed, template);
+}
