@@ -84,12 +84,28 @@ it('the network policy of a template selects its pods, is restored after edits a
   );
 });
 
-it('the network policy of a template goes when the template manages none', async () => {
+it('a pod has the labels of its own template, whatever the template says', async () => {
+  const forged = `agents.x-k8s.io/sandbox-template-ref-hash: ${nameHash('box')}, sandlot.dev/network: own, team: a`;
+  const manifest = formatTemplateManifest('forger').replace(
+    'podTemplate:\n',
+    `podTemplate:\n    metadata: {labels: {${forged}}}\n`,
+  );
+  await team.apply(manifest);
+  const { metadata } = await readPodOfClaim('forged', '{sandboxTemplateRef: {name: forger}}');
+  expect(metadata.labels).toMatchObject({
+    team: 'a',
+    'agents.x-k8s.io/sandbox-template-ref-hash': nameHash('forger'),
+  });
+  expect(metadata.labels).not.toHaveProperty(['sandlot.dev/network']);
+});
+
+it('the network policy of a template goes when the template manages none, and its Pods start without', async () => {
   await team.apply(formatTemplateManifest('open'));
   const find = () => team.client.find(networkPolicies, { namespace: team.namespace, name: 'open-network-policy' });
   await eventually('the policy is there', find);
   await team.kubectl('patch', 'sbt', 'open', '--type=merge', '-p', '{"spec":{"networkPolicyManagement":"Unmanaged"}}');
   await eventually('the policy is gone', async () => ((await find()) === undefined ? true : undefined));
+  await readPodOfClaim('unruled', '{sandboxTemplateRef: {name: open}}');
 });
 
 it('a pod of a template has the defaults of agent-sandbox, or the hardened ones on request', async () => {

@@ -168,6 +168,20 @@ describe('Pod metadata', () => {
     });
   });
 
+  it.each([
+    ['of a claim', [claimed], { 'agents.x-k8s.io/sandbox-template-ref-hash': 'own' }],
+    ['that a user wrote', [], {}],
+  ])('never selects the network rules of others by labels of the template: a Sandbox %s', (_, owners, expected) => {
+    const labels = { 'agents.x-k8s.io/sandbox-template-ref-hash': 'other', 'agents.x-k8s.io/claim-uid': 'other' };
+    const podTemplate = {
+      metadata: { labels: { ...labels, 'sandlot.dev/network': 'own', ok: '1' } },
+      spec: { containers: [] },
+    };
+    const metadata = { ownerReferences: owners, labels: { 'agents.x-k8s.io/sandbox-template-ref-hash': 'own' } };
+    const wanted = buildWantedPodMetadata(notebook({ metadata, spec: { podTemplate } }));
+    expect(wanted.labels).toEqual({ ok: '1', ...tracking, ...expected });
+  });
+
   const template = { metadata: { labels: { team: 'b' }, annotations: { note: '1' } }, spec: { containers: [] } };
   const sandbox = notebook({ spec: { podTemplate: template } });
 

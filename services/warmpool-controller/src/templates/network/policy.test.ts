@@ -59,6 +59,14 @@ describe('the NetworkPolicy of a template', () => {
     return buildTemplatePolicy(made, buildRules(made, network));
   };
 
+  it('admits no Pod by its labels alone, which the Pods of any template may have', () => {
+    const peers = getPolicy({}).spec.ingress.flatMap(({ from = [] }) => from);
+    expect(peers.length).toBeGreaterThan(0);
+    for (const { namespaceSelector } of peers) {
+      expect(Object.keys(namespaceSelector?.matchLabels ?? {})).toEqual(['kubernetes.io/metadata.name']);
+    }
+  });
+
   it('admits the router, the gateway and the claim-controller, and allows egress to the internet', () => {
     expect(getPolicy({})).toEqual({
       metadata,
