@@ -1,7 +1,8 @@
-import { sandboxClaims } from '@sandlot/api-types';
+import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { pods } from '@sandlot/kube';
 import type { Pod } from '@sandlot/kube';
+import { connectPinned } from '@sandlot/std/pinned-tls';
 import { describe, expect, it } from 'vitest';
 import { readDaemon } from '../support/daemon.ts';
 import { claimManifest, GROUP, formatPoolManifest } from '../support/manifests.ts';
@@ -86,6 +87,27 @@ describe.concurrent('the daemon in a bare busybox', () => {
       expect(pod.spec.initContainers?.map(({ name }) => name)).toEqual(['sandlot-runtime-install']);
     }),
   );
+
+  it('shows the key that its Sandbox names, and no other Pod has it', () =>
+    runInTeam('runtime', async (team) => {
+      await team.apply(
+        `${template('image: busybox, command: [sleep, infinity]')}---${formatPoolManifest('pool', 'box', 2)}`,
+      );
+      await waitForFullPool(team, 'pool');
+      const { items } = await team.client.list(sandboxes, { namespace: team.namespace });
+      const [mine, other] = items.map(({ status }) => ({
+        host: status?.podIPs?.[0] ?? '',
+        ...status?.runtime?.identity,
+      }));
+      if (mine === undefined || other === undefined) throw new Error('the pool has fewer than two members');
+      expect(mine.ports).toEqual([49_983, 8_888]);
+      for (const port of [49_983, 8_888]) {
+        const connect = (publicKeyHash = '') =>
+          connectPinned({ host: mine.host, port, publicKeyHash }, AbortSignal.timeout(10_000));
+        (await connect(mine.publicKeyHash)).destroy();
+        await expect(connect(other.publicKeyHash)).rejects.toThrow('another server has its address');
+      }
+    }));
 
   it('gets the variables again after a resume, before the claim is Ready', () =>
     runInTeam('runtime', async (team) => {

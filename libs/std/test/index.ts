@@ -2,6 +2,9 @@ import { sleepWith } from '../src/clock.ts';
 import type { Clock, Timer } from '../src/clock.ts';
 import type { Random } from '../src/random.ts';
 
+export { identities } from './identities.ts';
+export type { TestIdentity } from './identities.ts';
+
 interface PendingTimer {
   readonly dueMs: number;
   readonly fn: () => void;

@@ -1,5 +1,5 @@
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
-import type { Sandbox, SandboxClaim, SandboxStatus } from '@sandlot/api-types';
+import type { RuntimeIdentity, Sandbox, SandboxClaim, SandboxStatus } from '@sandlot/api-types';
 import { claim, pool, template } from '@sandlot/api-types/testing';
 import { buildMemberSandbox, POD_DEFAULTS } from '@sandlot/blueprint';
 import { events, networkPolicies } from '@sandlot/kube';
@@ -189,10 +189,13 @@ interface ReadyHow {
   readonly address?: string | undefined;
   /** Since when. */
   readonly since?: string;
+  /** By what the daemon is recognised. */
+  readonly identity?: RuntimeIdentity;
 }
 
-export function readyStatus({ address = '', since = '2026-01-01T12:00:00Z' }: ReadyHow): SandboxStatus {
+export function readyStatus({ address = '', since = '2026-01-01T12:00:00Z', identity }: ReadyHow): SandboxStatus {
   const lastTransitionTime = since;
   const ready = { type: 'Ready', status: 'True', reason: 'DependenciesReady', message: 'Pod is Ready' } as const;
-  return { conditions: [{ ...ready, lastTransitionTime }], podIPs: [address], nodeName: 'node-1' };
+  const runtime = identity === undefined ? {} : { runtime: { ready: true, identity } };
+  return { conditions: [{ ...ready, lastTransitionTime }], podIPs: [address], nodeName: 'node-1', ...runtime };
 }

@@ -1,12 +1,17 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
+import { createServer as createSecureServer } from 'node:tls';
+import type { RuntimeIdentity } from '@sandlot/api-types';
 import { systemClock } from '@sandlot/std';
-import { FakeClock } from '@sandlot/std/testing';
+import { FakeClock, identities } from '@sandlot/std/testing';
+import type { TestIdentity } from '@sandlot/std/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RuntimeClient, RuntimeError } from './runtime-client.ts';
 
 const { privateKey: signingKey } = generateKeyPairSync('ed25519');
+const TOKEN = 'the token of a sandbox';
+const NEVER = new AbortController().signal;
 const servers: Server[] = [];
 const sockets: Socket[] = [];
 
@@ -15,12 +20,16 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await new Promise((resolve) => server.close(resolve));
 });
 
-/** A daemon that does this with each connection. Returns its port. */
-async function listen(serve: (socket: Socket) => void): Promise<number> {
-  const server = createServer((socket) => {
+/** A daemon that does this with each connection, by TLS if it has a key. Returns its port. */
+async function listen(serve: (socket: Socket) => void, secure?: TestIdentity): Promise<number> {
+  const onSocket = (socket: Socket): void => {
     sockets.push(socket.on('error', () => undefined));
     serve(socket);
-  });
+  };
+  const server =
+    secure === undefined
+      ? createServer(onSocket)
+      : createSecureServer({ key: secure.key, cert: secure.cert }, onSocket).on('tlsClientError', () => undefined);
   servers.push(server);
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
@@ -36,21 +45,24 @@ async function repeat(socket: Socket, piece: string): Promise<void> {
   }
 }
 
+interface InitOptions {
+  readonly signal?: AbortSignal;
+  readonly identity?: RuntimeIdentity;
+  readonly clock?: FakeClock;
+}
+
+/** Calls the daemon. The call has no end but the daemon's until the clock moves. */
+function call(port: number, { signal = NEVER, identity, clock = new FakeClock() }: InitOptions = {}): Promise<unknown> {
+  const order = { address: '127.0.0.1', sandboxUid: 's', claimUid: 'c', accessToken: TOKEN, envVars: {}, exec: true };
+  const client = new RuntimeClient({ signingKey, clock, port });
+  return client.init({ ...order, identity, signal }).catch((error: unknown) => error);
+}
+
 /** Calls the daemon, and lets half a second go by again and again until the call has ended. */
-async function init(port: number, signal = new AbortController().signal) {
+async function init(port: number, options: InitOptions = {}) {
   const clock = new FakeClock();
   const startMs = clock.now();
-  const client = new RuntimeClient({ signingKey, clock, port });
-  const call = {
-    address: '127.0.0.1',
-    sandboxUid: 's',
-    claimUid: 'c',
-    accessToken: 't',
-    envVars: {},
-    exec: true,
-    signal,
-  };
-  const outcome = client.init(call).catch((error: unknown) => error);
+  const outcome = call(port, { ...options, clock });
   const ended = outcome.then(() => true);
   while (!(await Promise.race([ended, systemClock.sleep(10).then(() => false)]))) await clock.advance(500);
   return { outcome: await outcome, elapsedMs: clock.now() - startMs };
@@ -102,6 +114,41 @@ describe('a call of a daemon', () => {
   it('ends when its signal aborts', async () => {
     const abort = new AbortController();
     const port = await listen(() => abort.abort());
-    expect(String((await init(port, abort.signal)).outcome)).toContain('ABORT_ERR');
+    expect(String((await init(port, { signal: abort.signal })).outcome)).toContain('ABORT_ERR');
+  });
+});
+
+describe('a call of a daemon with a key', () => {
+  const [own, other] = identities;
+  const identity = { publicKeyHash: own.publicKeyHash, ports: [49_983] };
+  const accept = (socket: Socket): void => {
+    socket.once('data', () => socket.write('HTTP/1.1 204 No Content\r\nX-Envd-Version: 1.2.3\r\n\r\n'));
+  };
+
+  it('goes to it by TLS', async () => {
+    const port = await listen(accept, own);
+    expect(await call(port, { identity })).toBe('1.2.3');
+  });
+
+  it.each([
+    ['has another key', other, 'another server has its address: it shows another key'],
+    ['speaks plain HTTP', undefined, 'the server at its address does not show its key (ERR_SSL'],
+  ])('sends nothing to a server at its address that %s', async (...[, secure, reason]) => {
+    const heard: Buffer[] = [];
+    const port = await listen((socket) => {
+      socket.on('data', (bytes: Buffer) => heard.push(bytes));
+      accept(socket);
+    }, secure);
+    const outcome = await call(port, { identity });
+    expect(outcome).toBeInstanceOf(RuntimeError);
+    expect(String(outcome)).toContain(reason);
+    const text = Buffer.concat(heard).toString('latin1');
+    expect([text.includes(TOKEN), text.includes('HTTP')]).toEqual([false, false]);
+  });
+
+  it('ends after five seconds when a server accepts the connection and says nothing', async () => {
+    const { outcome, elapsedMs } = await init(await listen(() => undefined), { identity });
+    expect(String(outcome)).toContain('no answer within 5 s');
+    expect(elapsedMs).toBe(5_000);
   });
 });

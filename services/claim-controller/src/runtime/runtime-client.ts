@@ -2,7 +2,11 @@ import { createHash, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { request } from 'node:http';
 import type { ClientRequest } from 'node:http';
+import type { Socket } from 'node:net';
+import { findPinnedKey } from '@sandlot/api-types';
+import type { RuntimeIdentity } from '@sandlot/api-types';
 import type { Clock } from '@sandlot/std';
+import { connectPinned } from '@sandlot/std/pinned-tls';
 
 /** The port of the in-sandbox daemon. */
 const ENVD_PORT = 49_983;
@@ -28,6 +32,8 @@ export class UnknownKeyError extends RuntimeError {
 
 export interface InitCall {
   readonly address: string;
+  /** By what the daemon is recognised; undefined: it speaks plainly. */
+  readonly identity: RuntimeIdentity | undefined;
   readonly sandboxUid: string;
   readonly claimUid: string;
   readonly accessToken: string;
@@ -85,37 +91,66 @@ export class RuntimeClient {
   }
 
   /** Opens a connection per call: pods reuse addresses, and a kept connection could reach another sandbox. */
-  #post({ address, signal }: InitCall, headers: Headers, body: string): Promise<string | undefined> {
+  async #post(call: InitCall, headers: Headers, body: string): Promise<string | undefined> {
     const { port = ENVD_PORT, clock } = this.#options;
-    const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
-    const target = { host: address, port, path: '/init', method: 'POST', headers, agent: false, signal };
-    const outgoing = request({ ...target, maxHeaderSize: MAX_HEAD_BYTES }, (response) => {
-      const { statusCode = 0, headers: given } = response;
-      // The tenant controls the sandbox's response body: do not read it.
-      response.on('error', () => undefined);
-      response.destroy();
-      const version = given['x-envd-version'];
-      if (statusCode === 204 || statusCode === 200) resolve(typeof version === 'string' ? version : undefined);
-      else if (statusCode === 401 && given['x-sandlot-refusal'] === 'unknown-key') reject(new UnknownKeyError());
-      else reject(new RuntimeError(`its runtime refused the initialisation with status ${statusCode}`));
-    });
-    refuseInterimAnswers(outgoing);
+    const late = new AbortController();
     // A limit of the socket's silence would not do: a hostile daemon sends a byte now and then.
     const deadline = clock.setTimeout(
-      () => outgoing.destroy(new Error(`no answer within ${DEADLINE_MS / 1_000} s`)),
+      () => late.abort(new Error(`no answer within ${DEADLINE_MS / 1_000} s`)),
       DEADLINE_MS,
     );
-    const fail = (error: Error): void =>
-      reject(new RuntimeError(`its runtime does not answer on port ${port}: ${getReason(error)}`, { cause: error }));
-    outgoing.on('error', fail);
-    outgoing.on('close', () => {
+    const signal = AbortSignal.any([call.signal, late.signal]);
+    try {
+      const socket = await this.#connect(call, signal);
+      return await exchange({ host: call.address, port, headers, body, socket, signal });
+    } catch (error) {
+      if (error instanceof RuntimeError) throw error;
+      const reason = late.signal.aborted ? (late.signal.reason as Error).message : getReason(error as Error);
+      throw new RuntimeError(`its runtime does not answer on port ${port}: ${reason}`, { cause: error });
+    } finally {
       deadline.cancel();
-      // After an upgrade that was not asked for there is neither a response nor an error.
-      fail(new Error('it closed the connection'));
-    });
-    outgoing.end(body);
-    return promise;
+    }
   }
+
+  /** Connects to the daemon with this identity and to no other server; undefined: the daemon has none. */
+  async #connect({ address, identity }: InitCall, signal: AbortSignal): Promise<Socket | undefined> {
+    const publicKeyHash = findPinnedKey(identity, ENVD_PORT);
+    if (publicKeyHash === undefined) return undefined;
+    return connectPinned({ host: address, port: this.#options.port ?? ENVD_PORT, publicKeyHash }, signal);
+  }
+}
+
+interface InitRequest {
+  readonly host: string;
+  readonly port: number;
+  readonly headers: Headers;
+  readonly body: string;
+  /** Undefined: the request opens a plain connection. */
+  readonly socket: Socket | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Sends the request and looks at the head of the answer. */
+function exchange({ host, port, headers, body, socket, signal }: InitRequest): Promise<string | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
+  const target = { host, port, path: '/init', method: 'POST', headers, maxHeaderSize: MAX_HEAD_BYTES, signal };
+  const connection = socket === undefined ? { agent: false } : { createConnection: () => socket };
+  const outgoing = request({ ...target, ...connection }, (response) => {
+    const { statusCode = 0, headers: given } = response;
+    // The tenant controls the sandbox's response body: do not read it.
+    response.on('error', () => undefined);
+    response.destroy();
+    const version = given['x-envd-version'];
+    if (statusCode === 204 || statusCode === 200) resolve(typeof version === 'string' ? version : undefined);
+    else if (statusCode === 401 && given['x-sandlot-refusal'] === 'unknown-key') reject(new UnknownKeyError());
+    else reject(new RuntimeError(`its runtime refused the initialisation with status ${statusCode}`));
+  });
+  refuseInterimAnswers(outgoing);
+  outgoing.on('error', reject);
+  // After an upgrade that was not asked for there is neither a response nor an error.
+  outgoing.on('close', () => reject(new Error('it closed the connection')));
+  outgoing.end(body);
+  return promise;
 }
 
 /** A hostile daemon may send them without end, and each would be parsed. Our daemon sends none. */

@@ -138,6 +138,7 @@ export class RuntimeInits {
     if (access === undefined) throw new RuntimeError(NO_KEYS);
     await access.client.init({
       address: sandbox.status?.podIPs?.[0] ?? '',
+      identity: sandbox.status?.runtime?.identity,
       sandboxUid: getUid(sandbox),
       claimUid: claim.metadata.uid ?? '',
       accessToken: deriveEnvdAccessToken(access.tokenKey, formatTokenSubject(claim)),

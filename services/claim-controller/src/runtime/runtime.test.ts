@@ -1,5 +1,6 @@
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import { secrets } from '@sandlot/kube';
+import { identities } from '@sandlot/std/testing';
 import { deriveEnvdAccessToken } from '@sandlot/tenancy';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ClaimHarness } from '../../test/harness.ts';
@@ -116,6 +117,22 @@ describe('a claim on a template with the daemon', () => {
     daemons.answer = () => 204;
     await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
     expect(harness.owned().get('job')).toEqual(['pool-m001']);
+  });
+
+  it('is not Ready while a server without the key of the Sandbox has its address, and becomes Ready at the next one', async () => {
+    await using harness = await started(1);
+    const identity = { publicKeyHash: identities[0].publicKeyHash, ports: [49_983] };
+    harness.makeReady('pool-m001', { address: '127.0.1.1', identity });
+    await harness.eventually(() => expect(harness.sandbox('pool-m001')?.status?.runtime?.identity).toEqual(identity));
+    harness.claim('job');
+    await harness.eventually(() =>
+      expect(harness.getStatus('job').conditions?.[0]?.message).toContain('does not show its key'),
+    );
+    expect(daemons.accepted).toEqual([]);
+    own(harness, 'pool-m001', '127.0.1.2');
+    harness.makeReady('pool-m001', { address: '127.0.1.2', since: LATER });
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    expect(daemons.accepted.map(({ address }) => address)).toEqual(['127.0.1.2']);
   });
 
   it('gets another Sandbox when the daemon of the first never answers', async () => {

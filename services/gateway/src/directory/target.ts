@@ -1,5 +1,5 @@
 import { annotations } from '@sandlot/api-types';
-import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import type { RuntimeIdentity, Sandbox, SandboxClaim } from '@sandlot/api-types';
 
 export interface SandboxRef {
   readonly namespace: string;
@@ -9,10 +9,12 @@ export interface SandboxRef {
 
 /** A running sandbox that has a claim, and how to reach it. */
 export interface Target extends SandboxRef {
-  /** Changes when the pod gets another address or the Sandbox is resumed. Incarnations share no connections. */
+  /** Changes when the pod gets another address or key, or the Sandbox is resumed. Incarnations share no connections. */
   readonly incarnation: string;
   /** Addresses of the pod that the gateway may dial, the preferred one first. */
   readonly addresses: readonly [string, ...string[]];
+  /** By what the daemon of the pod is recognised; undefined: it speaks plainly. */
+  readonly identity: RuntimeIdentity | undefined;
   /** The shorter of the idle limits in milliseconds; undefined: there is none, so activity is not reported. */
   readonly idleMs: number | undefined;
 }
@@ -35,7 +37,8 @@ export function buildRef({ metadata: { namespace = '', name = '', uid = '' } }: 
 }
 
 export function formatIncarnation({ metadata, status }: Sandbox): string {
-  return `${metadata.uid}/${status?.resumedAt ?? ''}/${status?.podIPs?.join(',') ?? ''}`;
+  const { resumedAt = '', podIPs = [], runtime } = status ?? {};
+  return `${metadata.uid}/${resumedAt}/${podIPs.join(',')}/${runtime?.identity?.publicKeyHash ?? ''}`;
 }
 
 export function buildTarget(sandbox: Sandbox, addresses: Target['addresses']): Target {
@@ -45,6 +48,7 @@ export function buildTarget(sandbox: Sandbox, addresses: Target['addresses']): T
     ...buildRef(sandbox),
     incarnation: formatIncarnation(sandbox),
     addresses,
+    identity: sandbox.status?.runtime?.identity,
     idleMs: limits.length === 0 ? undefined : Math.min(...limits) * 1_000,
   };
 }

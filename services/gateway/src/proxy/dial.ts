@@ -1,14 +1,19 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import type { Clock } from '@sandlot/std';
+import { connectPinned, WrongServerError } from '@sandlot/std/pinned-tls';
 import { DAEMON_PORT } from '../routing/paths.ts';
 import { PROOF_HEADER } from './proofs.ts';
 import type { Prove } from './proofs.ts';
 
-/** A dial that failed. `refused`: the pod refused the connection, so nothing listens on the port. */
+/**
+ * A dial that failed. `refused`: the pod refused the connection, so nothing listens on the port. `stranger`: another server
+ * than the daemon of the sandbox answered, and got nothing of the request.
+ */
 export class DialError extends Error {
   override readonly name = 'DialError';
-  readonly code: 'refused' | 'unreachable';
+  readonly code: 'refused' | 'unreachable' | 'stranger';
 
   constructor(code: DialError['code'], message: string) {
     super(message);
@@ -22,6 +27,9 @@ export interface DialTarget {
   readonly limitMs: number;
   /** Opens the daemon's tunnel. */
   readonly prove: Prove;
+  /** The hash of the key that the server on a port must show; undefined: the port is plain. */
+  readonly findKey: (port: number) => string | undefined;
+  readonly clock: Pick<Clock, 'setTimeout'>;
 }
 
 /**
@@ -38,17 +46,43 @@ export async function dial(target: DialTarget): Promise<Socket> {
   }
 }
 
+function connectTo(target: DialTarget): Promise<Socket> {
+  const publicKeyHash = target.findKey(target.port);
+  return publicKeyHash === undefined ? connectPlainly(target) : connectSecurely(target, publicKeyHash);
+}
+
 const REFUSED = new Set(['ECONNREFUSED', 'ECONNRESET']);
 
-function connectTo({ address, port, limitMs }: DialTarget): Promise<Socket> {
+function buildError(error: NodeJS.ErrnoException): DialError {
+  if (error instanceof DialError) return error;
+  if (error instanceof WrongServerError) return new DialError('stranger', error.message);
+  return new DialError(REFUSED.has(error.code ?? '') ? 'refused' : 'unreachable', error.message);
+}
+
+/** Never speaks plainly instead: another server with the address would get the tokens of the sandbox. */
+async function connectSecurely({ address, port, limitMs, clock }: DialTarget, publicKeyHash: string): Promise<Socket> {
+  const abort = new AbortController();
+  const late = new DialError('unreachable', `no connection within ${limitMs} ms`);
+  const timer = clock.setTimeout(() => abort.abort(late), limitMs);
+  try {
+    const socket = await connectPinned({ host: address, port, publicKeyHash }, abort.signal);
+    return socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
+  } catch (error) {
+    throw buildError(error as Error);
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** How long a connection is silent before the kernel asks whether the pod is still there. */
+const KEEP_ALIVE_MS = 60_000;
+
+function connectPlainly({ address, port, limitMs }: DialTarget): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const socket = connect({ host: address, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 });
+  const socket = connect({ host: address, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS });
   socket.setTimeout(limitMs);
   const onTimeout = (): void => void socket.destroy(new DialError('unreachable', `no connection within ${limitMs} ms`));
-  const onError = (error: NodeJS.ErrnoException): void => {
-    const code = REFUSED.has(error.code ?? '') ? 'refused' : 'unreachable';
-    reject(error instanceof DialError ? error : new DialError(code, error.message));
-  };
+  const onError = (error: Error): void => reject(buildError(error));
   socket.once('timeout', onTimeout);
   socket.once('error', onError);
   socket.once('connect', () => {
@@ -61,8 +95,13 @@ function connectTo({ address, port, limitMs }: DialTarget): Promise<Socket> {
 }
 
 /** Connects to the loopback of the pod: the daemon answers 101 and then passes bytes through. */
-function tunnelTo({ address, port, limitMs, prove }: DialTarget, refusal: DialError): Promise<Socket> {
+async function tunnelTo(target: DialTarget, refusal: DialError): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const { address, port, limitMs, prove, findKey } = target;
+  const daemon = await connectTo({ ...target, port: DAEMON_PORT }).catch((error: unknown) => {
+    // Without a daemon, the refusal of the pod itself counts.
+    throw error instanceof DialError && error.code === 'stranger' ? error : refusal;
+  });
   const proof = prove();
   const tunnel = request({
     host: address,
@@ -71,11 +110,11 @@ function tunnelTo({ address, port, limitMs, prove }: DialTarget, refusal: DialEr
     headers: {
       Connection: 'Upgrade',
       Upgrade: 'sandlot-tunnel',
-      // Daemons of earlier releases, in Pods that still run, know no proof and look for this instead.
-      'X-Sandlot-Gateway': '1',
+      // Daemons of earlier releases, in Pods that still run, know neither proof nor TLS and look for this instead.
+      ...(findKey(DAEMON_PORT) === undefined ? { 'X-Sandlot-Gateway': '1' } : {}),
       ...(proof === undefined ? {} : { [PROOF_HEADER]: proof }),
     },
-    agent: false,
+    createConnection: () => daemon,
     timeout: limitMs,
   });
   tunnel.once('upgrade', (_, socket: Socket, head) => {
@@ -90,7 +129,7 @@ function tunnelTo({ address, port, limitMs, prove }: DialTarget, refusal: DialEr
     reject(refusal);
   });
   tunnel.once('timeout', () => tunnel.destroy());
-  // There is no daemon, or it has no tunnels: the refusal of the pod itself counts.
+  // The daemon has no tunnels: the refusal of the pod itself counts.
   tunnel.once('error', () => reject(refusal));
   tunnel.end();
   return promise;

@@ -117,9 +117,9 @@ export class Forwarder implements ActiveExchange {
     const pauseMs = ROUTER_PAUSES_MS[this.#dials];
     if (gone !== undefined) this.#refuse({ kind: 'gone', id, reason: gone });
     else if (isLate) this.#refuse({ kind: 'timeout', id, seconds: timeoutMs / 1_000 });
-    else if (error instanceof DialError && dialect === 'router' && pauseMs !== undefined) this.#sendAgain(pauseMs);
-    else if (error instanceof DialError) this.#refuse({ kind: 'port-closed', id, port });
-    else this.#refuse({ kind: 'no-answer', id, port, detail: error.message });
+    else if (!isClosed(error)) this.#refuse({ kind: 'no-answer', id, port, detail: error.message });
+    else if (dialect === 'router' && pauseMs !== undefined) this.#sendAgain(pauseMs);
+    else this.#refuse({ kind: 'port-closed', id, port });
   }
 
   #sendAgain(pauseMs: number): void {
@@ -147,3 +147,6 @@ export class Forwarder implements ActiveExchange {
     if (!this.#exchange.isHealthCheck) this.#deps.onEnd(target);
   }
 }
+
+/** Whether nothing listens on the port yet. */
+const isClosed = (error: Error): boolean => error instanceof DialError && error.code !== 'stranger';

@@ -1,3 +1,5 @@
+import { findPinnedKey } from '@sandlot/api-types';
+import type { Clock } from '@sandlot/std';
 import type { GoneReason } from '../directory/decide-ending.ts';
 import type { Target } from '../directory/target.ts';
 import type { Traffic } from '../telemetry/traffic.ts';
@@ -16,6 +18,7 @@ export interface UpstreamOptions {
   readonly connectMs: number;
   readonly traffic: Traffic;
   readonly proofs: Proofs;
+  readonly clock: Pick<Clock, 'setTimeout'>;
 }
 
 /** All connections to one incarnation of a sandbox. */
@@ -25,13 +28,14 @@ export class Upstream {
   readonly prove: Prove;
   readonly active = new Set<ActiveExchange>();
 
-  constructor(target: Target, { connectMs, traffic, proofs }: UpstreamOptions) {
+  constructor(target: Target, { connectMs, traffic, proofs, clock }: UpstreamOptions) {
     const [address] = target.addresses;
     this.target = target;
     const prove = proofs.createProver({ uid: target.uid, address });
     this.prove = prove;
+    const findKey = (port: number): string | undefined => findPinnedKey(target.identity, port);
     this.connections = new Connections(async (port) => {
-      const socket = await dial({ address, port, limitMs: connectMs, prove });
+      const socket = await dial({ address, port, limitMs: connectMs, prove, findKey, clock });
       traffic.watch(socket);
       return socket;
     });

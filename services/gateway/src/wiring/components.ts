@@ -90,6 +90,7 @@ function createState({ bus, clock }: ProcessParts, settings: GatewaySettings) {
       connectMs: settings.CONNECT_TIMEOUT,
       traffic,
       proofs: new Proofs(settings.GATEWAY_SIGNING_KEY, clock),
+      clock,
     }),
     heldRequests: new HeldRequests({
       requests: settings.HOLD_MAX,

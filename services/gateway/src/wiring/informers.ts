@@ -43,11 +43,17 @@ export function reduceClaim({ metadata, status }: SandboxClaim): SandboxClaim {
 /** Keeps the fields of a Sandbox that the gateway reads; its pod template is left empty. */
 export function reduceSandbox({ metadata, spec, status }: Sandbox): Sandbox {
   const { operatingMode, replicas, autoResume, idle, runtime } = spec;
-  const { conditions, podIPs, phase, resumedAt } = status ?? {};
+  const { conditions, podIPs, phase, resumedAt, runtime: daemon } = status ?? {};
   return {
     metadata: reduceMetadata(metadata),
     spec: { podTemplate: { spec: { containers: [] } }, operatingMode, replicas, autoResume, idle, runtime },
-    status: { conditions, podIPs, phase, resumedAt },
+    status: {
+      conditions,
+      podIPs,
+      phase,
+      resumedAt,
+      ...(daemon?.identity === undefined ? {} : { runtime: { identity: daemon.identity } }),
+    },
   };
 }
 
