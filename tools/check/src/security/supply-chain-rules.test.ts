@@ -30,6 +30,7 @@ function buildChain(more: Readonly<Record<string, LockedPackage>> = {}, rest: Pa
     },
     allowScripts: { node: true },
     modules: {},
+    requirements: {},
     ...rest,
   };
 }
@@ -71,5 +72,30 @@ it('reports a Go module whose checksum is missing', () => {
   const sum = 'example.com/x v1.0.0 h1:abc=\nexample.com/x v1.0.0/go.mod h1:abc=\n';
   expect(findSupplyChainProblems(buildChain({}, { modules: { runtime: { mod, sum } } }))).toEqual([
     'runtime/go.sum has no checksum of example.com/y v1.0.0; run go mod tidy there',
+  ]);
+});
+
+const HASH = `--hash=sha256:${'a'.repeat(64)}`;
+
+it('accepts requirements of pip with a version and hashes', () => {
+  const text = `# What is installed.\nx==1.0 \\\n    ${HASH} \\\n    ${HASH}\ny[extra]==2.0rc1 ; python_version < "4" ${HASH} # why\n`;
+  expect(findSupplyChainProblems(buildChain({}, { requirements: { 'a/requirements.txt': text } }))).toEqual([]);
+});
+
+it.each([
+  ['no hash', 'x==1.0'],
+  ['no version', `x ${HASH}`],
+  ['a range of versions', `x>=1.0 ${HASH}`],
+  ['any version of a series', `x==1.* ${HASH}`],
+  ['two versions', `x==1.0,!=2 ${HASH}`],
+  ['a weak hash', `x==1.0 --hash=md5:${'a'.repeat(32)}`],
+  ['a hash that is cut off', 'x==1.0 --hash=sha256:aaaa'],
+  ['a hash in a comment', `x==1.0 # ${HASH}`],
+  ['an address', 'x@https://example.com/x.whl'],
+  ['an index of its own', '--index-url=https://example.com'],
+  ['another file', '-r other.txt'],
+])('reports a requirement of pip with %s', (_, text) => {
+  expect(findSupplyChainProblems(buildChain({}, { requirements: { 'a/requirements.txt': `${text}\n` } }))).toEqual([
+    expect.stringMatching(/^a\/requirements.txt: ".*" has no exact version with SHA-256 hashes; lock it again$/),
   ]);
 });

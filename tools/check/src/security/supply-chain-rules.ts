@@ -20,6 +20,8 @@ export interface SupplyChain {
   readonly allowScripts: Readonly<Record<string, boolean>>;
   /** Texts of `go.mod` and `go.sum` by the folder of the module. */
   readonly modules: Readonly<Record<string, { readonly mod: string; readonly sum: string }>>;
+  /** Texts of the requirements of pip, by their path. */
+  readonly requirements: Readonly<Record<string, string>>;
 }
 
 const INSIDE = 'node_modules/';
@@ -59,6 +61,7 @@ export function findSupplyChainProblems(chain: SupplyChain): string[] {
     ...findTwice(shipped),
     ...findInexact(chain.packages),
     ...Object.entries(chain.modules).flatMap(([folder, texts]) => findUnsummed(folder, texts)),
+    ...Object.entries(chain.requirements).flatMap(([file, text]) => findUnhashed(file, text)),
   ];
 }
 
@@ -135,6 +138,18 @@ function findUnsummed(folder: string, { mod, sum }: { readonly mod: string; read
       ([, name, version]) =>
         `${folder}/go.sum has no checksum of ${name ?? ''} ${version ?? ''}; run go mod tidy there`,
     );
+}
+
+/** Without a hash pip installs whatever the index, or who answers in its place, sends under the version. */
+function findUnhashed(file: string, text: string): string[] {
+  const entries = text
+    .replaceAll(/\\\r?\n/g, ' ')
+    .split('\n')
+    .map((line) => line.replace(/(^|\s)#.*$/, '').trim())
+    .filter((line) => line !== '');
+  return entries
+    .filter((entry) => !/^[\w.-]+(\[[\w,.-]+\])?==[\w.!+]+(\s*;[^#]*?)?(\s+--hash=sha256:[0-9a-f]{64})+$/.test(entry))
+    .map((entry) => `${file}: "${entry.split(' ')[0] ?? ''}" has no exact version with SHA-256 hashes; lock it again`);
 }
 
 /** The foreign packages that the images of the services contain. */
