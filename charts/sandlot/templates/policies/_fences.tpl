@@ -151,6 +151,21 @@ controller that code in its process has taken over cannot touch objects that are
   holds: object.metadata.generation == oldObject.metadata.generation && variables.owners == variables.oldOwners
 {{- end -}}
 
+{{- define "sandlot.policies.poolFences" -}}
+{{- $isPlain := "!k.matches(r'^((extensions\\.)?agents\\.x-k8s\\.io|sandlot\\.dev)/')" -}}
+- rule: controllers
+  says: The API may only create pools that have no more than a template and a size, scale pools, and delete them
+  holds: >-
+    request.operation == 'DELETE'
+    || (request.operation == 'CREATE' && dyn(object.spec).all(k, k in ['replicas', 'sandboxTemplateRef'])
+    && variables.owners.size() == 0 && variables.labels.all(k, {{ $isPlain }})
+    && object.metadata.?annotations.orValue({}).all(k, {{ $isPlain }}))
+    || (request.operation == 'UPDATE' && variables.owners == variables.oldOwners && variables.labels == variables.oldLabels
+    && object.metadata.?annotations == oldObject.metadata.?annotations
+    && [dyn(object.spec)].all(n, [dyn(oldObject.spec)].all(o, n.all(k, k == 'replicas' || (k in o && n[k] == o[k]))
+    && o.all(k, k == 'replicas' || k in n))))
+{{- end -}}
+
 {{- define "sandlot.policies.secretFences" -}}
 {{- $accounts := include "sandlot.policies.accounts" . | fromYaml -}}
 {{- $isKey := "'sandlot.dev/api-key' in variables.%s" -}}

@@ -22,11 +22,12 @@ beforeAll(async () => {
   await waitForRefusal(() => stage.tryCreate(object('Service', {}), accountOf('sandbox-controller')));
   await waitForRefusal(() => stage.tryCreate(object('NetworkPolicy', {}), accountOf('claim-controller')));
   await waitForRefusal(() => stage.tryCreate(object('SandboxClaim', {}), accountOf('api')));
+  await waitForRefusal(() => stage.tryCreate(object('SandboxWarmPool', alias), accountOf('api')));
   await grantSecrets();
   await waitForRefusal(() => stage.tryCreate(secret('other', {}, 'Opaque'), accountOf('api')));
-  const pool = await stage.create(object('SandboxWarmPool', { name: 'owner' }));
+  const owner = await stage.create(pool);
   const template = await stage.create(object('SandboxTemplate', { name: 'owner' }));
-  for (const draft of [...Object.values(present), buildMember(pool), buildFormer(template)]) await stage.create(draft);
+  for (const draft of [...Object.values(present), buildMember(owner), buildFormer(template)]) await stage.create(draft);
   await waitForRefusal(patch(present.written, { spec: otherPod }, pooler));
 });
 
@@ -50,6 +51,10 @@ const buildMember = (pool: string): Draft =>
 const member = buildMember('');
 /** The policy of a template as earlier releases made it. */
 const buildFormer = (template: string): Draft => object('NetworkPolicy', { name: 'former', ...ownedBy('SandboxTemplate', template) });
+
+const pool = object('SandboxWarmPool', { name: 'owner' }, { stuckMember: {} });
+const alias = { annotations: { 'sandlot.dev/aliases': 'base' } };
+const nightly = { name: 'nightly', cron: '0 22 * * *', durationSeconds: 3600, replicas: 5 };
 
 const KEY = { 'sandlot.dev/api-key': 'true' };
 const STORED = { annotations: { 'sandlot.dev/stored-for': 'team-a/box' } };
@@ -129,6 +134,15 @@ const forbidden: readonly Move[] = [
   [pooler, 'give a template an owner', patch(present.written, { metadata: ownedBy('SandboxClaim') }, pooler)],
   [api, 'create a claim that counts for no key', create(object('SandboxClaim', {}), api)],
   [api, 'change what a claim asks for', patch(present.asked, { spec: { warmPoolRef: { name: 'other' } } }, api)],
+  [api, 'create a pool with an owner', create(object('SandboxWarmPool', ownedBy('SandboxTemplate')), api)],
+  [api, 'create a pool under the alias of a template', create(object('SandboxWarmPool', alias), api)],
+  [api, 'create a pool with a schedule', create(object('SandboxWarmPool', {}, { schedules: [nightly] }), api)],
+  [api, 'fill a pool from another template', patch(pool, { spec: { sandboxTemplateRef: { name: 'other' } } }, api)],
+  [api, 'give a pool a schedule', patch(pool, { spec: { schedules: [nightly] } }, api)],
+  [api, 'remove what a user asked for of a pool', patch(pool, { spec: { stuckMember: null } }, api)],
+  [api, 'give a pool the alias of a template', patch(pool, { metadata: alias }, api)],
+  [api, 'label a pool', patch(pool, { metadata: { labels: { team: 'b' } } }, api)],
+  [api, 'give a pool an owner', patch(pool, { metadata: ownedBy('SandboxTemplate') }, api)],
   [api, 'create a token of a ServiceAccount', create(secret('envs-t', { annotations: { 'kubernetes.io/service-account.name': 'default', ...STORED.annotations } }, TOKEN), api)],
   [api, 'create a Secret of its choice', create(secret('other', {}, 'Opaque'), api)],
   [api, 'change a Secret that is no key', patch(present.ownSecret, { data: { a: 'eA==' } }, api)],
@@ -167,6 +181,9 @@ const due: readonly Move[] = [
   [api, 'create a claim of a key', create(object('SandboxClaim', { annotations: { 'sandlot.dev/api-key-id': 'k' } }), api)],
   [api, 'set the end of a claim', patch(present.asked, { spec: { lifecycle: { shutdownTime: '2030-01-01T00:00:00Z' } } }, api)],
   [api, 'delete a claim', remove(present.asked, api)],
+  [api, 'create a pool', create(object('SandboxWarmPool', {}, { replicas: 3 }), api)],
+  [api, 'scale a pool', patch(pool, { spec: { replicas: 3 } }, api)],
+  [api, 'delete a pool', remove(pool, api)],
   [api, 'create an API key', create(secret('new-key', { labels: KEY }, 'sandlot.dev/api-key'), api)],
   [api, 'note who revoked an API key', patch(present.key, { metadata: { annotations: { by: 'me' } } }, api)],
   [api, 'revoke an API key', remove(present.key, api)],
