@@ -61,6 +61,8 @@ export interface Bus {
   isAbsent(name: string): Promise<boolean>;
   /** Whether the server is reachable now. Readiness must not depend on it. */
   isConnected(): boolean;
+  /** How often the connection was lost. A caller that sees it change has missed a disconnection, however short. */
+  countDisconnections(): number;
   /**
    * Creates or corrects the declared streams, if this bus declares any. It also does so after every connect. Resolves after one try, or at once
    * while the server is away; failures are logged, never thrown.
@@ -107,6 +109,7 @@ export function createNullBus(): Bus {
     announce: () => ({ [Symbol.dispose]: ignore }),
     isAbsent: () => Promise.resolve(false),
     isConnected: () => false,
+    countDisconnections: () => 0,
     ensureStreams: resolved,
     flush: resolved,
     close: resolved,

@@ -137,6 +137,7 @@ export function memoryBus(): MemoryBus {
     },
     isAbsent: (name) => settled().then(() => !present.has(name)),
     isConnected: () => true,
+    countDisconnections: () => 0,
     ensureStreams: settled,
     flush: settled,
     close: settled,

@@ -55,6 +55,7 @@ class NatsBus implements Bus {
   #session: Session | undefined;
   #sender: AcknowledgedSender | undefined;
   #reconciling: Promise<void> | undefined;
+  #disconnections = 0;
   #closed = false;
 
   constructor(options: BusOptions) {
@@ -182,6 +183,10 @@ class NatsBus implements Bus {
     return this.#link.connection !== undefined;
   }
 
+  countDisconnections(): number {
+    return this.#disconnections;
+  }
+
   /** One reconcile at a time: callers during one share it. */
   ensureStreams(): Promise<void> {
     this.#reconciling ??= this.#reconcileStreams().finally(() => {
@@ -243,6 +248,7 @@ class NatsBus implements Bus {
   }
 
   #onDown(): void {
+    this.#disconnections += 1;
     this.#metrics.setConnected(false);
     this.#presence.down();
     this.#publisher.use(undefined);

@@ -9,7 +9,9 @@ function createReporter() {
   const reports: string[] = [];
   const bus = {
     isUp: true,
+    disconnections: 0,
     isConnected: () => bus.isUp,
+    countDisconnections: () => bus.disconnections,
     reportActivity: ({ uid, atMs }: ActivityReport): void => {
       if (bus.isUp) reports.push(`${uid} ${atMs}`);
     },
@@ -42,6 +44,20 @@ describe('reports of activity', () => {
     expect(received()).toEqual(['b 2', 'a 3', 'b 2', 'a 3']);
     await clock.advance(600_000);
     expect(received()).toEqual([]);
+  });
+
+  it('are resent after a disconnection that no check saw', async () => {
+    const { clock, bus, use, received } = createReporter();
+    await clock.advance(1_100);
+    bus.isUp = false;
+    bus.disconnections += 1;
+    use('a', 1);
+    await clock.advance(800);
+    bus.isUp = true;
+    await clock.advance(1_000);
+    expect(received()).toEqual(['a 1']);
+    await clock.advance(600_000);
+    expect(received()).toEqual(['a 1', 'a 1']);
   });
 
   it('are resent when they were sent in the minute before the disconnect, older ones are not', async () => {

@@ -15,7 +15,7 @@ interface Sent {
   readonly sentMs: number;
 }
 
-export type ActivityBus = Pick<Bus, 'reportActivity' | 'isConnected'>;
+export type ActivityBus = Pick<Bus, 'reportActivity' | 'isConnected' | 'countDisconnections'>;
 
 /**
  * Reports activity over a bus that may be away. It keeps the latest report of each Sandbox and resends it after a reconnect:
@@ -29,11 +29,14 @@ export class ActivityReporter {
   /** Milliseconds after the reconnect at which to resend; empty: no report is in doubt. */
   #resends: readonly number[] = [];
   #connectedMs: number | undefined;
+  /** How often the bus had been disconnected at the last check. */
+  #disconnections: number;
   #timer: Timer;
 
   constructor(bus: ActivityBus, clock: Clock) {
     this.#bus = bus;
     this.#clock = clock;
+    this.#disconnections = bus.countDisconnections();
     this.#timer = this.#arm();
   }
 
@@ -59,11 +62,14 @@ export class ActivityReporter {
 
   #check(): void {
     const nowMs = this.#clock.monotonic();
-    if (!this.#bus.isConnected()) {
+    const disconnections = this.#bus.countDisconnections();
+    // A disconnection may begin and end between two checks.
+    if (!this.#bus.isConnected() || disconnections !== this.#disconnections) {
+      this.#disconnections = disconnections;
       this.#resends = RESEND_MS;
       this.#connectedMs = undefined;
-      return;
     }
+    if (!this.#bus.isConnected()) return;
     this.#connectedMs ??= nowMs;
     const [nextMs] = this.#resends;
     if (nextMs === undefined) this.#forget(nowMs - DOUBTFUL_MS);
