@@ -40,12 +40,24 @@ describe('the admission policies', () => {
 
   it('have a binding each, and refuse what they cannot judge', async () => {
     const [policies = [], bindings = []] = await renderKinds({});
-    expect(bindings.map(({ metadata }) => metadata.name)).toEqual(policies.map(({ metadata }) => metadata.name));
+    const names = policies.map(({ metadata }) => metadata.name);
+    expect(bindings.map(({ metadata }) => metadata.name)).toEqual(names);
+    expect((await renderBindings({})).map(({ policyName }) => policyName)).toEqual(names);
     for (const { spec } of policies) expect(spec).toMatchObject({ failurePolicy: 'Fail' });
   });
 
+  it('let a namespace be exempt from rules on what is in a sandbox, and from no others', async () => {
+    const exemptible = (await renderBindings({})).filter(({ matchResources }) =>
+      matchResources?.namespaceSelector.matchExpressions.some(({ key }) => key === 'sandlot.dev/policy-exempt'),
+    );
+    const names = ['sandboxes', 'claims', 'sandbox-pods', 'sandbox-pod-metadata'].map((name) => `sandlot-${name}`);
+    expect(exemptible.map(({ policyName }) => policyName).sort()).toEqual(names.sort());
+  });
+
   it('concern one namespace if the release serves only that one', async () => {
-    for (const { matchResources } of await renderBindings({ watchNamespace: 'team-a' })) {
+    const bindings = await renderBindings({ watchNamespace: 'team-a' });
+    expect(bindings.length).toBeGreaterThan(0);
+    for (const { matchResources } of bindings) {
       expect(matchResources?.namespaceSelector.matchExpressions).toContainEqual({
         key: 'kubernetes.io/metadata.name',
         operator: 'In',

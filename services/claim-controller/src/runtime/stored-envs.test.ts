@@ -91,9 +91,37 @@ describe('variables that the API stored', () => {
     store(harness, { uid, name: 'alive' });
     store(harness, { uid: 'old-uid', name: 'alive' });
     store(harness, { uid: 'gone-uid', name: 'gone' });
-    harness.api.seed(secrets, { metadata: { namespace: ENVS, name: 'of-the-operator' }, data: {} });
+    const foreign = {
+      'of-the-operator': undefined,
+      'envs-unmarked': undefined,
+      'envs-odd': 'default/gone/extra',
+      // Read as one of ours, it would name the variables of the claim that runs.
+      [`copy-${uid}`]: 'default/gone',
+    };
+    for (const [name, storedFor] of Object.entries(foreign)) {
+      const marks = storedFor === undefined ? {} : { annotations: { 'sandlot.dev/stored-for': storedFor } };
+      harness.api.seed(secrets, { metadata: { namespace: ENVS, name, ...marks }, data: {} });
+    }
     harness.startController('claim-controller', { envsNamespace: ENVS });
-    await harness.eventually(() => expect(listStored(harness)).toEqual([`envs-${uid}`, 'of-the-operator']));
+    const kept = [`envs-${uid}`, ...Object.keys(foreign)].sort();
+    await harness.eventually(() => expect(listStored(harness)).not.toContain('envs-gone-uid'));
+    await harness.elapse(5_000);
+    expect(listStored(harness).sort()).toEqual(kept);
+  });
+
+  it('of a claim that the cache does not show yet are kept', async () => {
+    await using harness = await ClaimHarness.start({ members: 0 });
+    harness.api.seed(namespaces, { metadata: { name: ENVS } });
+    harness.api.faults.staleLists({ resource: 'sandboxclaims' });
+    harness.api.faults.stallWatches({ resource: 'sandboxclaims' });
+    harness.claim('new', { envs: [STORED] });
+    const { uid = '' } = getClaim(harness, 'new');
+    store(harness, { uid, name: 'new' });
+    harness.startController('claim-controller', { envsNamespace: ENVS });
+    const isLook = { verb: 'get', resource: 'sandboxclaims' };
+    await harness.eventually(() => expect(harness.api.requests()).toContainEqual(expect.objectContaining(isLook)));
+    await harness.elapse(5_000);
+    expect(listStored(harness)).toEqual([`envs-${uid}`]);
   });
 });
 
