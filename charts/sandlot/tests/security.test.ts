@@ -54,6 +54,14 @@ describe('pods of the release', () => {
     }
   });
 
+  it('write none of their memory to disk: no diagnostic reports, heap snapshots, debuggers or aborts', async () => {
+    const dumps = /NODE_OPTIONS|--(?:report|diagnostic|heapsnapshot|heap-prof|inspect|abort-on)/;
+    for (const [, { spec }] of podTemplates(await render())) expect(JSON.stringify(spec)).not.toMatch(dumps);
+    const image = await readFile(join(chartFolder, '../../images/controller/Dockerfile'), 'utf8');
+    expect(image).toContain('ENTRYPOINT');
+    expect(image).not.toMatch(dumps);
+  });
+
   it('mount a service account token only if they use the Kubernetes API', async () => {
     const tokens = podTemplates(await render()).map(([name, { spec }]) => [name, spec.automountServiceAccountToken]);
     expect(Object.fromEntries(tokens)).toEqual({

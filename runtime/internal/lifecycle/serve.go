@@ -45,6 +45,7 @@ const (
 
 // Serve runs the daemon until SIGTERM or SIGINT.
 func Serve(c config.Config) error {
+	users.ForbidDumps()
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(memoryLimit)
 	runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), maxThreads))

@@ -16,7 +16,9 @@ func As(user User, work func() error) error {
 	go func() {
 		// The goroutine never unlocks its thread, so the kernel thread ends with it and does no other work.
 		runtime.LockOSThread()
-		if err := takeRights(user); err != nil {
+		err := takeRights(user)
+		ForbidDumps()
+		if err != nil {
 			done <- err
 			return
 		}
