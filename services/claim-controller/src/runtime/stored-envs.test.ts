@@ -54,8 +54,11 @@ describe('variables that the API stored', () => {
     await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
     expect(daemons.accepted.map(({ envVars }) => envVars)).toEqual([{ TOKEN: 'hunter2' }]);
     expect(listStored(harness)).toEqual([`envs-${uid}`]);
+    const endMs = harness.clock.now();
     harness.api.remove(sandboxClaims, { namespace: 'default', name: 'job' });
     await harness.eventually(() => expect(listStored(harness)).toEqual([]));
+    // Not only at the next look for what was missed, which comes after minutes.
+    expect(harness.clock.now() - endMs).toBeLessThan(60_000);
   });
 
   it('never reach another claim, which can only name its own', async () => {
@@ -107,6 +110,9 @@ describe('variables that the API stored', () => {
     await harness.eventually(() => expect(listStored(harness)).not.toContain('envs-gone-uid'));
     await harness.elapse(5_000);
     expect(listStored(harness).sort()).toEqual(kept);
+    const looks = harness.api.requests().filter(({ verb, resource }) => verb === 'get' && resource === 'sandboxclaims');
+    // The cache knows the claim that runs; it answers for its variables without a request.
+    expect(looks).toHaveLength(2);
   });
 
   it('of a claim that the cache does not show yet are kept', async () => {
