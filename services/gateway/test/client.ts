@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import type { IncomingMessage, RequestListener, RequestOptions, Server } from 'node:http';
 import { createServer } from 'node:http';
-import type { Socket } from 'node:net';
+import type { Server as TcpServer, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 /** A response that has been read to its end. */
@@ -60,16 +60,21 @@ export async function startSandboxServer(
   port = 8080,
 ): Promise<SandboxServer> {
   const server = createServer({ requestTimeout: 0 }, listener);
+  return { http: server, port, sockets: await listenDuringTest(server, { address, port }) };
+}
+
+/** Lets a server listen until the end of the test, and collects its connections, oldest first. */
+export async function listenDuringTest(server: TcpServer, at: { address: string; port: number }): Promise<Socket[]> {
   const sockets: Socket[] = [];
-  server.on('connection', (socket) => sockets.push(socket));
-  server.listen(port, address);
+  server.on('connection', (socket: Socket) => sockets.push(socket.on('error', () => undefined)));
+  server.listen(at.port, at.address);
   await once(server, 'listening');
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy();
     server.close();
     await once(server, 'close');
   });
-  return { http: server, port, sockets };
+  return sockets;
 }
 
 /** Answers with the request it got, as JSON. */

@@ -1,4 +1,4 @@
-// The process that declares the streams of NATS. No other service may: who declares a stream may republish it to any subject.
+// The process that declares the streams of NATS. No other service may: a declaration can republish the stream to any subject.
 import { findStreamSizing, main, runBusWorker } from '@sandlot/service';
 import { keepStreams } from './keep/keep-streams.ts';
 import { streamsSettings } from './wiring/settings.ts';

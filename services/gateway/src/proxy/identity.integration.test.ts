@@ -8,7 +8,7 @@ import type { Server, Socket } from 'node:net';
 import { identities } from '@sandlot/std/testing';
 import type { TestIdentity } from '@sandlot/std/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { ask, createKeepAliveAgent, echo, startSandboxServer } from '../../test/client.ts';
+import { ask, createKeepAliveAgent, echo, listenDuringTest, startSandboxServer } from '../../test/client.ts';
 import type { Echo, Reply } from '../../test/client.ts';
 import { eventually, findFreePort, GatewayHarness } from '../../test/harness.ts';
 import type { TestSandbox } from '../../test/harness.ts';
@@ -42,19 +42,8 @@ async function name({ namespace, name: sandbox }: TestSandbox, { publicKeyHash }
   await harness.patchStatus({ namespace, name: sandbox }, { runtime: { identity } });
 }
 
-/** Starts a server at the address and collects its connections. It stops at the end of the test. */
-async function listen(server: Server, { address }: TestSandbox, port = DAEMON_PORT): Promise<Socket[]> {
-  const sockets: Socket[] = [];
-  server.on('connection', (socket: Socket) => sockets.push(socket.on('error', () => undefined)));
-  server.listen(port, address);
-  await once(server, 'listening');
-  onTestFinished(async () => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-    await once(server, 'close');
-  });
-  return sockets;
-}
+const listen = (server: Server, { address }: TestSandbox, port = DAEMON_PORT): Promise<Socket[]> =>
+  listenDuringTest(server, { address, port });
 
 const createDaemon = ({ key, cert }: TestIdentity, listener: RequestListener = echo): Server =>
   createSecureServer({ key, cert, minVersion: 'TLSv1.3', ALPNProtocols: ['http/1.1'] }, listener);

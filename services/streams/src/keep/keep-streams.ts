@@ -2,11 +2,11 @@ import type { Bus, Ledger } from '@sandlot/bus';
 import { ledgerNames } from '@sandlot/service';
 import type { Clock } from '@sandlot/std';
 
-/** How often the streams are looked for. Events wait in the controllers while one is missing. */
+/** How often this process looks for the streams. Events wait in the controllers while one is missing. */
 const LOOK_MS = 2_000;
 /** The longest pause while the server refuses a stream, for example because its disk is full. */
 const MAX_PAUSE_MS = 60_000;
-/** How often settings that somebody changed are set back. */
+/** How often this process restores the settings of the streams. */
 const REPAIR_MS = 60_000;
 
 export interface KeeperDeps {
@@ -34,7 +34,7 @@ export async function keepStreams({ bus, clock }: KeeperDeps, signal: AbortSigna
   }
 }
 
-/** False as well when the server does not answer: there is nothing to declare before it does. */
+/** Returns false also when the server does not answer, because it accepts no declaration then. */
 async function isOneMissing(bus: KeeperDeps['bus'], ledgers: readonly Ledger[]): Promise<boolean> {
   try {
     const identities = await Promise.all(ledgers.map((ledger) => ledger.readIdentity()));
