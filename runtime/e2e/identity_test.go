@@ -81,6 +81,48 @@ func TestTheDaemonDoesNotStartWithABrokenKey(t *testing.T) {
 	expect(t, "reason", strconv.FormatBool(strings.Contains(c.said.String(), "identity.key has no key in PEM")), "true")
 }
 
+// mountKey puts a key into the image where a Secret volume would be, and returns the variables of the Pod.
+func (i image) mountKey() []string {
+	i.t.Helper()
+	announced := i.kubeletInstall()
+	key, err := os.ReadFile(filepath.Join(i.root, ".sandlot/identity.key"))
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(i.root, ".sandlot/identity.key")); err != nil {
+		i.t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(i.root, ".sandlot/identity"), 0o755); err != nil {
+		i.t.Fatal(err)
+	}
+	i.write(".sandlot/identity/identity.key", string(key), 0o444)
+	return []string{"SANDLOT_RUNTIME_DIR=/.sandlot", "SANDLOT_IDENTITY_FILE=/.sandlot/identity/identity.key", "SANDLOT_IDENTITY=" + announced}
+}
+
+func TestTheDaemonServesTLSByTheKeyThatItsPodMounts(t *testing.T) {
+	i := newImage(t)
+	env := i.mountKey()
+	c := i.start(env, installed, "run", "--", "sleep", "3600")
+	c.awaitHealth()
+	_, hash := c.dialTLS()
+	expect(t, "announced", env[2], "SANDLOT_IDENTITY=sandlot-identity:v1:"+hash+":49983,8888")
+}
+
+func TestTheDaemonDoesNotStartWithAnotherKeyThanItsPodAnnounces(t *testing.T) {
+	i := newImage(t)
+	env := i.mountKey()
+	other := newImage(t).mountKey()
+	for name, wrong := range map[string][]string{
+		"another key":     {env[0], env[1], other[2]},
+		"no announcement": {env[0], env[1]},
+		"no file":         {env[0], env[1] + ".gone", env[2]},
+	} {
+		c := i.start(wrong, installed, "serve")
+		expect(t, "code with "+name, strconv.Itoa(c.code()), "1")
+		expect(t, "advice with "+name, strconv.FormatBool(strings.Contains(c.said.String(), "delete the Secret")), "true")
+	}
+}
+
 func TestTheTunnelWorksOverTLS(t *testing.T) {
 	ours, env := install(t)
 	c := newImage(t).start(append(env, "SANDLOT_RUNTIME_DIR=/.sandlot"), installed, "run", "--", "sleep", "3600")

@@ -28,7 +28,10 @@ type Config struct {
 	// GatewayKeys verify the gateway's proofs. Without them, the daemon recognises no gateway.
 	GatewayKeys []ed25519.PublicKey
 	SandboxUID  string
-	EnvdPort    int
+	// IdentityFile has the key of the sandbox, which Identity announces; empty: the key is beside the program, if there is one.
+	IdentityFile string
+	Identity     string
+	EnvdPort     int
 	// ExecPort is the port of the agent-sandbox API; 0 turns the API off.
 	ExecPort int
 	// ExecAccess says who may use the agent-sandbox API before /init. It counts for sandboxes that are never initialised.
@@ -60,12 +63,14 @@ type Exec struct {
 // Read reads the configuration through getenv. An error names the variable and the expected value.
 func Read(getenv func(string) string) (Config, error) {
 	c := Config{
-		SandboxUID:  getenv("SANDLOT_SANDBOX_UID"),
-		DefaultUser: getenv("SANDLOT_DEFAULT_USER"),
-		Workdir:     getenv("SANDLOT_WORKDIR"),
-		Dir:         getenv("SANDLOT_RUNTIME_DIR"),
-		ExecAccess:  ExecAccess(getenv("SANDLOT_EXEC_OPEN")),
-		Exec:        Exec{BaseDir: getenv("SANDBOX_BASE_DIR"), Argv: getenv("SANDLOT_EXEC_MODE") == "argv"},
+		SandboxUID:   getenv("SANDLOT_SANDBOX_UID"),
+		IdentityFile: getenv("SANDLOT_IDENTITY_FILE"),
+		Identity:     getenv("SANDLOT_IDENTITY"),
+		DefaultUser:  getenv("SANDLOT_DEFAULT_USER"),
+		Workdir:      getenv("SANDLOT_WORKDIR"),
+		Dir:          getenv("SANDLOT_RUNTIME_DIR"),
+		ExecAccess:   ExecAccess(getenv("SANDLOT_EXEC_OPEN")),
+		Exec:         Exec{BaseDir: getenv("SANDBOX_BASE_DIR"), Argv: getenv("SANDLOT_EXEC_MODE") == "argv"},
 	}
 	if info, err := os.Stat(DefaultDir); c.Dir == "" && err == nil && info.IsDir() {
 		c.Dir = DefaultDir

@@ -84,27 +84,60 @@ func Message(public ed25519.PublicKey, ports ...int) (string, error) {
 // Load returns the settings of TLS with the key in dir; nil without a key there, as in images that bring their own
 // daemon.
 func Load(dir string) (*tls.Config, error) {
-	path := filepath.Join(dir, fileName)
-	content, err := os.ReadFile(path)
+	secret, err := read(filepath.Join(dir, fileName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if err != nil {
+		return nil, fmt.Errorf("%w; install the daemon again", err)
+	}
+	return configure(secret)
+}
+
+// LoadMounted returns the settings of TLS with the key in a file that is mounted from a Secret. The Pod announces its key,
+// by the text that Message returns. Callers would refuse another one, so it is an error.
+func LoadMounted(path, announced string) (*tls.Config, error) {
+	secret, err := read(path)
+	if err == nil {
+		err = checkAnnounced(secret, announced)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w; delete the Secret that the volume of this file names, then the Pod: both are made anew", err)
+	}
+	return configure(secret)
+}
+
+func read(path string) (ed25519.PrivateKey, error) {
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the key of the sandbox: %w", err)
 	}
 	block, _ := pem.Decode(content)
 	if block == nil {
-		return nil, fmt.Errorf("%s has no key in PEM: install the daemon again", path)
+		return nil, fmt.Errorf("%s has no key in PEM", path)
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
-		return nil, fmt.Errorf("%s has no key: %w", path, err)
+		// The error of the parser could repeat a part of the key.
+		return nil, fmt.Errorf("%s has no key that can be read", path)
 	}
 	secret, ok := parsed.(ed25519.PrivateKey)
 	if !ok {
-		return nil, fmt.Errorf("%s has another kind of key than Ed25519: install the daemon again", path)
+		return nil, fmt.Errorf("%s has another kind of key than Ed25519", path)
 	}
-	return configure(secret)
+	return secret, nil
+}
+
+// checkAnnounced compares keys and not ports: those are what callers protect, whatever the daemon serves.
+func checkAnnounced(secret ed25519.PrivateKey, announced string) error {
+	own, err := Message(secret.Public().(ed25519.PublicKey))
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(announced, own) {
+		return errors.New("the key of the sandbox is not the one that SANDLOT_IDENTITY announces")
+	}
+	return nil
 }
 
 // configure signs a certificate. Callers look at its key alone: names and dates mean nothing, so it never expires.

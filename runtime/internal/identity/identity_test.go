@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -164,6 +165,56 @@ func TestWithoutAKeyThereIsNoTLSAndABrokenKeyIsAnError(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "identity.key") {
+			t.Errorf("%q: %v", content, err)
+		}
+	}
+}
+
+// mount stores a new key as a Secret volume does, and returns its path and what the Pod announces.
+func mount(t *testing.T) (path, announced string) {
+	t.Helper()
+	dir := t.TempDir()
+	return filepath.Join(dir, fileName), create(t, dir)
+}
+
+func TestAMountedKeyServesTLSIfThePodAnnouncesIt(t *testing.T) {
+	path, announced := mount(t)
+	config, err := LoadMounted(path, announced)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(config.Certificates[0].Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(leaf.RawSubjectPublicKeyInfo)
+	if want := "sandlot-identity:v1:" + base64.RawURLEncoding.EncodeToString(sum[:]) + ":49983,8888"; want != announced {
+		t.Errorf("got %s, but the Pod announces %s", want, announced)
+	}
+}
+
+func TestAMountedKeyMustBeTheOneThatThePodAnnounces(t *testing.T) {
+	path, announced := mount(t)
+	_, another := mount(t)
+	for _, wrong := range []string{"", another, strings.TrimSuffix(announced, ":49983,8888")[:40], "sandlot-identity:v1:"} {
+		_, err := LoadMounted(path, wrong)
+		if err == nil || !strings.Contains(err.Error(), "is not the one that SANDLOT_IDENTITY announces; delete the Secret") {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+}
+
+func TestAMountedKeyThatCannotBeReadIsAnErrorThatRepeatsNoneOfIt(t *testing.T) {
+	path, announced := mount(t)
+	if _, err := LoadMounted(path+".gone", announced); err == nil || !strings.Contains(err.Error(), "delete the Secret") {
+		t.Errorf("without the file: %v", err)
+	}
+	for _, content := range []string{"", "x", "-----BEGIN PRIVATE KEY-----\neA==\n-----END PRIVATE KEY-----\n"} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := LoadMounted(path, announced)
+		if err == nil || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "eA==") {
 			t.Errorf("%q: %v", content, err)
 		}
 	}

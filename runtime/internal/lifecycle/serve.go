@@ -52,7 +52,7 @@ func Serve(c config.Config) error {
 	end, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 
-	secure, err := loadIdentity()
+	secure, err := loadIdentity(c)
 	if err != nil {
 		return err
 	}
@@ -83,8 +83,12 @@ func Serve(c config.Config) error {
 	return nil
 }
 
-// loadIdentity reads the key that the installer left beside this program; nil: there is none, and callers speak plainly.
-func loadIdentity() (*tls.Config, error) {
+// loadIdentity reads the key that the Pod mounts, else the one that the installer left beside this program; nil: there is
+// none, and callers speak plainly.
+func loadIdentity(c config.Config) (*tls.Config, error) {
+	if c.IdentityFile != "" {
+		return identity.LoadMounted(c.IdentityFile, c.Identity)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding the key of the sandbox: %w", err)
