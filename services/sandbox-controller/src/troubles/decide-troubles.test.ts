@@ -212,7 +212,7 @@ describe('a Pod', () => {
       settled(late({ finalizers: ['example.com/hold'] }), {
         sandbox: notebook({ spec: { operatingMode: 'Suspended' } }),
       }),
-      [/is held by finalizers \(example\.com\/hold\)/],
+      [/is held by finalizers \(example\.com\/hold\)\. The controller that added them must remove them$/],
     ],
   ];
   it.each(rows)('%s', (_, snapshot, expected) => {

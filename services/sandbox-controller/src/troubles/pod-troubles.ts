@@ -66,7 +66,7 @@ function buildDeletionNote(disruption: Condition | undefined): EventNote {
 /** The deletion timestamp of a Pod includes its grace period; a Pod that exists after that is stuck. */
 function listLateEndTroubles(pod: Pod): Trouble[] {
   const { uid = '', name = '', deletionTimestamp = '', finalizers = [] } = pod.metadata;
-  const held = `is held by finalizers (${finalizers.join(', ')}). Whoever put them there has to take them away`;
+  const held = `is held by finalizers (${finalizers.join(', ')}). The controller that added them must remove them`;
   const silent =
     `has not been stopped by node "${pod.spec.nodeName ?? ''}", which may be down. It is never force-deleted here, as it ` +
     'may still write to its volumes. Once the node is certainly gone, delete it, or force-delete the Pod';
