@@ -282,6 +282,15 @@ describe('a claim whose Sandbox has a daemon that trusts another key', () => {
     expect(deleted(harness)).toBe(2);
   });
 
+  it('starts no cold one when the claim rules that out, and takes the next member', async () => {
+    await using harness = await started(4);
+    for (const address of ADDRESSES.slice(0, 3)) daemons.strangers.add(address);
+    harness.claim('job', { createOnNoStock: false });
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    expect(harness.owned().get('job')).toEqual(['pool-m004']);
+    expect(deleted(harness)).toBe(3);
+  });
+
   it('fails after five tries when every daemon says so, and ever more slowly', async () => {
     await using harness = await started(1);
     harness.address = '127.0.1.6';

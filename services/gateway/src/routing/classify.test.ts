@@ -93,6 +93,9 @@ describe('classify', () => {
       fc.string(),
       fc.string({ unit: 'binary' }),
       fc.stringMatching(/^[0-9]{0,7}-[a-z0-9.-]{0,70}$/),
+      fc.stringMatching(/^[0-9]{5}-[a-z0-9]{1,60}$/),
+      fc.stringMatching(/^[0-9]{5}$/),
+      fc.stringMatching(/^[a-z0-9]{1,60}$/),
     );
     const names = [
       'e2b-sandbox-id',
@@ -107,14 +110,19 @@ describe('classify', () => {
       text,
       text.map((label) => `${label}.sandbox.test`),
     );
+    const kinds = new Set<string>();
     fc.assert(
       fc.property(host, headers, (given, all) => {
         const route = classify({ host: given, headers: all }, options);
+        kinds.add(route.kind);
         if (route.kind === 'sandbox') expect(`${route.port}-${route.id}`).toMatch(/^\d{1,5}-[a-z0-9]{1,57}$/);
         if (route.kind === 'router')
           expect(`${route.namespace} ${route.name}`).toMatch(/^[-a-z0-9]{1,63} [-a-z0-9]{1,63}$/);
+        if ('port' in route) expect(route.port).toBeLessThanOrEqual(65_535);
       }),
+      { numRuns: 1_000 },
     );
+    expect([...kinds].sort()).toEqual(['control', 'malformed', 'router', 'sandbox']);
   });
 
   it.each([

@@ -60,10 +60,13 @@ describe('the NetworkPolicy of a template', () => {
   };
 
   it('admits no Pod by its labels alone, which the Pods of any template may have', () => {
-    const peers = getPolicy({}).spec.ingress.flatMap(({ from = [] }) => from);
-    expect(peers.length).toBeGreaterThan(0);
-    for (const { namespaceSelector } of peers) {
-      expect(Object.keys(namespaceSelector?.matchLabels ?? {})).toEqual(['kubernetes.io/metadata.name']);
+    const { ingress } = getPolicy({}).spec;
+    expect(ingress.length).toBeGreaterThan(0);
+    for (const { from = [] } of ingress) {
+      // A rule without peers admits everyone.
+      expect(from.length).toBeGreaterThan(0);
+      for (const { namespaceSelector } of from)
+        expect(Object.keys(namespaceSelector?.matchLabels ?? {})).toEqual(['kubernetes.io/metadata.name']);
     }
   });
 
