@@ -107,6 +107,8 @@ describe('the API server', () => {
     ['makes a namespace', () => ({ method: 'POST', path: '/api/v1/namespaces?dryRun=All', body: {} })],
   ])('refuses a tenant who %s', async (_, call) => {
     expect(await scene.raider.send(call())).toMatchObject({ status: 403 });
+    // The API server refuses a path that does not exist as well: the administrator shows that this one does.
+    expect([403, 404]).not.toContain((await scene.administrator.send(call())).status);
   });
 
   it('lets the tenant do the same with what is its own', async () => {
@@ -147,6 +149,13 @@ describe('a claim that names what is in another namespace', () => {
     expect(await waitForRefusal(scene.client, OURS, name)).toContain(refusal);
   });
 
+  it('names what is there', async () => {
+    const name = 'code-interpreter-v1';
+    const paths = [buildPath('SandboxTemplate', THEIRS, name), buildPath('SandboxWarmPool', THEIRS, name)];
+    for (const path of [...paths, `/api/v1/namespaces/${THEIRS}/secrets/${prefix}`])
+      expect(await scene.administrator.send({ method: 'GET', path }), path).toMatchObject({ status: 200 });
+  });
+
   it('gets no volume that is opened to someone else, but a disk of its own, under the rules of its own template', async () => {
     await theirVolume();
     const mount = (volume: object): object => ({
@@ -155,7 +164,9 @@ describe('a claim that names what is in another namespace', () => {
     });
     await scene.belongings.claim(`${prefix}-volume`, mount({ persistentVolumeName: prefix }));
     await scene.belongings.claim(`${prefix}-disk`, mount({ persistentVolumeClaimName: `${prefix}-own` }));
-    expect(await waitForRefusal(scene.client, OURS, `${prefix}-volume`)).toContain('DynamicVolumesRejected');
+    const refusal = await waitForRefusal(scene.client, OURS, `${prefix}-volume`);
+    expect(refusal).toContain('DynamicVolumesRejected');
+    expect(refusal).toContain(`PersistentVolume "${prefix}" does not exist or is not open to namespace "${OURS}"`);
     const name = await waitForSandbox(scene.client, OURS, `${prefix}-disk`);
     const { metadata } = await scene.client.get(pods, { namespace: OURS, name });
     const hash = metadata.labels?.['agents.x-k8s.io/sandbox-template-ref-hash'];

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../support/team.ts';
 import { readAccess, openSandbox } from '../support/sdk/client.ts';
 import type { Access } from '../support/sdk/client.ts';
+import { callApi } from '../support/security/tenants.ts';
 
 const WHOSE = `mine-${process.pid}`;
 
@@ -139,5 +140,30 @@ describe('a sandbox of another tenant', () => {
     }
     expect(await mine.isRunning()).toBe(true);
     expect(await mine.files.read('private.txt')).toBe('private');
+  });
+});
+
+describe('a sandbox of its own', () => {
+  it('obeys a key in all that the key cannot do with the sandbox of another tenant', async () => {
+    await using first = await openSandbox(stranger);
+    await using second = await openSandbox(stranger);
+    const calls: readonly (readonly [request: string, status: number, body?: object])[] = [
+      ['GET /sandboxes/{id}', 200],
+      ['GET /sandboxes/{id}/metrics', 200],
+      ['GET /api/v1/claims/{id}', 200],
+      ['POST /sandboxes/{id}/timeout', 204, { timeout: 600 }],
+      ['POST /sandboxes/{id}/connect', 200, { timeout: 1 }],
+      ['PUT /sandboxes/{id}/network', 204, {}],
+      ['POST /sandboxes/{id}/pause', 204, {}],
+      ['DELETE /sandboxes/{id}', 204],
+    ];
+    for (const [request, status, body] of calls) {
+      const reply = await callApi(request.replace('{id}', first.sandboxId), stranger.apiKey, body);
+      expect([request, reply.status]).toEqual([request, status]);
+    }
+    const path = `/api/v1/claims/${second.sandboxId}`;
+    expect((await callApi(`GET ${path}?namespace=tenant-b`, stranger.apiKey)).status).toBe(200);
+    expect((await callApi('GET /api/v1/claims?namespace=tenant-b', stranger.apiKey)).status).toBe(200);
+    expect((await callApi(`DELETE ${path}?namespace=tenant-b`, stranger.apiKey)).status).toBe(204);
   });
 });

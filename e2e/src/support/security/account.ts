@@ -3,6 +3,7 @@ import { request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { loadCredentials } from '@sandlot/kube';
+import type { Credentials } from '@sandlot/kube';
 import { inject } from 'vitest';
 import { runKubectlOrFail } from '../kubectl.ts';
 
@@ -38,18 +39,33 @@ export async function openAccount(namespace: string, name: string, role: string)
   const { server, ca } = await loadCredentials({ kubeconfig: inject('kubeconfigPath') });
   return {
     bearer,
-    send: async ({ method, path, body }) => {
-      const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
-      const headers = { Accept: 'application/json', 'Content-Type': type, Authorization: bearer };
-      const sent = request(new URL(path, server), { agent: false, ca, method, headers });
-      sent.end(body === undefined ? undefined : JSON.stringify(body));
-      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-      return { status: answer.statusCode ?? 0, message: readMessage(await text(answer)) };
-    },
+    send: (call) => send({ server, ca }, bearer, call),
     [Symbol.asyncDispose]: async () => {
       await runKubectlOrFail([...inNamespace, 'delete', `serviceaccount/${name}`, `rolebinding/${name}`]);
     },
   };
+}
+
+/** The cluster administrator. Sends what a test has seen refused to an account: the API server answers, so the path is right. */
+export async function openAdministrator(): Promise<Pick<Account, 'send'>> {
+  const credentials = await loadCredentials({ kubeconfig: inject('kubeconfigPath') });
+  return { send: async (call) => send(credentials, await credentials.getAuthorization(), call) };
+}
+
+type Server = Pick<Credentials, 'server' | 'ca' | 'cert' | 'key'>;
+
+async function send(
+  { server, ca, cert, key }: Server,
+  authorization: string | undefined,
+  { method, path, body }: Call,
+): Promise<Answer> {
+  const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+  const authorized = authorization === undefined ? {} : { Authorization: authorization };
+  const headers = { Accept: 'application/json', 'Content-Type': type, ...authorized };
+  const sent = request(new URL(path, server), { agent: false, ca, cert, key, method, headers });
+  sent.end(body === undefined ? undefined : JSON.stringify(body));
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  return { status: answer.statusCode ?? 0, message: readMessage(await text(answer)) };
 }
 
 function readMessage(body: string): string {

@@ -6,6 +6,7 @@ const KINDS = {
   Sandbox: { group: 'agents.x-k8s.io/v1beta1', plural: 'sandboxes' },
   SandboxTemplate: { group: `${GROUP}/v1beta1`, plural: 'sandboxtemplates' },
   SandboxClaim: { group: `${GROUP}/v1beta1`, plural: 'sandboxclaims' },
+  SandboxWarmPool: { group: `${GROUP}/v1beta1`, plural: 'sandboxwarmpools' },
   Pod: { group: 'v1', plural: 'pods' },
   NetworkPolicy: { group: 'networking.k8s.io/v1', plural: 'networkpolicies' },
 } as const;
@@ -26,6 +27,7 @@ const SPECS: Readonly<Record<Kind, Fields>> = {
   Sandbox: { podTemplate: { spec: POD } },
   SandboxTemplate: { podTemplate: { spec: POD } },
   SandboxClaim: { warmPoolRef: { name: 'base' } },
+  SandboxWarmPool: { sandboxTemplateRef: { name: 'base' } },
   Pod: POD,
   NetworkPolicy: { podSelector: { matchLabels: { app: 'own' } }, policyTypes: ['Ingress'] },
 };

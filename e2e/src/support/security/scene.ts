@@ -8,7 +8,7 @@ import { openSandbox, readAccess } from '../sdk/client.ts';
 import type { Access } from '../sdk/client.ts';
 import { ask } from '../sdk/http.ts';
 import { eventually } from '../team.ts';
-import { openAccount } from './account.ts';
+import { openAccount, openAdministrator } from './account.ts';
 import type { Account } from './account.ts';
 import { draft } from './drafts.ts';
 import type { Victim } from './drafts.ts';
@@ -25,6 +25,7 @@ export const PORT = 7_070;
 export interface Scene {
   /** The cluster administrator. */
   readonly client: KubeClient;
+  readonly administrator: Pick<Account, 'send'>;
   /** The first tenant's access and sandbox, which is not public, and the names under which others can look for it. */
   readonly owner: Access;
   readonly theirs: Sandbox;
@@ -53,7 +54,8 @@ export async function openScene(stack: AsyncDisposableStack, prefix: string): Pr
   const belongings = stack.use(new Belongings(raider, OURS));
   const box = await prepareOwn(client, belongings, prefix);
   const victim = await describeVictim(client, theirs);
-  return { client, owner, theirs, victim, stranger, ours, raider, author, belongings, box };
+  const administrator = await openAdministrator();
+  return { client, administrator, owner, theirs, victim, stranger, ours, raider, author, belongings, box };
 }
 
 /** Puts a file into a sandbox, and waits until its owner reads it through the gateway. */
