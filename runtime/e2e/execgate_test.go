@@ -36,6 +36,7 @@ func (d *daemon) expectExec(when, reason string) {
 const (
 	notYet    = "the sandbox has not been initialised yet, or not for the agent-sandbox API"
 	notForAll = "this sandbox has no claim: its agent-sandbox API answers the gateway and callers inside its Pod"
+	unguarded = "no NetworkPolicy guards this sandbox: its agent-sandbox API answers the gateway and callers inside its Pod"
 	notThis   = "this sandbox is not used by the agent-sandbox API: it was made for E2B clients"
 )
 
@@ -117,6 +118,20 @@ func TestWithoutAClaimTheAgentSandboxAPIAnswersOnlyTheGatewayAndTheInside(t *tes
 	const body = `{"accessToken":"token","sandlot":{"exec":false}}`
 	d.init(ours.sign(sandboxUID, time.Now().UnixMilli(), body), body)
 	d.expectExec("the gateway, after a signed /init with exec=false", notThis)
+}
+
+func TestWithoutANetworkPolicyAClaimOpensTheAgentSandboxAPIToTheGatewayAndTheInside(t *testing.T) {
+	ours, env := install(t)
+	d := serve(t, append(env, "SANDLOT_EXEC_PROOF=true")...)
+	d.expectExec("before /init", notYet)
+	const body = `{"accessToken":"token","sandlot":{"exec":true}}`
+	d.init(ours.sign(sandboxUID, time.Now().UnixMilli(), body), body)
+	d.expectExec("over loopback", "")
+	address := outsideAddress(t)
+	d.execURL = strings.Replace(d.execURL, "127.0.0.1", address, 1)
+	d.expectExec("from another Pod", unguarded)
+	d.proof = ours.prove(sandboxUID, address, time.Now())
+	d.expectExec("the gateway", "")
 }
 
 func TestInDebugModeTheAgentSandboxAPIIsOpen(t *testing.T) {

@@ -1,4 +1,4 @@
-import { sandboxes } from '@sandlot/api-types';
+import { sandboxClaims, sandboxes, sandboxTemplates } from '@sandlot/api-types';
 import type { SandboxSpec } from '@sandlot/api-types';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { box } from '../support/boxes.ts';
@@ -16,7 +16,12 @@ let bearer: string;
 beforeAll(async () => {
   team = stack.use(await createTeam('authored'));
   ({ bearer } = stack.use(await openAccount(team.namespace, 'client', 'edit')));
-  await Promise.all([create('neighbour'), create('mine', WITH_DAEMON), create('opened', WITH_DAEMON, OPENED)]);
+  await Promise.all([
+    create('neighbour'),
+    create('mine', WITH_DAEMON),
+    create('opened', WITH_DAEMON, OPENED),
+    claimUnguarded('unguarded'),
+  ]);
 });
 afterAll(() => stack.disposeAsync());
 
@@ -29,6 +34,21 @@ async function create(name: string, spec: Partial<SandboxSpec> = {}, container: 
   await eventually(`Sandbox ${name} is Ready`, async () => {
     const made = await team.client.get(sandboxes, { namespace: team.namespace, name });
     return findReadyCondition(made)?.status === 'True' ? true : undefined;
+  });
+}
+
+/** Makes a claim of a template that manages no NetworkPolicy, and waits until it is Ready. */
+async function claimUnguarded(name: string): Promise<void> {
+  const { spec } = box(team.namespace, name);
+  const metadata = { namespace: team.namespace, name };
+  await team.client.create(sandboxTemplates, {
+    metadata,
+    spec: { podTemplate: spec.podTemplate, networkPolicyManagement: 'Unmanaged', ...WITH_DAEMON },
+  });
+  await team.client.create(sandboxClaims, { metadata, spec: { sandboxTemplateRef: { name } } });
+  await eventually(`claim ${name} is Ready`, async () => {
+    const { status } = await team.client.get(sandboxClaims, metadata);
+    return status?.conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True') || undefined;
   });
 }
 
@@ -81,6 +101,23 @@ describe('the agent-sandbox API of a Sandbox without a claim', () => {
     expect([answer.status, await answer.json()]).toEqual([200, { stdout: '42\n', stderr: '', exit_code: 0 }]);
     expect((await send({})).status).toBe(401);
     expect(await execute({ from: 'mine', address: '127.0.0.1' })).toContain(ANSWER);
+  });
+
+  it('runs no command of another Pod for a claim of a template without a NetworkPolicy, but those of the gateway', async () => {
+    const metadata = { namespace: team.namespace, name: 'unguarded' };
+    const { status } = await team.client.get(sandboxClaims, metadata);
+    const sandbox = status?.sandbox?.name ?? '';
+    const answer = await execute({ from: 'neighbour', address: await readAddress(sandbox) });
+    expect(answer).toContain('HTTP/1.1 403');
+    expect(answer).toContain('no NetworkPolicy guards this sandbox');
+    const named = {
+      'X-Sandbox-ID': sandbox,
+      'X-Sandbox-Namespace': team.namespace,
+      'Content-Type': 'application/json',
+    };
+    const headers = { ...named, Authorization: bearer };
+    const through = await fetch(`${(await readAccess()).apiUrl}/execute`, { method: 'POST', headers, body: BODY });
+    expect([through.status, await through.json()]).toEqual([200, { stdout: '42\n', stderr: '', exit_code: 0 }]);
   });
 
   it('runs those of every Pod when its author opens it', async () => {

@@ -35,7 +35,9 @@ type Config struct {
 	// ExecPort is the port of the agent-sandbox API; 0 turns the API off.
 	ExecPort int
 	// ExecAccess says who may use the agent-sandbox API before /init. It counts for sandboxes that are never initialised.
-	ExecAccess  ExecAccess
+	ExecAccess ExecAccess
+	// ExecProof says that nothing else guards the agent-sandbox API: it asks for the proof of the gateway after /init, too.
+	ExecProof   bool
 	DefaultUser string
 	Workdir     string
 	Exec        Exec
@@ -70,6 +72,7 @@ func Read(getenv func(string) string) (Config, error) {
 		Workdir:      getenv("SANDLOT_WORKDIR"),
 		Dir:          getenv("SANDLOT_RUNTIME_DIR"),
 		ExecAccess:   ExecAccess(getenv("SANDLOT_EXEC_OPEN")),
+		ExecProof:    getenv("SANDLOT_EXEC_PROOF") == "true",
 		Exec:         Exec{BaseDir: getenv("SANDBOX_BASE_DIR"), Argv: getenv("SANDLOT_EXEC_MODE") == "argv"},
 	}
 	if info, err := os.Stat(DefaultDir); c.Dir == "" && err == nil && info.IsDir() {

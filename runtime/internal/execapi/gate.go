@@ -9,14 +9,16 @@ import (
 )
 
 // Gate decides whether the API answers. The API has no tokens, so it stays closed until /init says that the sandbox is
-// used through it. A sandbox of an E2B client never is. In a sandbox that is never initialised, it asks for the proof of
-// the gateway, which has checked the client.
+// used through it. A sandbox of an E2B client never is. Where no NetworkPolicy guards the port, and in a sandbox that is
+// never initialised, it asks for the proof of the gateway, which has checked the client.
 type Gate struct {
 	Store *state.Store
 	// Managed means that the installation signs /init. Without an installation, in debug mode, the API is open.
 	Managed bool
 	// Access applies until /init says something about the API.
 	Access config.ExecAccess
+	// NeedsProof asks for the proof of the gateway after /init, too.
+	NeedsProof bool
 	// Gateway recognises what the gateway sends.
 	Gateway *proof.Verifier
 }
@@ -28,19 +30,21 @@ func (g *Gate) closedReason(r *http.Request) string {
 		return ""
 	case settings.Exec != nil && !*settings.Exec:
 		return "this sandbox is not used by the agent-sandbox API: it was made for E2B clients"
+	case settings.Exec != nil && g.NeedsProof:
+		return g.foreignReason(r, "no NetworkPolicy guards this sandbox")
 	case settings.Exec != nil || g.Access == config.ExecByAll:
 		return ""
 	case g.Access == config.ExecByGateway:
-		return g.foreignReason(r)
+		return g.foreignReason(r, "this sandbox has no claim")
 	}
 	return "the sandbox has not been initialised yet, or not for the agent-sandbox API"
 }
 
-// foreignReason returns why a caller may not use a sandbox without a claim. Code in the Pod may: it runs in the sandbox
-// anyway. So may a user who forwards a port, because that user may run commands as well.
-func (g *Gate) foreignReason(r *http.Request) string {
+// foreignReason returns why a caller may not use a sandbox that is open to the gateway only. Code in the Pod may: it runs
+// in the sandbox anyway. So may a user who forwards a port, because that user may run commands as well.
+func (g *Gate) foreignReason(r *http.Request, why string) string {
 	if proof.IsFromInside(r) || g.Gateway.IsFromGateway(r) {
 		return ""
 	}
-	return "this sandbox has no claim: its agent-sandbox API answers the gateway and callers inside its Pod"
+	return why + ": its agent-sandbox API answers the gateway and callers inside its Pod"
 }

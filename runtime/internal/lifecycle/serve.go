@@ -146,7 +146,7 @@ func handlers(c config.Config, table *process.Table) []http.Handler {
 	})
 	exec := &execapi.Service{
 		Session: s, Table: table, BaseDir: c.Exec.BaseDir, Timeout: c.Exec.Timeout, Argv: c.Exec.Argv,
-		Gate: &execapi.Gate{Store: store, Managed: managed, Access: c.ExecAccess, Gateway: gateway},
+		Gate: &execapi.Gate{Store: store, Managed: managed, Access: c.ExecAccess, NeedsProof: c.ExecProof, Gateway: gateway},
 	}
 	return []http.Handler{envd, exec}
 }

@@ -1,3 +1,4 @@
+import { findNeededPolicy } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { Pod, PodSpec, Volume } from '@sandlot/kube/objects';
 import { getDiskName } from '../disks/disk-names.ts';
@@ -30,6 +31,8 @@ function withRuntime(sandbox: Sandbox, podSpec: PodSpec, { image, ...keys }: Run
     ...keys,
     sandboxUid: metadata.uid ?? '',
     isAuthored: isAuthored(sandbox),
+    // The policy for Sandboxes without a template admits what their author lets in.
+    isGuarded: findNeededPolicy(sandbox, false)?.isCertain === true,
   });
 }
 

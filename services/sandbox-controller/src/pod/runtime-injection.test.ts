@@ -1,4 +1,4 @@
-import { EXTENSIONS_GROUP, labels } from '@sandlot/api-types';
+import { annotations, EXTENSIONS_GROUP, labels } from '@sandlot/api-types';
 import type { Container, EnvVar, ObjectMeta, OwnerReference, PodSpec } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { buildPod } from './build-pod.ts';
@@ -74,6 +74,7 @@ describe('a Pod with the daemon', () => {
       { name: 'SANDLOT_DEFAULT_USER', value: 'ana' },
       { name: 'SANDLOT_EXEC_PORT', value: '0' },
       { name: 'SANDLOT_EXEC_OPEN', value: 'false' },
+      { name: 'SANDLOT_EXEC_PROOF', value: 'false' },
       { name: 'SANDLOT_RUNTIME_UNPROTECTED', value: 'true' },
       { name: 'SANDLOT_RUNTIME_PUBLIC_KEY', value: 'own' },
       { name: 'SANDLOT_GATEWAY_PUBLIC_KEYS', value: 'own' },
@@ -86,6 +87,7 @@ describe('a Pod with the daemon', () => {
       SANDLOT_RUNTIME_DIR: '/.sandlot',
       SANDLOT_ENVD_PORT: '49983',
       SANDLOT_EXEC_OPEN: 'gateway',
+      SANDLOT_EXEC_PROOF: 'true',
       SANDLOT_RUNTIME_UNPROTECTED: 'false',
       SANDLOT_RUNTIME_PUBLIC_KEY: RUNTIME.publicKey,
       SANDLOT_GATEWAY_PUBLIC_KEYS: RUNTIME.gatewayKeys.join(','),
@@ -106,6 +108,21 @@ describe('a Pod with the daemon', () => {
     const spec = { podTemplate: { spec: { containers: [{ name: 'main' }] } }, runtime: { inject: true } };
     const { spec: made } = buildPod(notebook({ metadata, spec }), RUNTIME);
     expect(variables(made)['SANDLOT_EXEC_OPEN']).toBe(open);
+  });
+
+  it('has an agent-sandbox API that a claim opens to others than the gateway only where a NetworkPolicy guards it', () => {
+    const needsProof = (policy: Record<string, string>, env: EnvVar[] = []) => {
+      const spec = { podTemplate: { spec: { containers: [{ name: 'main', env }] } }, runtime: { inject: true } };
+      const metadata = {
+        ownerReferences: [buildOwner(EXTENSIONS, 'SandboxClaim')],
+        labels: { [labels.templateRefHash]: 'hash' },
+        annotations: { [annotations.templateRef]: 'base', ...policy },
+      };
+      return variables(buildPod(notebook({ metadata, spec }), RUNTIME).spec)['SANDLOT_EXEC_PROOF'];
+    };
+    expect(needsProof({ [annotations.networkPolicy]: 'base-network-policy' })).toBe('false');
+    expect(needsProof({})).toBe('true');
+    expect(needsProof({}, [{ name: 'SANDLOT_EXEC_OPEN', value: 'true' }])).toBe('false');
   });
 
   it('has an agent-sandbox API that is open to all only if the author of the Sandbox says so', () => {

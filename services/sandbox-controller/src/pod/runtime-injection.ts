@@ -9,6 +9,8 @@ export interface Injection {
   readonly sandboxUid: string;
   /** Whether no claim serves this Sandbox, so that nothing will open its agent-sandbox API: it answers the gateway at once. */
   readonly isAuthored: boolean;
+  /** Whether the NetworkPolicy of a template is in place before the Pod starts. */
+  readonly isGuarded: boolean;
 }
 
 /** Port of the daemon. A container that declares it has a daemon of its own, and the Pod stays as it is. */
@@ -189,6 +191,8 @@ export const DAEMON_UID = 'SANDLOT_SANDBOX_UID';
 
 /** Whom the agent-sandbox API answers before a call says so: docs/agent-sandbox-clients.md#port-8888. */
 const EXEC_OPEN = 'SANDLOT_EXEC_OPEN';
+/** Whether it asks for the proof of the gateway also when a claim has opened it. */
+const EXEC_PROOF = 'SANDLOT_EXEC_PROOF';
 
 /** Identity and trust of the daemon: the template must not set them. */
 const RESERVED: ReadonlySet<string> = new Set([
@@ -199,6 +203,7 @@ const RESERVED: ReadonlySet<string> = new Set([
   'SANDLOT_RUNTIME_DIR',
   'SANDLOT_ENVD_PORT',
   EXEC_OPEN,
+  EXEC_PROOF,
 ]);
 
 function withoutReserved(env: readonly EnvVar[]): EnvVar[] {
@@ -208,8 +213,9 @@ function withoutReserved(env: readonly EnvVar[]): EnvVar[] {
 /** The template may set the other variables: SANDLOT_DEFAULT_USER, SANDLOT_WORKDIR, SANDLOT_EXEC_PORT. */
 function listDaemonVariables(
   { env = [], workingDir }: Container,
-  { publicKey, gatewayKeys, sandboxUid, isAuthored }: Injection,
+  { publicKey, gatewayKeys, sandboxUid, isAuthored, isGuarded }: Injection,
 ): EnvVar[] {
+  const ownAccess = findOwnAccess(env);
   const given = new Set(env.map(({ name }) => name));
   const defaults = {
     [EXEC_PORT_VARIABLE]: EXEC_PORT,
@@ -222,14 +228,15 @@ function listDaemonVariables(
     [DAEMON_GATEWAY_KEYS]: gatewayKeys.join(','),
     SANDLOT_RUNTIME_DIR: STATE_FOLDER,
     SANDLOT_ENVD_PORT: String(ENVD_PORT),
-    [EXEC_OPEN]: isAuthored ? findOwnAccess(env) : 'false',
+    [EXEC_OPEN]: isAuthored ? ownAccess : 'false',
+    [EXEC_PROOF]: String(!isGuarded && ownAccess === 'gateway'),
     SANDLOT_RUNTIME_UNPROTECTED: 'false',
   };
   const added = [...Object.entries(defaults).filter(([name]) => !given.has(name)), ...Object.entries(fixed)];
   return added.map(([name, value]) => ({ name, value }));
 }
 
-/** The author of a Sandbox may open its API to every caller, and guard it by a NetworkPolicy. */
+/** The author of a Sandbox or a template may open the API to every caller, and guard it by a NetworkPolicy. */
 function findOwnAccess(env: readonly EnvVar[]): 'true' | 'gateway' {
   return env.findLast(({ name }) => name === EXEC_OPEN)?.value === 'true' ? 'true' : 'gateway';
 }
