@@ -1,12 +1,14 @@
-// Checks the Go modules: format, vet, generated code, builds, tests and short fuzzing of the daemon, and the tests of the
-// program that enforces NetworkPolicies on the local cluster. Writes a report with vitest's counters, so that `npm test` counts each test.
+// Checks the Go modules: format, vet, generated code, builds, tests and short fuzzing of the daemon; format, vet, builds and
+// tests of the node component, in the real gVisor; and the tests of the program that enforces NetworkPolicies on the local
+// cluster. Writes a report with vitest's counters, so that `npm test` counts each test.
 import { execFile, spawnSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { dirname, join } from 'node:path';
-import { ensurePackages } from '@sandlot/local-cluster';
+import { ensureBinaries, ensurePackages } from '@sandlot/local-cluster';
 
 const MODULE = join(import.meta.dirname, '../../../runtime');
+const NODE_MODULE = join(import.meta.dirname, '../../../node');
 const POLICY_MODULE = join(import.meta.dirname, '../../local-cluster/go-policy');
 const OUTPUT_OPTION = '--outputFile.json=';
 const OUTPUT_LIMIT_BYTES = 256 * 2 ** 20;
@@ -40,27 +42,38 @@ async function runInOrder(checks: readonly Check[]): Promise<boolean[]> {
 
 const staticChecks: readonly Check[] = [
   isFormatted,
-  () => isVetted('.'),
-  () => isVetted('generate'),
+  () => isVetted(MODULE),
+  () => isVetted(join(MODULE, 'generate')),
+  () => isVetted(NODE_MODULE),
   async () => (await run(['go', 'run', '.', '--check'], join(MODULE, 'generate'))).ok,
-  () => canBuildFor('amd64'),
-  () => canBuildFor('arm64'),
+  () => canBuildFor('amd64', DAEMON),
+  () => canBuildFor('arm64', DAEMON),
+  () => canBuildFor('amd64', NODE_PACKAGES),
+  () => canBuildFor('arm64', NODE_PACKAGES),
 ];
 
 async function isFormatted(): Promise<boolean> {
-  const { ok, out } = await run(['gofmt', '-l', '.', POLICY_MODULE], MODULE);
+  const { ok, out } = await run(['gofmt', '-l', '.', NODE_MODULE, POLICY_MODULE], MODULE);
   if (out !== '') console.log(`run gofmt -w on:\n${out}`);
   return ok && out === '';
 }
 
 async function isVetted(folder: string): Promise<boolean> {
-  return (await run(['go', 'vet', './...'], join(MODULE, folder))).ok;
+  return (await run(['go', 'vet', './...'], folder)).ok;
 }
 
-/** The daemon runs on nodes of both architectures, so it must build for both on any machine. */
-async function canBuildFor(GOARCH: string): Promise<boolean> {
+interface Build {
+  readonly module: string;
+  readonly options: readonly string[];
+}
+
+const DAEMON: Build = { module: MODULE, options: ['-o', devNull, './cmd/sandlot-runtime'] };
+const NODE_PACKAGES: Build = { module: NODE_MODULE, options: ['./...'] };
+
+/** Nodes have both architectures, so what runs there must build for both on any machine. */
+async function canBuildFor(GOARCH: string, { module, options }: Build): Promise<boolean> {
   const env = { CGO_ENABLED: '0', GOOS: 'linux', GOARCH };
-  return (await run(['go', 'build', '-trimpath', '-o', devNull, './cmd/sandlot-runtime'], MODULE, env)).ok;
+  return (await run(['go', 'build', '-trimpath', ...options], module, env)).ok;
 }
 
 /** Inputs that the fuzzer generates for each target. The tests run its seeds. */
@@ -116,11 +129,13 @@ async function passesTests(module: string, options: readonly string[], env: Node
   return ok;
 }
 
-// The tests build a bare image for the daemon from it.
+// The tests build bare images from it.
 await ensurePackages(['busybox-static']);
+const binaries = await ensureBinaries(['runsc']);
 const race = raceOptions();
 const suites: readonly Check[] = [
   () => passesTests(MODULE, race.args, race.env),
+  () => passesTests(NODE_MODULE, race.args, { ...race.env, SANDLOT_RUNSC: binaries('runsc') }),
   // The same flags as the program's build, so that the build cache serves both.
   () => passesTests(POLICY_MODULE, ['-trimpath'], { CGO_ENABLED: '0' }),
 ];

@@ -71,7 +71,7 @@ export const steps: readonly Step[] = [
   },
   {
     name: 'runtime',
-    what: 'the daemon in Go: format, vet, generated code, real processes',
+    what: 'the daemon and the node component in Go: format, vet, generated code, real processes',
     command: ['node', 'tools/check/src/go-tests.ts'],
     timeoutMs: 15 * MINUTE_MS,
     project: 'runtime',

@@ -1,0 +1,3 @@
+module sandlot.dev/node
+
+go 1.26.8

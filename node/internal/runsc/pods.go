@@ -1,0 +1,90 @@
+package runsc
+
+import (
+	"context"
+	"fmt"
+)
+
+// The annotations by which containerd's CRI marks containers.
+const (
+	typeKey      = "io.kubernetes.cri.container-type"
+	namespaceKey = "io.kubernetes.cri.sandbox-namespace"
+	podNameKey   = "io.kubernetes.cri.sandbox-name"
+	podUIDKey    = "io.kubernetes.cri.sandbox-uid"
+	sandboxIDKey = "io.kubernetes.cri.sandbox-id"
+	containerKey = "io.kubernetes.cri.container-name"
+)
+
+// The states of a container that matter here.
+const (
+	Running = "running"
+	Paused  = "paused"
+)
+
+// Container is an entry of runsc list.
+type Container struct {
+	ID          string            `json:"id"`
+	Status      string            `json:"status"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+// PodName says which Pod is meant.
+type PodName struct {
+	Namespace, Name, UID string
+}
+
+// Pod is a Pod that gVisor runs.
+type Pod struct {
+	PodName
+	// Sandbox is the id of the pause container, which stands for the whole Pod.
+	Sandbox string
+	// Status is that of the pause container: only its own follows Pause and Resume.
+	Status string
+	// Containers are the names of the others that have not ended.
+	Containers []string
+}
+
+// AbsentError means that no such Pod runs in gVisor on this node.
+type AbsentError struct {
+	PodName
+}
+
+func (e *AbsentError) Error() string {
+	return fmt.Sprintf("no Pod %s/%s with UID %s runs in gVisor on this node: it has ended, or runs on another node or with another runtime class", e.Namespace, e.Name, e.UID)
+}
+
+// FindPod returns the Pod of this name and UID, or an AbsentError.
+func (r Runsc) FindPod(ctx context.Context, name PodName) (Pod, error) {
+	containers, err := r.List(ctx)
+	if err != nil {
+		return Pod{}, err
+	}
+	return decidePod(containers, name)
+}
+
+// decidePod picks the Pod's containers. A Pod whose pause container was replaced has two with the same name; one runs.
+func decidePod(containers []Container, name PodName) (Pod, error) {
+	pod := Pod{PodName: name}
+	for _, c := range containers {
+		if c.Annotations[typeKey] == "sandbox" && isOf(c, name) && isAlive(c) {
+			pod.Sandbox, pod.Status = c.ID, c.Status
+		}
+	}
+	if pod.Sandbox == "" {
+		return Pod{}, &AbsentError{name}
+	}
+	for _, c := range containers {
+		if c.Annotations[typeKey] == "container" && c.Annotations[sandboxIDKey] == pod.Sandbox && isAlive(c) {
+			pod.Containers = append(pod.Containers, c.Annotations[containerKey])
+		}
+	}
+	return pod, nil
+}
+
+func isOf(c Container, name PodName) bool {
+	return c.Annotations[namespaceKey] == name.Namespace && c.Annotations[podNameKey] == name.Name && c.Annotations[podUIDKey] == name.UID
+}
+
+func isAlive(c Container) bool {
+	return c.Status == Running || c.Status == Paused
+}

@@ -1,0 +1,225 @@
+// Package runsctest runs Pods in the real gVisor, without Kubernetes, for tests.
+package runsctest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"sandlot.dev/node/internal/runsc"
+)
+
+// patience bounds every wait, so that a test fails instead of hanging. No test measures time with it.
+const patience = 30 * time.Second
+
+// workload counts in memory, and shows the number in a file outside of all volumes.
+const workload = `(while true; do echo hello | busybox nc -l -p 8080 127.0.0.1; done) &
+i=0; while true; do i=$((i+1)); echo $i > /tmp/new; busybox mv /tmp/new /tmp/count; busybox sleep 0.02; done`
+
+// Runtime is a gVisor with no other containers than those of one test.
+type Runtime struct {
+	runsc.Runsc
+	t      *testing.T
+	folder string
+}
+
+// NewRuntime uses the program that SANDLOT_RUNSC names. All it starts ends with the test.
+func NewRuntime(t *testing.T) *Runtime {
+	t.Helper()
+	binary := os.Getenv("SANDLOT_RUNSC")
+	if binary == "" {
+		t.Fatal("set SANDLOT_RUNSC to gVisor's runsc: npm test -- --only runtime does it")
+	}
+	folder := t.TempDir()
+	r := &Runtime{t: t, folder: folder, Runsc: runsc.Runsc{
+		Binary: binary,
+		Root:   filepath.Join(folder, "root"),
+		Flags:  []string{"--platform=systrap", "--network=none", "--ignore-cgroups"},
+		Limits: runsc.Limits{Brief: patience, Checkpoint: patience, Restore: patience},
+	}}
+	// gVisor mounts an empty network namespace there.
+	t.Cleanup(func() { syscall.Unmount(filepath.Join(r.Root, "null-netns"), syscall.MNT_DETACH) })
+	return r
+}
+
+// Pod is a running Pod: a pause container, and another one that counts and listens.
+type Pod struct {
+	runsc.PodName
+	// Sandbox and Worker are the ids of its containers.
+	Sandbox, Worker string
+	runtime         *Runtime
+}
+
+// StartPod starts a Pod.
+func (r *Runtime) StartPod(name runsc.PodName) *Pod {
+	r.t.Helper()
+	p := r.newPod(name, "pod")
+	r.must(r.command("create", "--bundle", r.bundle(p, p.Sandbox), p.Sandbox))
+	r.must(r.command("start", p.Sandbox))
+	r.must(r.command("create", "--bundle", r.bundle(p, p.Worker), p.Worker))
+	r.must(r.command("start", p.Worker))
+	p.WaitFor("a first count", func() bool { return p.Count() > 0 })
+	return p
+}
+
+// RestorePod starts a Pod from a snapshot, as containerd's shim does: it restores the pause container, and the start of the
+// other one becomes a restore.
+func (r *Runtime) RestorePod(name runsc.PodName, folder string) *Pod {
+	r.t.Helper()
+	p := r.newPod(name, "restored")
+	r.must(r.command("create", "--bundle", r.bundle(p, p.Sandbox), p.Sandbox))
+	if err := r.Restore(r.t.Context(), p.Sandbox, runsc.RestoreOptions{Folder: folder, Bundle: r.bundle(p, p.Sandbox), Background: true}); err != nil {
+		r.t.Fatal(err)
+	}
+	r.must(r.command("create", "--bundle", r.bundle(p, p.Worker), p.Worker))
+	r.must(r.command("start", p.Worker))
+	return p
+}
+
+func (r *Runtime) newPod(name runsc.PodName, prefix string) *Pod {
+	// No id may begin with another one: runsc takes the beginning for the whole.
+	p := &Pod{PodName: name, Sandbox: prefix + "-" + name.UID, Worker: "worker-of-" + prefix + "-" + name.UID, runtime: r}
+	r.t.Cleanup(p.Delete)
+	return p
+}
+
+// Delete ends the Pod.
+func (p *Pod) Delete() {
+	for _, id := range []string{p.Worker, p.Sandbox} {
+		_ = p.runtime.command("delete", "-force", id).Run()
+	}
+}
+
+// Count is the number that the Pod has in memory.
+func (p *Pod) Count() int {
+	number, _ := strconv.Atoi(strings.TrimSpace(p.Exec("busybox", "cat", "/tmp/count")))
+	return number
+}
+
+// GoesOn waits until the Pod counts on.
+func (p *Pod) GoesOn() {
+	p.runtime.t.Helper()
+	before := p.Count()
+	p.WaitFor("a higher count", func() bool { return p.Count() > before })
+}
+
+// StandsStill reports whether the sandbox's own record says that it is paused.
+func (p *Pod) StandsStill() bool {
+	found, err := p.runtime.FindPod(p.runtime.t.Context(), p.PodName)
+	return err == nil && found.Status == runsc.Paused
+}
+
+// Hears reports whether the listener answers.
+func (p *Pod) Hears() bool {
+	return strings.Contains(p.Exec("sh", "-c", "busybox nc 127.0.0.1 8080 </dev/null"), "hello")
+}
+
+// Exec runs a program in the container that counts and returns its output; empty: it failed.
+func (p *Pod) Exec(args ...string) string {
+	cmd := p.runtime.command(append([]string{"exec", p.Worker}, args...)...)
+	cmd.Stdout, cmd.Stderr = nil, nil
+	out, _ := cmd.Output()
+	return string(out)
+}
+
+// WaitFor fails the test if the condition does not become true.
+func (p *Pod) WaitFor(what string, isTrue func() bool) {
+	p.runtime.t.Helper()
+	for deadline := time.Now().Add(patience); !isTrue(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.runtime.t.Fatalf("no %s", what)
+		}
+	}
+}
+
+func (r *Runtime) command(args ...string) *exec.Cmd {
+	args = append(append([]string{"--root", r.Root}, r.Flags...), args...)
+	return exec.Command(r.Binary, args...)
+}
+
+// must runs the command. Its output goes to a file: a container that outlives it would hold a pipe open.
+func (r *Runtime) must(cmd *exec.Cmd) {
+	r.t.Helper()
+	log, err := os.CreateTemp(r.folder, "log-")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Run(); err != nil {
+		said, _ := os.ReadFile(log.Name())
+		r.t.Fatalf("%s: %v\n%s", cmd, err, said)
+	}
+}
+
+// bundle makes the OCI bundle of a container with the annotations of containerd's CRI.
+func (r *Runtime) bundle(p *Pod, id string) string {
+	r.t.Helper()
+	folder := filepath.Join(r.folder, id)
+	annotations := map[string]string{
+		"io.kubernetes.cri.container-type":    "sandbox",
+		"io.kubernetes.cri.sandbox-namespace": p.Namespace,
+		"io.kubernetes.cri.sandbox-name":      p.Name,
+		"io.kubernetes.cri.sandbox-uid":       p.UID,
+		"io.kubernetes.cri.sandbox-id":        p.Sandbox,
+	}
+	args := []string{"/bin/busybox", "sleep", "1000000"}
+	if id == p.Worker {
+		annotations["io.kubernetes.cri.container-type"] = "container"
+		annotations["io.kubernetes.cri.container-name"] = "worker"
+		args = []string{"/bin/sh", "-c", workload}
+	}
+	config := map[string]any{
+		"ociVersion":  "1.2.0",
+		"process":     map[string]any{"user": map[string]int{"uid": 0, "gid": 0}, "args": args, "env": []string{"PATH=/bin"}, "cwd": "/"},
+		"root":        map[string]any{"path": "rootfs"},
+		"mounts":      []any{map[string]string{"destination": "/proc", "type": "proc", "source": "proc"}},
+		"annotations": annotations,
+		"linux":       map[string]any{"namespaces": namespaces()},
+	}
+	if err := writeBundle(folder, config); err != nil {
+		r.t.Fatal(err)
+	}
+	return folder
+}
+
+func namespaces() []map[string]string {
+	var all []map[string]string
+	for _, kind := range []string{"pid", "network", "ipc", "uts", "mount"} {
+		all = append(all, map[string]string{"type": kind})
+	}
+	return all
+}
+
+func writeBundle(folder string, config map[string]any) error {
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		return fmt.Errorf("install a static busybox (apt-get install busybox-static): %w", err)
+	}
+	program, err := os.ReadFile(busybox)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(config)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"bin", "tmp", "proc"} {
+		if err := os.MkdirAll(filepath.Join(folder, "rootfs", name), 0o755); err != nil {
+			return err
+		}
+	}
+	for name, content := range map[string][]byte{"rootfs/bin/busybox": program, "rootfs/bin/sh": program, "config.json": text} {
+		if err := os.WriteFile(filepath.Join(folder, name), content, 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Draft is the folder of a save that has not ended. One of Finish and Abandon must be called.
+type Draft struct {
+	store *Store
+	key   Key
+	// name is relative to the root of the store. It differs from draft to draft, so that a process of a dead agent that
+	// still writes disturbs no later save.
+	name     string
+	promised int64
+}
+
+// Begin makes a folder for a save. WantedBytes is how much the save will write at most. It returns a NoSpaceError if the
+// disk has too little for this save and those that run.
+func (s *Store) Begin(key Key, wantedBytes int64) (*Draft, error) {
+	if err := key.Check(); err != nil {
+		return nil, err
+	}
+	if err := s.promise(wantedBytes); err != nil {
+		return nil, err
+	}
+	d := &Draft{store: s, key: key, name: filepath.Join(key.Namespace, remainsPrefix+key.UID+"-"+rand.Text()), promised: wantedBytes}
+	if err := errors.Join(s.root.MkdirAll(d.name, privateFolder), s.sync(".")); err != nil {
+		return nil, errors.Join(err, d.Abandon())
+	}
+	return d, nil
+}
+
+// Path is the folder into which runsc writes.
+func (d *Draft) Path() string {
+	return filepath.Join(d.store.path, d.name)
+}
+
+// Finish makes the draft a snapshot: it writes every file through to the disk, adds names, sizes and checksums to the
+// manifest, writes it, and gives the folder its name. It returns the complete manifest. After an error, or a death in
+// between, there is no snapshot; Abandon removes the files.
+func (d *Draft) Finish(ctx context.Context, m Manifest) (Manifest, error) {
+	folder, err := d.store.root.OpenRoot(d.name)
+	if err != nil {
+		return Manifest{}, err
+	}
+	defer folder.Close()
+	m.Version, m.Key = manifestVersion, d.key
+	if m.Files, err = secureFiles(ctx, folder); err != nil {
+		return Manifest{}, err
+	}
+	m.Bytes = 0
+	for _, file := range m.Files {
+		m.Bytes += file.Bytes
+	}
+	if err := writeManifest(folder, m); err != nil {
+		return Manifest{}, err
+	}
+	if err := d.publish(); err != nil {
+		return Manifest{}, err
+	}
+	d.store.release(d.promised)
+	return m, nil
+}
+
+// Abandon removes the files of a save that failed.
+func (d *Draft) Abandon() error {
+	d.store.release(d.promised)
+	return d.store.root.RemoveAll(d.name)
+}
+
+func (d *Draft) publish() error {
+	final := filepath.Join(d.key.Namespace, d.key.UID)
+	if err := d.store.root.Rename(d.name, final); err != nil {
+		return err
+	}
+	if err := d.store.sync(d.key.Namespace); err != nil {
+		return errors.Join(err, d.store.root.Rename(final, d.name))
+	}
+	return nil
+}
+
+// secureFiles writes the files of a folder through to the disk and describes them.
+func secureFiles(ctx context.Context, folder *os.Root) ([]File, error) {
+	entries, err := fs.ReadDir(folder.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	files := make([]File, 0, len(entries))
+	for _, entry := range entries {
+		if !isPartName(entry.Name()) || !entry.Type().IsRegular() {
+			return nil, fmt.Errorf("the save left %q, which is not a plain file of a snapshot", entry.Name())
+		}
+		if err := syncFile(folder, entry.Name()); err != nil {
+			return nil, err
+		}
+		file, err := describe(ctx, folder, entry.Name())
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	if len(files) == 0 {
+		return nil, errors.New("the save left no file")
+	}
+	return files, nil
+}
+
+func syncFile(folder *os.Root, name string) error {
+	file, err := folder.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}
+
+func describe(ctx context.Context, folder *os.Root, name string) (File, error) {
+	file, err := folder.Open(name)
+	if err != nil {
+		return File{}, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return File{}, err
+	}
+	sum, err := checksum(ctx, file, info.Size())
+	return File{Name: name, Bytes: info.Size(), Checksum: sum}, err
+}
+
+func writeManifest(folder *os.Root, m Manifest) error {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	const unfinished = "." + manifestName
+	file, err := folder.OpenFile(unfinished, os.O_CREATE|os.O_EXCL|os.O_WRONLY, privateFile)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(append(text, '\n'))
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if err := folder.Rename(unfinished, manifestName); err != nil {
+		return err
+	}
+	self, err := folder.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(self.Sync(), self.Close())
+}
+
+// promise counts bytes against the free space, so that saves that begin together do not fill the disk together.
+func (s *Store) promise(bytes int64) error {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(s.path, &disk); err != nil {
+		return fmt.Errorf("free space of %s: %w", s.path, err)
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	free := int64(disk.Bavail) * disk.Bsize
+	if wanted := s.promised + bytes + s.keepFree; free < wanted {
+		return &NoSpaceError{Root: s.path, FreeBytes: free, WantedBytes: wanted}
+	}
+	s.promised += bytes
+	return nil
+}
+
+func (s *Store) release(bytes int64) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.promised -= bytes
+}

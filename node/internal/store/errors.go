@@ -1,0 +1,33 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrAbsent means that the store has no finished snapshot of this name.
+var ErrAbsent = errors.New("the store has no such snapshot")
+
+// ErrOwned means that another process uses the store.
+var ErrOwned = errors.New("another agent uses the store: end it first")
+
+// DamagedError means that a snapshot cannot be used any more.
+type DamagedError struct {
+	Key Key
+	Why string
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("snapshot %s/%s is damaged: %s; delete it and start the sandbox without it", e.Key.Namespace, e.Key.UID, e.Why)
+}
+
+// NoSpaceError means that a save would fill the disk.
+type NoSpaceError struct {
+	Root                   string
+	FreeBytes, WantedBytes int64
+}
+
+func (e *NoSpaceError) Error() string {
+	return fmt.Sprintf("the disk of %s has %d MiB free and a save needs %d MiB: delete snapshots, lower their retention, or give the node a larger disk",
+		e.Root, e.FreeBytes>>20, (e.WantedBytes+1<<20-1)>>20)
+}
