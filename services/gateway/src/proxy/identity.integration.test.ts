@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { identities } from '@sandlot/std/testing';
 import type { TestIdentity } from '@sandlot/std/testing';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask, createKeepAliveAgent, echo, listenDuringTest, startSandboxServer } from '../../test/client.ts';
 import type { Echo, Reply } from '../../test/client.ts';
 import { eventually, findFreePort, GatewayHarness } from '../../test/harness.ts';
