@@ -44,6 +44,7 @@ export {
   parseNetworkPolicyName,
   getPodName,
   formatDiskName,
+  formatKeySecretName,
   formatServiceFQDN,
   formatWarmPoolSelector,
 } from './rules/naming.ts';
@@ -95,7 +96,7 @@ export type { ClaimEnding } from './rules/claim-endings.ts';
 export { isMadeByExtension, isWithoutTemplate } from './rules/origin.ts';
 export { hasSignOfPool, isAdoptable, isMemberOf, isPoolMember, isStock } from './rules/pool-membership.ts';
 export { isFinished, isReady } from './rules/readiness.ts';
-export { findPinnedKey } from './rules/runtime-identity.ts';
+export { findPinnedKey, KEY_SECRET_TYPE } from './rules/runtime-identity.ts';
 export type { RuntimeIdentity } from './rules/runtime-identity.ts';
 export { formatStoredEnvsName, hasStoredEnvs, namesSecrets, STORED_ENVS } from './rules/stored-envs.ts';
 export { findNeededPolicy, findPodNetworkGap, isPolicyInPlace } from './rules/sandbox-network.ts';

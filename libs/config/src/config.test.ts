@@ -108,11 +108,14 @@ describe('loadConfig', () => {
     expect(Object.keys(buildProblems(strict, { V: 'abc' }))).toEqual(['V']);
   });
 
-  it.each(['DB_PASSWORD', 'API_TOKEN', 'SECRET', 'TLS_PRIVATE_KEY'])('never prints the value of %s', (name) => {
-    expect(buildProblems(z.object({ [name]: z.string().max(3) }), { [name]: 'hunter2' })[name]).toContain(
-      'got a value that is not shown',
-    );
-  });
+  it.each(['DB_PASSWORD', 'API_TOKEN', 'SECRET', 'TLS_PRIVATE_KEY', 'KEY_SEED'])(
+    'never prints the value of %s',
+    (name) => {
+      expect(buildProblems(z.object({ [name]: z.string().max(3) }), { [name]: 'hunter2' })[name]).toContain(
+        'got a value that is not shown',
+      );
+    },
+  );
 
   it('leaves the credentials of a URL out of the message', () => {
     expect(buildProblems(z.object({ U: url(['nats']) }), { U: 'redis://user:hunter2@host:1' })).toEqual({

@@ -32,7 +32,7 @@ function listProblems(given: Environment, error: z.ZodError): ConfigProblem[] {
 }
 
 /** The name decides, not the type: a password read as plain text must not end up in a log either. */
-const SECRET_NAME = /PASSWORD|SECRET|TOKEN|CREDENTIAL|PRIVATE_KEY|SIGNING_KEY/;
+const SECRET_NAME = /PASSWORD|SECRET|TOKEN|CREDENTIAL|PRIVATE_KEY|SIGNING_KEY|SEED/;
 
 const LONGEST_SHOWN = 80;
 

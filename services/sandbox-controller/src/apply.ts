@@ -1,12 +1,13 @@
 import { sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { RetryableError, isConflict, isNotFound } from '@sandlot/kube';
-import type { PersistentVolumeClaim, Pod } from '@sandlot/kube';
+import type { PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
 import { getOwnership } from './ownership/ownership.ts';
 import { hasFailed } from './plan/snapshot.ts';
 import type { Phase, Snapshot } from './plan/snapshot.ts';
 import type { ChildStep, EventNote, Plan, SandboxStep, Step } from './plan/steps.ts';
 import { changeImage } from './pod/change-image.ts';
+import { createKeySecret } from './pod/create-key-secret.ts';
 import { applyReport, recordEvent } from './troubles/apply-reports.ts';
 import type { ReportDeps } from './troubles/apply-reports.ts';
 import { formatDeletionKey } from './troubles/pod-troubles.ts';
@@ -80,7 +81,7 @@ async function applyStep(deps: ApplyDeps, s: Snapshot, step: Exclude<Step, { kin
 }
 
 async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Promise<Snapshot> {
-  const { disks, pods, services } = deps.collections;
+  const { disks, pods } = deps.collections;
   switch (step.kind) {
     case 'createDisk':
       return withDisk(s, step.disk, await createOrRead(deps, disks, step.disk));
@@ -88,18 +89,31 @@ async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Prom
       return withDisk(s, step.disk, await patchObject(deps, disks, { object: step.disk, patch: step.patch }));
     case 'deleteDisk':
       return withDisk(s, step.disk, await deleteObject(deps, disks, step.disk));
+    case 'createKeySecret':
+      await createKeySecret(deps, step);
+      return s;
     case 'createPod':
       return withPod(s, await createOrRead(deps, pods, step.pod));
     case 'patchPod':
       return withPod(s, await patchPod(deps, s, step));
     case 'deletePod':
       return deletePod(deps, s, step.pod);
+    default:
+      return { ...s, service: await applyToService(deps, step) };
+  }
+}
+
+type ServiceStep = Extract<ChildStep, { readonly service: Service }>;
+
+function applyToService(deps: ApplyDeps, step: ServiceStep): Promise<Service | undefined> {
+  const { services } = deps.collections;
+  switch (step.kind) {
     case 'createService':
-      return { ...s, service: await createOrRead(deps, services, step.service) };
+      return createOrRead(deps, services, step.service);
     case 'patchService':
-      return { ...s, service: await patchObject(deps, services, { object: step.service, patch: step.patch }) };
+      return patchObject(deps, services, { object: step.service, patch: step.patch });
     case 'deleteService':
-      return { ...s, service: await deleteObject(deps, services, step.service) };
+      return deleteObject(deps, services, step.service);
   }
 }
 

@@ -19,6 +19,8 @@ await main(sandboxSettings, (settings) =>
             image: settings.RUNTIME_IMAGE,
             publicKey: settings.RUNTIME_PUBLIC_KEY,
             gatewayKeys: settings.GATEWAY_PUBLIC_KEYS,
+            delivery: settings.RUNTIME_DELIVERY,
+            identitySeed: settings.RUNTIME_IDENTITY_SEED,
           },
         },
       }),

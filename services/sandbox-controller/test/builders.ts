@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto';
 import { labels, nameHash, formatRfc3339 } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { Parts } from '@sandlot/api-types/testing';
@@ -20,6 +21,14 @@ export const RUNTIME = {
   image: 'registry.test/runtime:1',
   publicKey: 'cHVibGljIGtleSBvZiB0aGUgaW5zdGFsbGF0aW9uISE=',
   gatewayKeys: ['Zmlyc3QgcHVibGljIGtleSBvZiB0aGUgZ2F0ZXdheSE=', 'b3RoZXIgcHVibGljIGtleSBvZiB0aGUgZ2F0ZXdheSE='],
+  delivery: 'InitContainer' as const,
+};
+
+/** The same where the daemon comes as a volume of its image. */
+export const MOUNTED_RUNTIME = {
+  ...RUNTIME,
+  delivery: 'ImageVolume' as const,
+  identitySeed: createSecretKey(Buffer.alloc(32, 7)),
 };
 
 /** `notebook` in `team-a`, one container. */

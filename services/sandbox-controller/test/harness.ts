@@ -14,9 +14,15 @@ import type { KubeObject, Pod, Resource } from '@sandlot/kube';
 import { ControllerHarness, startTestEnvironment } from '@sandlot/service-testkit';
 import type { TestController } from '@sandlot/service-testkit';
 import { addSandboxController } from '../src/controller.ts';
+import type { RuntimeSettings } from '../src/plan/snapshot.ts';
 import { RUNTIME } from './builders.ts';
 
 export const KEY = { namespace: 'team-a', name: 'notebook' };
+
+interface Choices {
+  readonly protectsAuthored?: boolean;
+  readonly runtime?: RuntimeSettings;
+}
 
 /** The whole controller on the in-process API server, one Sandbox, and a kubelet that the test plays. */
 export class Harness extends ControllerHarness {
@@ -25,12 +31,12 @@ export class Harness extends ControllerHarness {
   }
 
   /** Starts another controller; resolves when its caches are synced. */
-  async startController({ protectsAuthored = false } = {}): Promise<TestController> {
+  async startController({ protectsAuthored = false, runtime = RUNTIME }: Choices = {}): Promise<TestController> {
     const controller = this.run('sandbox-controller', (parts) =>
       addSandboxController(parts, {
         concurrency: 4,
         namespace: undefined,
-        settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', runtime: RUNTIME, protectsAuthored },
+        settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', runtime, protectsAuthored },
       }),
     );
     await this.until(() => controller.isReady(), 'the caches are synced');

@@ -46,6 +46,7 @@ const ROLE = {
       resources: ['pods', 'services', 'persistentvolumeclaims'],
       verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
     },
+    { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
     { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['get'] },
     { apiGroups: ['extensions.agents.x-k8s.io'], resources: ['sandboxtemplates'], verbs: ['get'] },
     { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
@@ -318,7 +319,6 @@ const configMaps = defineResource<KubeObject>({
 
 export const READY = 'Ready=True/DependenciesReady';
 export const SUSPENDED = 'Suspended=True/PodTerminated';
-
 export const at = (name: string): Required<ObjectKey> => ({ namespace: NAMESPACE, name });
 
 /** The owners that every child of the Sandbox has. */

@@ -8,6 +8,7 @@ import {
   formatNetworkPolicyName,
   getPodName,
   formatDiskName,
+  formatKeySecretName,
   formatServiceFQDN,
   formatWarmPoolSelector,
 } from './naming.ts';
@@ -49,6 +50,14 @@ describe('names', () => {
       'notebook.team-a.svc.cluster.local',
     );
     expect(formatNetworkPolicyName('analyst')).toBe('analyst-network-policy');
+  });
+
+  it('names the Secret of a key after the Sandbox and the key, however long the name is', () => {
+    expect(formatKeySecretName('notebook', 'hash')).toBe('notebook-runtime-cec577d1');
+    expect(formatKeySecretName('notebook', 'other')).not.toBe(formatKeySecretName('notebook', 'hash'));
+    const long = formatKeySecretName(`${'a'.repeat(235)}.b`, 'hash');
+    expect(long).toMatch(/^a{235}-runtime-[0-9a-f]{8}$/);
+    expect(formatKeySecretName('a'.repeat(253), 'hash')).toHaveLength(253);
   });
 
   it('selects by the hash of the name', () => {

@@ -27,6 +27,18 @@ export function formatDiskName(templateName: string, sandboxName: string): strin
   return `${templateName}-${sandboxName}`;
 }
 
+/** So that the whole name is at most 253 characters. */
+const KEPT_FOR_A_KEY = 236;
+
+/**
+ * Name of the Secret with the key of a Sandbox. The hash of the public key is part of it: a new Sandbox of the name, or a
+ * new seed, never finds the Secret of another key in its place.
+ */
+export function formatKeySecretName(sandboxName: string, publicKeyHash: string): string {
+  const kept = sandboxName.slice(0, KEPT_FOR_A_KEY).replace(/[.-]+$/, '');
+  return `${kept}-runtime-${nameHash(publicKeyHash)}`;
+}
+
 /** DNS name of a Sandbox's headless Service; `clusterDomain` is usually `cluster.local`. */
 export function formatServiceFQDN(sandbox: KubeObject, clusterDomain: string): string {
   return `${sandbox.metadata.name ?? ''}.${sandbox.metadata.namespace ?? ''}.svc.${clusterDomain}`;

@@ -1,8 +1,12 @@
+import type { KeyObject } from 'node:crypto';
 import type { Sandbox } from '@sandlot/api-types';
 import type { PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
 
 /** What `service` means on a Sandbox that leaves it unset: docs/reference/sandbox.md#service-left-unset. */
 export type UnsetService = 'V1Alpha1' | 'Never' | 'Always';
+
+/** How the daemon comes into a Pod: an init container copies it, or the node mounts its image. */
+export type RuntimeDelivery = 'InitContainer' | 'ImageVolume';
 
 /** What the installation says about the in-sandbox daemon. */
 export interface RuntimeSettings {
@@ -12,6 +16,9 @@ export interface RuntimeSettings {
   readonly publicKey: string;
   /** Ed25519 public keys of the gateway in the same form, the one that it signs with first. Empty: daemons obey no gateway. */
   readonly gatewayKeys: readonly string[];
+  readonly delivery: RuntimeDelivery;
+  /** From it come the keys of Sandboxes; needed for ImageVolume. It does not print. */
+  readonly identitySeed?: KeyObject | undefined;
 }
 
 /** Choices of the installation that decisions depend on. */

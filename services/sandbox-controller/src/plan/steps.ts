@@ -1,4 +1,5 @@
-import type { JsonObject, KubeObject, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
+import type { KeyObject } from 'node:crypto';
+import type { JsonObject, KubeObject, PersistentVolumeClaim, Pod, Secret, Service } from '@sandlot/kube';
 import type { WakeAnswer } from '../wake/wake-answers.ts';
 import type { Phase } from './snapshot.ts';
 
@@ -32,6 +33,8 @@ export interface Trouble {
 export type ChildStep = { readonly phase: Phase } & (
   | { readonly kind: 'createDisk' | 'deleteDisk'; readonly disk: PersistentVolumeClaim }
   | { readonly kind: 'patchDisk'; readonly disk: PersistentVolumeClaim; readonly patch: JsonObject }
+  /** Puts the key into the Secret. One that exists counts as created. The key does not print, as part of a Secret it would. */
+  | { readonly kind: 'createKeySecret'; readonly secret: Secret; readonly privateKey: KeyObject }
   | { readonly kind: 'createPod' | 'deletePod'; readonly pod: Pod }
   | {
       readonly kind: 'patchPod';

@@ -1,38 +1,53 @@
-import { findNeededPolicy } from '@sandlot/api-types';
+import { findNeededPolicy, formatKeySecretName } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { Pod, PodSpec, Volume } from '@sandlot/kube/objects';
 import { getDiskName } from '../disks/disk-names.ts';
 import { isAuthored, buildOwnerReference } from '../ownership/ownership.ts';
 import type { RuntimeSettings } from '../plan/snapshot.ts';
+import { withoutAnnouncements } from './identity-text.ts';
+import { findSandboxKey } from './key-secret.ts';
 import { buildWantedPodMetadata } from './pod-metadata.ts';
 import { injectRuntime } from './runtime-injection.ts';
+import type { SandboxKey } from './sandbox-key.ts';
 
 /**
  * The Pod of a Sandbox: the spec of its template verbatim, the volumes of its disks and, if requested, the in-sandbox
- * daemon. It has the name of the Sandbox, so the name is its hostname and a second Pod cannot be created.
+ * daemon, with the key if the Pod mounts one. It has the name of the Sandbox, so the name is its hostname and a second Pod
+ * cannot be created.
  */
-export function buildPod(sandbox: Sandbox, runtime: RuntimeSettings): Pod {
+export function buildPod(
+  sandbox: Sandbox,
+  runtime: RuntimeSettings,
+  key: SandboxKey | undefined = findSandboxKey(sandbox, runtime),
+): Pod {
   const { name, namespace } = sandbox.metadata;
-  const { spec } = sandbox.spec.podTemplate;
+  const spec = withoutAnnouncements(sandbox.spec.podTemplate.spec);
   const volumes = withDiskVolumes(spec.volumes ?? [], sandbox);
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace, ...buildWantedPodMetadata(sandbox), ownerReferences: [buildOwnerReference(sandbox)] },
-    spec: withRuntime(sandbox, volumes.length === 0 ? spec : { ...spec, volumes }, runtime),
+    spec: withRuntime(sandbox, volumes.length === 0 ? spec : { ...spec, volumes }, { ...runtime, key }),
   };
 }
 
-function withRuntime(sandbox: Sandbox, podSpec: PodSpec, { image, ...keys }: RuntimeSettings): PodSpec {
-  const { metadata, spec } = sandbox;
-  if (spec.runtime?.inject !== true) return podSpec;
+function withRuntime(
+  sandbox: Sandbox,
+  podSpec: PodSpec,
+  { image, publicKey, gatewayKeys, key }: RuntimeSettings & { readonly key: SandboxKey | undefined },
+): PodSpec {
+  const { name = '', uid = '' } = sandbox.metadata;
+  const { runtime } = sandbox.spec;
+  if (runtime?.inject !== true) return podSpec;
   return injectRuntime(podSpec, {
-    image: spec.runtime.image ?? image,
-    ...keys,
-    sandboxUid: metadata.uid ?? '',
+    image: runtime.image ?? image,
+    publicKey,
+    gatewayKeys,
+    sandboxUid: uid,
     isAuthored: isAuthored(sandbox),
     // The policy for Sandboxes without a template admits what their author lets in.
     isGuarded: findNeededPolicy(sandbox, false)?.isCertain === true,
+    key: key && { publicKeyHash: key.publicKeyHash, secretName: formatKeySecretName(name, key.publicKeyHash) },
   });
 }
 

@@ -5,9 +5,10 @@ import { listDiskNames } from '../disks/disk-names.ts';
 import { findRefusal, takeOver } from '../ownership/ownership.ts';
 import { hasFailed, isTerminating, findOnlyPod } from '../plan/snapshot.ts';
 import type { RuntimeSettings, Snapshot } from '../plan/snapshot.ts';
-import type { Plan } from '../plan/steps.ts';
+import type { Plan, Step } from '../plan/steps.ts';
 import { buildPod } from './build-pod.ts';
 import { decideImage } from './decide-image.ts';
+import { buildKeySecret, findSandboxKey } from './key-secret.ts';
 import { buildPodMetadataPatch, buildWantedPodMetadata } from './pod-metadata.ts';
 import { isRestartDue } from './restart.ts';
 import { findInjectionRefusal } from './runtime-injection.ts';
@@ -64,11 +65,20 @@ function decideCreation(snapshot: Snapshot): Plan {
   const { runtime } = snapshot.settings;
   const refusal = findRuntimeRefusal(sandbox, runtime);
   if (refusal !== undefined) return [{ kind: 'reportFailure', phase: 'pod', message: refusal }];
-  return [{ kind: 'createPod', phase: 'pod', pod: buildPod(sandbox, runtime) }];
+  return decideBuild(snapshot);
+}
+
+/** The Secret comes first: the kubelet holds a Pod back whose Secret is missing, and looks for it again only after a time. */
+function decideBuild({ sandbox, settings: { runtime } }: Snapshot): Plan {
+  const key = findSandboxKey(sandbox, runtime);
+  const create: Step = { kind: 'createPod', phase: 'pod', pod: buildPod(sandbox, runtime, key) };
+  if (key === undefined) return [create];
+  const secret = buildKeySecret(sandbox, key);
+  return [{ kind: 'createKeySecret', phase: 'pod', secret, privateKey: key.privateKey }, create];
 }
 
 /** A Pod without the requested daemon would be Ready and useless. */
-function findRuntimeRefusal({ spec }: Sandbox, { image, publicKey }: RuntimeSettings): string | undefined {
+function findRuntimeRefusal({ spec }: Sandbox, runtime: RuntimeSettings): string | undefined {
   if (spec.runtime?.inject !== true) return undefined;
-  return findInjectionRefusal(spec.podTemplate.spec, { image: spec.runtime.image ?? image, publicKey });
+  return findInjectionRefusal(spec.podTemplate.spec, { ...runtime, image: spec.runtime.image ?? runtime.image });
 }

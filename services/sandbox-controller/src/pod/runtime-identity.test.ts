@@ -69,6 +69,34 @@ describe('the identity of the daemon', () => {
   });
 });
 
+/** A Pod as the cache keeps it, whose only container announces this. */
+function makeAnnouncing(value: string, parts: PodParts = {}): Pod {
+  const pod = makePod(sandbox, parts);
+  return reducePod({ ...pod, spec: { containers: [{ name: 'main', env: [{ name: 'SANDLOT_IDENTITY', value }] }] } });
+}
+
+describe('the identity of a daemon without an installer', () => {
+  it('is what its Pod announces, and appears with Ready', () => {
+    const starting = publish(sandbox, makeAnnouncing(MESSAGE, { ready: false }));
+    expect(starting.status?.runtime).toBeUndefined();
+    expect(publish(sandbox, makeAnnouncing(MESSAGE)).status?.runtime).toEqual({ ready: true, identity: IDENTITY });
+  });
+
+  it('comes neither from annotations nor from an init container of the installer’s name', () => {
+    const pod = makePodWith(MESSAGE.replaceAll('a', 'f'), { annotations: { SANDLOT_IDENTITY: MESSAGE } });
+    const announcing = { ...pod, spec: makeAnnouncing(MESSAGE).spec };
+    expect(publish(sandbox, announcing).status?.runtime?.identity).toEqual(IDENTITY);
+    const forged = makePod(sandbox, { annotations: { 'sandlot.dev/identity': MESSAGE, SANDLOT_IDENTITY: MESSAGE } });
+    expect(publish(sandbox, forged).status?.runtime).toEqual({ ready: true });
+  });
+
+  it('is absent where the variable is empty, and that of the installer counts', () => {
+    const pod = { ...makePodWith(MESSAGE), spec: makeAnnouncing('').spec };
+    expect(publish(sandbox, pod).status?.runtime?.identity).toEqual(IDENTITY);
+    expect(makeAnnouncing('').spec.containers).toEqual([]);
+  });
+});
+
 describe('what caches keep of the installer', () => {
   it('is its message, and why it was restarted', () => {
     const { status } = makePodWith(MESSAGE);

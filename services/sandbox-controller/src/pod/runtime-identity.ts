@@ -4,10 +4,8 @@ import type { RuntimeIdentity } from '@sandlot/api-types';
 import type { ContainerStatus, Pod } from '@sandlot/kube/objects';
 import { findOnlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
-import { INSTALLER } from './runtime-injection.ts';
-
-/** What the installer writes for the kubelet to publish: docs/reference/runtime.md#identity. */
-const MESSAGE = /^sandlot-identity:v1:([\w-]{43}):(\d{1,5}(?:,\d{1,5}){0,7})$/;
+import { findAnnouncedIdentity, parseIdentity } from './identity-text.ts';
+import { INSTALLER } from './runtime-delivery.ts';
 
 /** The installer as caches keep it, if it has ended with a message. */
 export function findInstallerStatus({ name, state }: ContainerStatus): ContainerStatus | undefined {
@@ -26,13 +24,9 @@ export function findRuntimeIdentity(snapshot: Snapshot, isReady: boolean): Runti
   return isReady || isDeepStrictEqual(status?.runtime?.identity, shown) ? shown : undefined;
 }
 
+/** What the Pod announces comes first: beside it, an init container of the installer's name is the template's. */
 function findShown(pod: Pod | undefined): RuntimeIdentity | undefined {
-  const installer = pod?.status?.initContainerStatuses?.find(({ name }) => name === INSTALLER);
-  return parseIdentity(installer?.state?.terminated?.message);
-}
-
-function parseIdentity(message = ''): RuntimeIdentity | undefined {
-  const [, publicKeyHash, ports = ''] = MESSAGE.exec(message) ?? [];
-  if (publicKeyHash === undefined) return undefined;
-  return { publicKeyHash, ports: ports.split(',').map(Number) };
+  if (pod === undefined) return undefined;
+  const installer = pod.status?.initContainerStatuses?.find(({ name }) => name === INSTALLER);
+  return findAnnouncedIdentity(pod) ?? parseIdentity(installer?.state?.terminated?.message);
 }

@@ -78,6 +78,8 @@ describe('a Pod with the daemon', () => {
       { name: 'SANDLOT_RUNTIME_UNPROTECTED', value: 'true' },
       { name: 'SANDLOT_RUNTIME_PUBLIC_KEY', value: 'own' },
       { name: 'SANDLOT_GATEWAY_PUBLIC_KEYS', value: 'own' },
+      { name: 'SANDLOT_IDENTITY_FILE', value: '/own' },
+      { name: 'SANDLOT_IDENTITY', value: 'own' },
     ];
     expect(variables(injected({ env, workingDir: '/app' }))).toEqual({
       SANDLOT_DEFAULT_USER: 'ana',
@@ -91,6 +93,8 @@ describe('a Pod with the daemon', () => {
       SANDLOT_RUNTIME_UNPROTECTED: 'false',
       SANDLOT_RUNTIME_PUBLIC_KEY: RUNTIME.publicKey,
       SANDLOT_GATEWAY_PUBLIC_KEYS: RUNTIME.gatewayKeys.join(','),
+      SANDLOT_IDENTITY_FILE: '',
+      SANDLOT_IDENTITY: '',
     });
   });
 
@@ -210,7 +214,7 @@ describe('a daemon that cannot be started', () => {
   it('without an image keeps the Pod from being created, and says what to set', () => {
     const snapshot = buildSnapshot({
       sandbox: asking({}),
-      settings: { runtime: { image: '', publicKey: '', gatewayKeys: [] } },
+      settings: { runtime: { image: '', publicKey: '', gatewayKeys: [], delivery: 'InitContainer' } },
     });
     expect(getStep(decidePod(snapshot), 'reportFailure').message).toContain('runtime.image');
   });

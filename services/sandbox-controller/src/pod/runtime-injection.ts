@@ -1,5 +1,16 @@
 import type { Container, EnvVar, PodSpec } from '@sandlot/kube/objects';
 import type { RuntimeSettings } from '../plan/snapshot.ts';
+import { IDENTITY_VARIABLE } from './identity-text.ts';
+import {
+  buildDelivery,
+  ENVD_PORT,
+  EXEC_PORT,
+  EXEC_PORT_VARIABLE,
+  KEY_FILE_VARIABLE,
+  PROGRAM,
+  STATE_FOLDER,
+} from './runtime-delivery.ts';
+import type { Delivery, MountedKey } from './runtime-delivery.ts';
 
 export interface Injection {
   readonly image: string;
@@ -11,47 +22,9 @@ export interface Injection {
   readonly isAuthored: boolean;
   /** Whether the NetworkPolicy of a template is in place before the Pod starts. */
   readonly isGuarded: boolean;
+  /** The key that the Pod mounts, with the program as a volume; undefined: an installer brings both. */
+  readonly key: MountedKey | undefined;
 }
-
-/** Port of the daemon. A container that declares it has a daemon of its own, and the Pod stays as it is. */
-const ENVD_PORT = 49_983;
-/** Port of the agent-sandbox API. It has no tokens; the gateway recognises it by this port and closes it to E2B clients. */
-const EXEC_PORT = '8888';
-const EXEC_PORT_VARIABLE = 'SANDLOT_EXEC_PORT';
-/** Where the daemon keeps its state across restarts of the container. */
-const STATE_FOLDER = '/.sandlot';
-const PROGRAM_FOLDER = `${STATE_FOLDER}/bin`;
-const PROGRAM = `${PROGRAM_FOLDER}/sandlot-runtime`;
-/** Everything added to a Pod has a name with this prefix: docs/reference/sandbox-template.md#runtime-injection. */
-const PROGRAM_VOLUME = 'sandlot-runtime';
-const STATE_VOLUME = 'sandlot-runtime-state';
-export const INSTALLER = 'sandlot-runtime-install';
-
-/** The state holds secrets, so it is in memory. The program is on the node's disk: it would cost the Pod memory. */
-const VOLUMES = [
-  { name: PROGRAM_VOLUME, emptyDir: { sizeLimit: '64Mi' } },
-  { name: STATE_VOLUME, emptyDir: { medium: 'Memory', sizeLimit: '16Mi' } },
-];
-
-/** Read-only: code in the sandbox cannot replace the program that the next start of the container runs. */
-const MOUNTS = [
-  { name: STATE_VOLUME, mountPath: STATE_FOLDER },
-  { name: PROGRAM_VOLUME, mountPath: PROGRAM_FOLDER, readOnly: true },
-];
-
-/** As the restricted Pod Security Standard demands: the installer only writes two files into a shared folder. */
-const INSTALLER_SECURITY = {
-  runAsNonRoot: true,
-  runAsUser: 65_532,
-  runAsGroup: 65_532,
-  allowPrivilegeEscalation: false,
-  readOnlyRootFilesystem: true,
-  capabilities: { drop: ['ALL'] },
-  seccompProfile: { type: 'RuntimeDefault' },
-};
-
-/** When the first container states no resources. */
-const INSTALLER_RESOURCES = { requests: { cpu: '10m', memory: '32Mi' }, limits: { memory: '64Mi' } };
 
 /**
  * The Pod spec with the daemon in its first container, started by an entry wrapper where the container sets `command`, else
@@ -61,18 +34,20 @@ const INSTALLER_RESOURCES = { requests: { cpu: '10m', memory: '32Mi' }, limits: 
 export function injectRuntime(spec: PodSpec, injection: Injection): PodSpec {
   const [first, ...others] = spec.containers;
   if (first === undefined || hasDaemon(spec)) return spec;
+  const delivery = buildDelivery(injection.image, first, injection.key);
+  const initContainers = [...delivery.initContainers, ...(spec.initContainers ?? [])];
   return {
     ...spec,
-    volumes: [...(spec.volumes ?? []), ...VOLUMES],
-    initContainers: [buildInstaller(injection.image, first), ...(spec.initContainers ?? [])],
-    containers: [withDaemon(first, injection), ...others],
+    volumes: [...(spec.volumes ?? []), ...delivery.volumes],
+    ...(initContainers.length === 0 ? {} : { initContainers }),
+    containers: [withDaemon(first, injection, delivery), ...others],
   };
 }
 
 /** Why the daemon cannot start in this Pod, as a text for the owner; undefined when it can. */
 export function findInjectionRefusal(
   spec: PodSpec,
-  { image, publicKey }: Omit<RuntimeSettings, 'gatewayKeys'>,
+  { image, publicKey, delivery, identitySeed }: Omit<RuntimeSettings, 'gatewayKeys'>,
 ): string | undefined {
   const [first] = spec.containers;
   if (first === undefined || hasDaemon(spec)) return undefined;
@@ -81,6 +56,9 @@ export function findInjectionRefusal(
   }
   if (publicKey === '') {
     return 'runtime.inject needs the public key of the installation, without which the daemon would obey its first caller; set RUNTIME_PUBLIC_KEY of the sandbox-controller';
+  }
+  if (delivery === 'ImageVolume' && identitySeed === undefined) {
+    return 'runtime.inject needs the seed of the installation, from which the key of a Sandbox comes; set RUNTIME_IDENTITY_SEED of the sandbox-controller, or the chart value runtime.delivery to InitContainer';
   }
   return findPortRefusal(first) ?? findHookRefusal(first);
 }
@@ -92,58 +70,26 @@ function findPortRefusal({ name, env = [] }: Container): string | undefined {
   return `runtime.inject takes no SANDLOT_EXEC_PORT but ${EXEC_PORT} and 0, which switches the agent-sandbox API off; container "${name}" has another`;
 }
 
-function findExecPort(env: readonly EnvVar[]): string | undefined {
-  return env.findLast(({ name }) => name === EXEC_PORT_VARIABLE)?.value;
-}
-
 function findHookRefusal(first: Container): string | undefined {
   const hook = findPostStart(first);
   if (hasCommand(first) || hook === undefined || findCommand(hook) !== undefined) return undefined;
   return `runtime.inject cannot start the daemon in container "${first.name}": its postStart hook runs no command; set the container's command, or make the hook an exec`;
 }
 
-function hasDaemon({ containers, initContainers = [] }: PodSpec): boolean {
+/** Whether a container brings a daemon of its own. */
+export function hasDaemon({ containers, initContainers = [] }: PodSpec): boolean {
   return [...containers, ...initContainers].some(({ ports = [] }) =>
     ports.some(({ containerPort }) => containerPort === ENVD_PORT),
   );
 }
 
-function buildInstaller(image: string, { env = [], resources }: Container): Container {
-  return {
-    name: INSTALLER,
-    image,
-    imagePullPolicy: 'IfNotPresent',
-    args: ['install', PROGRAM_FOLDER],
-    // It publishes which ports the daemon serves with its key. Another server may have the port that the daemon leaves free.
-    env: [{ name: EXEC_PORT_VARIABLE, value: findExecPort(env) ?? EXEC_PORT }],
-    resources: findInstallerResources(resources),
-    securityContext: INSTALLER_SECURITY,
-    volumeMounts: [{ name: PROGRAM_VOLUME, mountPath: PROGRAM_FOLDER }],
-  };
-}
-
-/** As the first container states: the Pod keeps its quality-of-service class and requests no more from the scheduler. */
-function findInstallerResources(stated: Container['resources']): Container['resources'] {
-  const requests = findCpuAndMemory(stated?.requests);
-  const limits = findCpuAndMemory(stated?.limits);
-  if (requests === undefined && limits === undefined) return INSTALLER_RESOURCES;
-  return { ...(requests === undefined ? {} : { requests }), ...(limits === undefined ? {} : { limits }) };
-}
-
-type Amounts = Readonly<Record<string, string | number>>;
-
-/** CPU and memory only; the installer needs no devices. */
-function findCpuAndMemory(amounts: Amounts = {}): Record<string, string | number> | undefined {
-  const kept = Object.entries(amounts).filter(([name]) => name === 'cpu' || name === 'memory');
-  return kept.length === 0 ? undefined : Object.fromEntries(kept);
-}
-
-function withDaemon(container: Container, injection: Injection): Container {
+function withDaemon(container: Container, injection: Injection, delivery: Delivery): Container {
   const { env = [], volumeMounts = [] } = container;
+  const delivered = Object.entries(delivery.variables).map(([name, value]) => ({ name, value }));
   return {
     ...container,
-    env: [...withoutReserved(env), ...listDaemonVariables(container, injection)],
-    volumeMounts: [...volumeMounts, ...MOUNTS],
+    env: [...withoutReserved(env), ...listDaemonVariables(container, injection), ...delivered],
+    volumeMounts: [...volumeMounts, ...delivery.mounts],
     ...startDaemon(container),
   };
 }
@@ -204,6 +150,8 @@ const RESERVED: ReadonlySet<string> = new Set([
   'SANDLOT_ENVD_PORT',
   EXEC_OPEN,
   EXEC_PROOF,
+  KEY_FILE_VARIABLE,
+  IDENTITY_VARIABLE,
 ]);
 
 function withoutReserved(env: readonly EnvVar[]): EnvVar[] {

@@ -1,7 +1,7 @@
 import { EXTENSIONS_GROUP, labels } from '@sandlot/api-types';
 import type { OwnerReference } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
-import { kinds, notebook, makePod, RUNTIME, buildSnapshot } from '../../test/builders.ts';
+import { kinds, notebook, makePod, MOUNTED_RUNTIME, RUNTIME, buildSnapshot } from '../../test/builders.ts';
 import { reducePod } from '../wiring/transform.ts';
 import { buildPod } from './build-pod.ts';
 
@@ -61,6 +61,27 @@ describe('a Pod whose daemon trusts another key than that of the installation', 
     ['no daemon', { inject: false }],
   ])('is not one with %s', (_, given) => {
     expect(decideSteps(given)).toEqual([]);
+  });
+});
+
+describe('a member of a pool whose daemon came in the other way', () => {
+  const labelled = { ownerReferences: [buildOwner('SandboxWarmPool')], labels: { [labels.warmPoolMember]: 'hash' } };
+  const spec = { runtime: { inject: true } };
+
+  it.each([
+    ['an installer', RUNTIME, MOUNTED_RUNTIME],
+    ['a volume of its image', MOUNTED_RUNTIME, RUNTIME],
+  ])('by %s stays', (_, before, now) => {
+    const sandbox = notebook({ metadata: labelled, spec });
+    const built = buildPod(sandbox, before);
+    const seen = makePod(sandbox, { labels: { ...built.metadata.labels } });
+    for (const kept of [seen.metadata.labels, {}]) {
+      const metadata = { ...seen.metadata, labels: kept };
+      const pod = reducePod({ ...seen, metadata, spec: { ...built.spec, nodeName: 'node-1' } });
+      expect(kinds(buildSnapshot({ sandbox, ownedPods: [pod], settings: { runtime: now } }))).not.toContain(
+        'deletePod',
+      );
+    }
   });
 });
 

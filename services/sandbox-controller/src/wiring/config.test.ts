@@ -23,6 +23,20 @@ describe('settings', () => {
     }
   });
 
+  it('read the seed of keys, and never print a wrong one', () => {
+    const given = Buffer.alloc(32, 7).toString('base64');
+    const { RUNTIME_IDENTITY_SEED: seed } = loadConfig(sandboxSettings, { RUNTIME_IDENTITY_SEED: given });
+    expect(seed?.export().toString('base64')).toBe(given);
+    expect(() => loadConfig(sandboxSettings, { RUNTIME_IDENTITY_SEED: 'too short' })).toThrow(
+      'RUNTIME_IDENTITY_SEED: expected base64 of at least 32 bytes, got a value that is not shown',
+    );
+  });
+
+  it('bring the daemon by an init container unless they say otherwise', () => {
+    expect(loadConfig(sandboxSettings, {}).RUNTIME_DELIVERY).toBe('InitContainer');
+    expect(loadConfig(sandboxSettings, { RUNTIME_DELIVERY: 'ImageVolume' }).RUNTIME_DELIVERY).toBe('ImageVolume');
+  });
+
   it('name a wrong variable and what it accepts', () => {
     expect(() => loadConfig(sandboxSettings, { UNSET_SERVICE: 'Sometimes' })).toThrow(
       /UNSET_SERVICE: expected one of V1Alpha1, Never, Always, got "Sometimes"/,

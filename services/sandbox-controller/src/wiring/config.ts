@@ -1,4 +1,6 @@
-import { ed25519PublicKeys, flag, integer, text } from '@sandlot/config';
+import { createSecretKey } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { ed25519PublicKeys, flag, integer, secretValue, text } from '@sandlot/config';
 import { controllerSettings } from '@sandlot/service';
 import { z } from 'zod';
 
@@ -21,6 +23,20 @@ export const sandboxSettings = controllerSettings.extend({
     .default(''),
   /** By these keys the daemon recognises the gateway, the one in use first; without them it obeys no gateway. */
   GATEWAY_PUBLIC_KEYS: ed25519PublicKeys().default([]),
+  /** How the daemon comes into Pods: docs/reference/sandbox-template.md#runtime-injection. */
+  RUNTIME_DELIVERY: z
+    .enum(['InitContainer', 'ImageVolume'], { error: 'one of InitContainer, ImageVolume' })
+    .default('InitContainer'),
+  /** Base64 of 32 random bytes from which the keys of Sandboxes come; needed for ImageVolume. */
+  RUNTIME_IDENTITY_SEED: secretValue('base64 of at least 32 bytes', readSeed).optional(),
   /** Whether Sandboxes without a template wait for the NetworkPolicy of their namespace; as for the warmpool-controller. */
   NETWORK_PROTECT_AUTHORED_SANDBOXES: flag().default(false),
 });
+
+const SEED_BYTES = 32;
+
+function readSeed(given: string): KeyObject {
+  const bytes = Buffer.from(given, 'base64');
+  if (bytes.length < SEED_BYTES) throw new Error('too short');
+  return createSecretKey(bytes);
+}

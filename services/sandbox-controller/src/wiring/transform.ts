@@ -1,6 +1,7 @@
 import { annotations, labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { ContainerStatus, KubeObject, ObjectMeta, Pod } from '@sandlot/kube';
+import { listAnnouncements } from '../pod/identity-text.ts';
 import { findInstallerStatus } from '../pod/runtime-identity.ts';
 import { listDaemonContainers } from '../pod/runtime-key.ts';
 import { listAuthorshipEntries } from '../service/authorship.ts';
@@ -17,8 +18,8 @@ export function reduceSandbox(sandbox: Sandbox): Sandbox {
 }
 
 /**
- * A Pod as the cache keeps it: metadata, status, and of the spec only the node and, of members of pools, the identity of the
- * daemon. No Pod is ever built from this.
+ * A Pod as the cache keeps it: metadata, status, and of the spec only the node, the key that the Pod announces and, of
+ * members of pools, whose calls the daemon accepts. No Pod is ever built from this.
  */
 export function reducePod(pod: Pod): Pod {
   const { nodeName } = pod.spec;
@@ -26,7 +27,7 @@ export function reducePod(pod: Pod): Pod {
   const status = { phase, podIPs, conditions, reason, message, ...buildContainers(pod) };
   const isMember = pod.metadata.labels?.[labels.warmPoolMember] !== undefined;
   const spec = {
-    containers: isMember ? listDaemonContainers(pod) : [],
+    containers: [...(isMember ? listDaemonContainers(pod) : []), ...listAnnouncements(pod.spec)],
     ...(nodeName === undefined ? {} : { nodeName }),
   };
   return { ...pod, metadata: withoutBulk(pod.metadata), spec, status };

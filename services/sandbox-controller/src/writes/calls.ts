@@ -1,5 +1,5 @@
 import { isAlreadyExists, isNotFound, getKey } from '@sandlot/kube';
-import type { CallOptions, JsonObject, KubeClient, KubeObject, ObjectKey, Priority } from '@sandlot/kube';
+import type { CallOptions, JsonObject, KubeClient, KubeObject, ObjectKey, Priority, Resource } from '@sandlot/kube';
 import type { Collection, Collections } from './collections.ts';
 
 export interface CallDeps {
@@ -29,6 +29,19 @@ export async function createOrRead<T extends KubeObject>(
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     return client.get(resource, buildObjectKey(object), callOptions(deps));
+  }
+}
+
+/** Creates `object` unless one has its name. That one is not read: the controller may only create objects of this kind. */
+export async function createIfAbsent<T extends KubeObject>(
+  deps: CallDeps,
+  resource: Resource<T>,
+  object: T,
+): Promise<void> {
+  try {
+    await deps.client.create(resource, object, callOptions(deps));
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
   }
 }
 
