@@ -18,7 +18,8 @@ import (
 
 const (
 	mostOutput = 16 << 20
-	mostTail   = 2 << 10
+	// mostTail bounds each of the two ends that an error keeps of a long output: some begin with the reason.
+	mostTail = 1 << 10
 	// goodbye is how long a killed runsc may hold its pipes.
 	goodbye = 2 * time.Second
 )
@@ -44,7 +45,7 @@ type Limits struct {
 	Restore time.Duration
 }
 
-// Error is a command that failed, with the end of what it printed.
+// Error is a command that failed, with both ends of what it printed.
 type Error struct {
 	Verb string
 	Tail string
@@ -214,5 +215,8 @@ func (b *buffer) Write(p []byte) (int, error) {
 
 func tail(text []byte) string {
 	text = bytes.TrimSpace(text)
-	return string(text[max(0, len(text)-mostTail):])
+	if len(text) <= 2*mostTail {
+		return string(text)
+	}
+	return fmt.Sprintf("%s … %s", text[:mostTail], text[len(text)-mostTail:])
 }

@@ -90,9 +90,9 @@ func (r *Runtime) newPod(name runsc.PodName, prefix string) *Pod {
 	return p
 }
 
-// Delete ends the Pod.
+// Delete ends the Pod. The pause container goes first: the other one of a paused Pod does not end by itself.
 func (p *Pod) Delete() {
-	for _, id := range []string{p.Worker, p.Sandbox} {
+	for _, id := range []string{p.Sandbox, p.Worker} {
 		_ = p.runtime.command("delete", "-force", id).Run()
 	}
 }

@@ -67,7 +67,7 @@ func Open(path string, options Options) (*Store, error) {
 		}
 		return nil, errors.Join(err, s.Close())
 	}
-	if err := s.removeRemains(); err != nil {
+	if err := s.RemoveRemains(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -198,8 +198,9 @@ func (s *Store) listNamespace(namespace string) (manifests []Manifest, damaged [
 	return manifests, damaged
 }
 
-// removeRemains removes the folders of saves and deletions that did not end.
-func (s *Store) removeRemains() error {
+// RemoveRemains removes the folders of saves and deletions that did not end. No save may run. Open does it as well, but a
+// gVisor that outlived its agent can still make a folder after that.
+func (s *Store) RemoveRemains() error {
 	namespaces, err := s.readDir(".")
 	if err != nil {
 		return err

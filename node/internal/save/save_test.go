@@ -1,0 +1,451 @@
+package save_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"sandlot.dev/node/internal/runsc"
+	"sandlot.dev/node/internal/runsctest"
+	"sandlot.dev/node/internal/save"
+	"sandlot.dev/node/internal/store"
+)
+
+const (
+	podUID      = "0f8fad5b-d9cb-469f-a165-70867728950e"
+	snapshotUID = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+	otherUID    = "11111111-7425-40de-944b-e07fc1f90ae7"
+	patience    = 30 * time.Second
+)
+
+var analyst = runsc.PodName{Namespace: "team", Name: "analyst-1", UID: podUID}
+
+// agentVariable makes the test's program an agent that saves once.
+const agentVariable = "SANDLOT_TEST_AGENT"
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(agentVariable); text != "" {
+		if err := saveOnce(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func saveOnce(text string) error {
+	var order struct {
+		Runsc   runsc.Runsc
+		Store   string
+		Request save.Request
+	}
+	if err := json.Unmarshal([]byte(text), &order); err != nil {
+		return err
+	}
+	s, err := store.Open(order.Store, store.Options{})
+	if err != nil {
+		return err
+	}
+	saver, err := newSaver(context.Background(), order.Runsc, s, order.Store)
+	if err != nil {
+		return err
+	}
+	_, err = saver.Save(context.Background(), order.Request)
+	return err
+}
+
+func newSaver(ctx context.Context, r runsc.Runsc, s *store.Store, folder string) (*save.Saver, error) {
+	return save.New(ctx, save.Options{
+		Runsc: r, Store: s, IntentFolder: filepath.Join(folder, ".intents"), MostSaves: 2, ResumeLimit: patience,
+		Now: func() time.Time { return time.Unix(1, 0) },
+	})
+}
+
+// node is a node with an agent and a Pod that runs.
+type node struct {
+	t      *testing.T
+	folder string
+	runsc  runsc.Runsc
+	store  *store.Store
+	saver  *save.Saver
+	pod    *runsctest.Pod
+	rt     *runsctest.Runtime
+}
+
+func newNode(t *testing.T) *node {
+	rt := runsctest.NewRuntime(t)
+	n := &node{t: t, folder: t.TempDir(), runsc: rt.Runsc, pod: rt.StartPod(analyst), rt: rt}
+	return n
+}
+
+// startAgent starts the next agent, in this process.
+func (n *node) startAgent() {
+	n.t.Helper()
+	var err error
+	if n.store, err = store.Open(n.folder, store.Options{}); err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { n.store.Close() })
+	if n.saver, err = newSaver(n.t.Context(), n.runsc, n.store, n.folder); err != nil {
+		n.t.Fatal(err)
+	}
+	if err := n.saver.Recover(n.t.Context()); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func request(mode save.Mode) save.Request {
+	return save.Request{
+		Snapshot: store.Key{Namespace: "team", UID: snapshotUID},
+		Source:   store.Source{SandboxName: "analyst", SandboxUID: otherUID, PodName: "analyst-1", PodUID: podUID},
+		Mode:     mode,
+	}
+}
+
+// remains lists what is in the store beside snapshots.
+func (n *node) remains() []string {
+	var found []string
+	for _, pattern := range []string{"*/.saving-*", "*/.deleting-*", ".intents/*"} {
+		matches, err := filepath.Glob(filepath.Join(n.folder, pattern))
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		found = append(found, matches...)
+	}
+	return found
+}
+
+func (n *node) expectNothing() {
+	n.t.Helper()
+	if _, err := n.store.Get(request(save.Snapshot).Snapshot); !errors.Is(err, store.ErrAbsent) {
+		n.t.Errorf("the snapshot: %v", err)
+	}
+	if left := n.remains(); len(left) != 0 {
+		n.t.Errorf("left: %v", left)
+	}
+	n.pod.GoesOn()
+}
+
+func TestSnapshotIsWholeAndThePodGoesOn(t *testing.T) {
+	n := newNode(t)
+	n.startAgent()
+	m, err := n.saver.Save(t.Context(), request(save.Snapshot))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.pod.GoesOn()
+	if len(m.Files) != 3 || m.Source != request(save.Snapshot).Source || !slices.Equal(m.Containers, []string{"worker"}) {
+		t.Errorf("got %+v", m)
+	}
+	if _, err := n.store.Verify(t.Context(), m.Key); err != nil {
+		t.Error(err)
+	}
+	if left := n.remains(); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestHibernatedPodStandsStillAndGoesOnFromItsSnapshot(t *testing.T) {
+	n := newNode(t)
+	n.startAgent()
+	before := n.pod.Count()
+	m, err := n.saver.Save(t.Context(), request(save.Hibernate))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !n.pod.StandsStill() {
+		t.Error("the Pod goes on, so its disk no longer agrees with its memory")
+	}
+	// An agent that starts now must not wake it either.
+	n.store.Close()
+	n.startAgent()
+	if !n.pod.StandsStill() {
+		t.Error("the next agent let it go on")
+	}
+	n.pod.Delete()
+	next := n.rt.RestorePod(runsc.PodName{Namespace: "team", Name: "analyst-1", UID: otherUID}, n.store.Path(m.Key))
+	next.WaitFor("the count of the source", func() bool { return next.Count() >= before })
+	next.GoesOn()
+	next.WaitFor("answer of the listener", next.Hears)
+}
+
+func TestRepeatedRequestGetsTheFinishedSnapshot(t *testing.T) {
+	n := newNode(t)
+	n.startAgent()
+	first, err := n.saver.Save(t.Context(), request(save.Hibernate))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.pod.Delete()
+	again, err := n.saver.Save(t.Context(), request(save.Hibernate))
+	if err != nil || !slices.Equal(again.Files, first.Files) {
+		t.Errorf("got %+v, %v; before: %+v", again, err, first)
+	}
+	var conflict *save.ConflictError
+	if _, err := n.saver.Save(t.Context(), request(save.Snapshot)); !errors.As(err, &conflict) {
+		t.Errorf("in another mode: %v", err)
+	}
+	other := request(save.Hibernate)
+	other.Source.PodUID = otherUID
+	if _, err := n.saver.Save(t.Context(), other); !errors.As(err, &conflict) {
+		t.Errorf("of another Pod: %v", err)
+	}
+}
+
+// wrap puts a script before runsc. In it, $verb is the verb, and run runs the real program.
+func (n *node) wrap(script string) {
+	n.t.Helper()
+	path := filepath.Join(n.t.TempDir(), "runsc")
+	text := `#!/bin/sh
+for verb in "$@"; do case "$verb" in --*) ;; pause|resume|checkpoint|list) break ;; esac; done
+run() { ` + n.runsc.Binary + ` "$@"; }
+` + script + "\nrun \"$@\"\n"
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		n.t.Fatal(err)
+	}
+	n.runsc.Binary = path
+}
+
+func TestTwoRequestsAtOnceAreOneSaveAndAnotherSnapshotWaits(t *testing.T) {
+	n := newNode(t)
+	gate := filepath.Join(t.TempDir(), "gate")
+	if err := syscall.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n.wrap(`if [ $verb = checkpoint ]; then read line < ` + gate + `; fi`)
+	n.startAgent()
+	var group sync.WaitGroup
+	results := make([]store.Manifest, 2)
+	for i := range results {
+		group.Go(func() {
+			m, err := n.saver.Save(t.Context(), request(save.Snapshot))
+			if err != nil {
+				t.Error(err)
+			}
+			results[i] = m
+		})
+	}
+	n.pod.WaitFor("a save in progress", func() bool { return n.saver.IsSaving(request(save.Snapshot).Snapshot) })
+	second := request(save.Snapshot)
+	second.Snapshot.UID = otherUID
+	var busy *save.BusyError
+	if _, err := n.saver.Save(t.Context(), second); !errors.As(err, &busy) {
+		t.Errorf("a second save of the Pod: %v", err)
+	}
+	otherSource := request(save.Snapshot)
+	otherSource.Source.SandboxUID = podUID
+	var conflict *save.ConflictError
+	if _, err := n.saver.Save(t.Context(), otherSource); !errors.As(err, &conflict) {
+		t.Errorf("the same snapshot for another Sandbox: %v", err)
+	}
+	if err := os.WriteFile(gate, []byte("go\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	group.Wait()
+	if len(results[0].Files) != 3 || !slices.Equal(results[0].Files, results[1].Files) {
+		t.Errorf("got %+v and %+v", results[0], results[1])
+	}
+}
+
+func TestNodeSavesABoundedNumberOfPods(t *testing.T) {
+	n := newNode(t)
+	n.wrap(`if [ $verb = list ]; then sleep 1000; fi`)
+	s, err := store.Open(n.folder, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	saver, err := newSaver(ctx, n.runsc, s, n.folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(i int) error {
+		r := request(save.Snapshot)
+		r.Source.PodUID = fmt.Sprintf("%08d-7425-40de-944b-e07fc1f90ae7", i)
+		r.Snapshot.UID = r.Source.PodUID
+		given, giveUp := context.WithCancel(t.Context())
+		giveUp()
+		_, err := saver.Save(given, r)
+		return err
+	}
+	for i := range 2 {
+		if err := ask(i); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	var busy *save.BusyError
+	if err := ask(2); !errors.As(err, &busy) {
+		t.Errorf("the third one: %v", err)
+	}
+	cancel()
+	saver.Wait()
+}
+
+func TestPodGoesOnAfterAFailure(t *testing.T) {
+	rows := map[string]struct{ script, words string }{
+		"of the pause":      {`if [ $verb = pause ]; then echo "no pause" >&2; exit 1; fi`, "no pause"},
+		"of the checkpoint": {`if [ $verb = checkpoint ]; then echo "no room" >&2; exit 1; fi`, "no room"},
+		"after the pause, without an answer": {
+			`if [ $verb = pause ]; then run "$@"; echo "lost" >&2; exit 1; fi`, "lost",
+		},
+		"of a checkpoint that left no file": {`if [ $verb = checkpoint ]; then exit 0; fi`, "left no file"},
+	}
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			n.wrap(row.script)
+			n.startAgent()
+			if _, err := n.saver.Save(t.Context(), request(save.Hibernate)); err == nil || !strings.Contains(err.Error(), row.words) {
+				t.Errorf("got %v", err)
+			}
+			n.expectNothing()
+		})
+	}
+}
+
+func TestPodGoesOnWhenTheDiskIsFull(t *testing.T) {
+	for _, mode := range []save.Mode{save.Hibernate, save.Snapshot} {
+		t.Run(string(mode), func(t *testing.T) {
+			n := newNode(t)
+			if err := syscall.Mount("tmpfs", n.folder, "tmpfs", 0, "size=192k"); err != nil {
+				t.Fatalf("these tests need root: %v", err)
+			}
+			t.Cleanup(func() { syscall.Unmount(n.folder, syscall.MNT_DETACH) })
+			n.startAgent()
+			if _, err := n.saver.Save(t.Context(), request(mode)); err == nil || !strings.Contains(err.Error(), "runsc checkpoint") {
+				t.Errorf("got %v", err)
+			}
+			n.expectNothing()
+		})
+	}
+}
+
+// The script kills the agent, its parent, with SIGKILL.
+const killAgent = `kill -9 $PPID`
+
+func TestPodGoesOnAfterTheDeathOfTheAgent(t *testing.T) {
+	rows := map[string]string{
+		"before the pause":                 `if [ $verb = pause ]; then ` + killAgent + `; exit 1; fi`,
+		"while a pause is under way":       `if [ $verb = pause ]; then ` + killAgent + `; sleep 0.5; fi`,
+		"after the pause":                  `if [ $verb = pause ]; then run "$@"; ` + killAgent + `; exit 0; fi`,
+		"before the checkpoint":            `if [ $verb = checkpoint ]; then ` + killAgent + `; exit 1; fi`,
+		"while a checkpoint is under way":  `if [ $verb = checkpoint ]; then ` + killAgent + `; sleep 0.5; fi`,
+		"after the checkpoint":             `if [ $verb = checkpoint ]; then run "$@"; ` + killAgent + `; exit 0; fi`,
+		"before it found the Pod":          `if [ $verb = list ]; then ` + killAgent + `; exit 1; fi`,
+		"after a failure, in the recovery": `case $verb in checkpoint) exit 1 ;; resume) ` + killAgent + `; exit 1 ;; esac`,
+	}
+	for name, script := range rows {
+		for _, mode := range []save.Mode{save.Hibernate, save.Snapshot} {
+			// A snapshot is saved without pause and resume.
+			if mode == save.Snapshot && (!strings.Contains(script, "checkpoint") || strings.Contains(script, "resume")) {
+				continue
+			}
+			t.Run(name+", "+string(mode), func(t *testing.T) {
+				n := newNode(t)
+				whole := n.runsc
+				n.wrap(script)
+				n.dieSaving(mode)
+				n.runsc = whole
+				n.startAgent()
+				n.expectNothing()
+				if _, err := n.saver.Save(t.Context(), request(mode)); err != nil {
+					t.Errorf("the next save: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// Here the outcome depends on which is faster, but it is whole in each case.
+func TestDeathWhileTheManifestIsWrittenLeavesAWholeSnapshotOrNone(t *testing.T) {
+	for _, sign := range []string{"team/.saving-*/pages.img", "team/.saving-*/.manifest.json", "team/.saving-*/manifest.json", "team/" + snapshotUID} {
+		t.Run(sign, func(t *testing.T) {
+			n := newNode(t)
+			whole := n.runsc
+			n.wrap(`if [ $verb = checkpoint ]; then agent=$PPID; run "$@"
+(for i in $(seq 20000); do for f in ` + n.folder + `/` + sign + `; do if [ -e $f ]; then kill -9 $agent; exit; fi; done; done) 3>&- >/dev/null 2>&1 &
+exit 0; fi`)
+			n.trySaving(save.Hibernate)
+			n.runsc = whole
+			n.startAgent()
+			if _, err := n.store.Get(request(save.Hibernate).Snapshot); err != nil {
+				n.expectNothing()
+				return
+			}
+			if _, err := n.store.Verify(t.Context(), request(save.Hibernate).Snapshot); err != nil || !n.pod.StandsStill() {
+				t.Errorf("the snapshot: %v; the Pod goes on: %t", err, !n.pod.StandsStill())
+			}
+			if left := n.remains(); len(left) != 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
+	}
+}
+
+// trySaving runs an agent in a process of its own.
+func (n *node) trySaving(mode save.Mode) error {
+	n.t.Helper()
+	order, err := json.Marshal(map[string]any{"Runsc": n.runsc, "Store": n.folder, "Request": request(mode)})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), agentVariable+"="+string(order))
+	return cmd.Run()
+}
+
+func (n *node) dieSaving(mode save.Mode) {
+	n.t.Helper()
+	var exit *exec.ExitError
+	if err := n.trySaving(mode); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		n.t.Fatalf("the agent was not killed: %v", err)
+	}
+}
+
+func TestHostileRequestsTouchNothing(t *testing.T) {
+	n := newNode(t)
+	n.startAgent()
+	for name, change := range map[string]func(*save.Request){
+		"a namespace that is a path":   func(r *save.Request) { r.Snapshot.Namespace = "../.." },
+		"a snapshot that is a path":    func(r *save.Request) { r.Snapshot.UID = "../" + snapshotUID },
+		"a Pod UID that is a path":     func(r *save.Request) { r.Source.PodUID = "../../etc/passwd" },
+		"a Pod name that is an option": func(r *save.Request) { r.Source.PodName = "--root=/" },
+		"no Sandbox":                   func(r *save.Request) { r.Source.SandboxUID = "" },
+		"an unknown mode":              func(r *save.Request) { r.Mode = "hibernate" },
+		"a Pod of another namespace":   func(r *save.Request) { r.Snapshot.Namespace = "rival" },
+		"a Pod that was replaced":      func(r *save.Request) { r.Source.PodUID = otherUID },
+	} {
+		r := request(save.Hibernate)
+		change(&r)
+		if _, err := n.saver.Save(t.Context(), r); err == nil {
+			t.Errorf("%s: it was saved", name)
+		}
+	}
+	n.expectNothing()
+}
+
+func TestPodThatSomethingElsePausedIsLeftAlone(t *testing.T) {
+	n := newNode(t)
+	n.startAgent()
+	if err := n.runsc.Pause(t.Context(), n.pod.Sandbox, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.saver.Save(t.Context(), request(save.Hibernate)); err == nil || !strings.Contains(err.Error(), "something else holds it") {
+		t.Errorf("got %v", err)
+	}
+	if !n.pod.StandsStill() {
+		t.Error("it goes on")
+	}
+}
