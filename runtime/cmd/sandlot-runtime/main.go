@@ -8,6 +8,7 @@ import (
 
 	"sandlot.dev/runtime/internal/config"
 	"sandlot.dev/runtime/internal/lifecycle"
+	"sandlot.dev/runtime/internal/restore"
 )
 
 // terminationLog is the file whose content the kubelet publishes when an init container ends.
@@ -62,7 +63,7 @@ func install(dir string) error {
 }
 
 func withConfig(run func(config.Config) error) int {
-	c, err := config.Read(os.Getenv)
+	c, err := config.Read(restore.Open().Getenv)
 	if err != nil {
 		return exitCode(err)
 	}

@@ -4,6 +4,7 @@ package config
 import (
 	"crypto/ed25519"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -28,6 +29,8 @@ type Config struct {
 	// GatewayKeys verify the gateway's proofs. Without them, the daemon recognises no gateway.
 	GatewayKeys []ed25519.PublicKey
 	SandboxUID  string
+	// PodUID distinguishes the Pods of one Sandbox; empty: the Pod does not name itself.
+	PodUID string
 	// IdentityFile has the key of the sandbox, which Identity announces; empty: the key is beside the program, if there is one.
 	IdentityFile string
 	Identity     string
@@ -66,6 +69,7 @@ type Exec struct {
 func Read(getenv func(string) string) (Config, error) {
 	c := Config{
 		SandboxUID:   getenv("SANDLOT_SANDBOX_UID"),
+		PodUID:       getenv("SANDLOT_POD_UID"),
 		IdentityFile: getenv("SANDLOT_IDENTITY_FILE"),
 		Identity:     getenv("SANDLOT_IDENTITY"),
 		DefaultUser:  getenv("SANDLOT_DEFAULT_USER"),
@@ -97,6 +101,21 @@ func Read(getenv func(string) string) (Config, error) {
 		return c, err
 	}
 	return c, checkProtection(c, getenv("SANDLOT_RUNTIME_UNPROTECTED") == "true")
+}
+
+// ReadAgain reads the configuration of the Pod into which the daemon was restored. The ports, the folder and the settings
+// of the image stay as they are. With an error the result is a configuration that lets no caller in.
+func (c Config) ReadAgain(getenv func(string) string) (Config, error) {
+	now, err := Read(getenv)
+	if err != nil {
+		// Nobody has the secret key, so no /init is accepted.
+		unusable, _, unlucky := ed25519.GenerateKey(nil)
+		now = Config{PublicKey: unusable}
+		err = errors.Join(err, unlucky)
+	}
+	now.Dir, now.EnvdPort, now.ExecPort = c.Dir, c.EnvdPort, c.ExecPort
+	now.DefaultUser, now.Workdir, now.Exec = c.DefaultUser, c.Workdir, c.Exec
+	return now, err
 }
 
 // Ports returns the ports that a daemon with this environment serves. An installer has no daemon's environment, so the

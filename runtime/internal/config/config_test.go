@@ -20,7 +20,7 @@ var key = base64.StdEncoding.EncodeToString(make([]byte, 32))
 
 func TestReadHasDefaults(t *testing.T) {
 	c, err := read("SANDLOT_RUNTIME_DIR=/d", "SANDLOT_RUNTIME_UNPROTECTED=true")
-	if got := fmt.Sprint(c, err); got != "{/d [] []    49983 8888    { 5m0s false}} <nil>" {
+	if got := fmt.Sprint(c, err); got != "{/d [] []     49983 8888  false   { 5m0s false}} <nil>" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -80,5 +80,24 @@ func TestPortsAreThoseThatTheEnvironmentOfTheInstallerNames(t *testing.T) {
 		if got := fmt.Sprint(ports, " ", err); got != want {
 			t.Errorf("%s: got %s", env, got)
 		}
+	}
+}
+
+func TestARestoredDaemonKeepsWhatBelongsToTheImageAndReadsWhatBelongsToThePod(t *testing.T) {
+	before, err := read("SANDLOT_RUNTIME_PUBLIC_KEY="+key, "SANDLOT_SANDBOX_UID=a", "SANDLOT_POD_UID=1", "SANDLOT_RUNTIME_DIR=/d", "SANDLOT_ENVD_PORT=1",
+		"SANDLOT_EXEC_PORT=0", "SANDLOT_EXEC_OPEN=true", "SANDLOT_DEFAULT_USER=me", "SANDLOT_WORKDIR=/w", "SANDBOX_BASE_DIR=/b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	getenv := func(values map[string]string) func(string) string {
+		return func(name string) string { return values[name] }
+	}
+	after, err := before.ReadAgain(getenv(map[string]string{"SANDLOT_RUNTIME_PUBLIC_KEY": key, "SANDLOT_SANDBOX_UID": "b", "SANDLOT_POD_UID": "2"}))
+	if got := fmt.Sprint(after.SandboxUID, after.PodUID, " ", after.ExecAccess, after.Dir, after.EnvdPort, after.ExecPort, after.DefaultUser, after.Workdir, after.Exec.BaseDir, err); got != "b2 /d1 0me/w/b<nil>" {
+		t.Errorf("got %s", got)
+	}
+	closed, err := before.ReadAgain(getenv(nil))
+	if err == nil || len(closed.PublicKey) != 32 || closed.PublicKey.Equal(before.PublicKey) || closed.SandboxUID != "" || closed.ExecAccess != "" || closed.EnvdPort != 1 {
+		t.Errorf("a Pod without a key for the daemon does not close it: %v %+v", err, closed)
 	}
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -24,10 +22,10 @@ import (
 	"sandlot.dev/runtime/internal/process"
 	"sandlot.dev/runtime/internal/proof"
 	"sandlot.dev/runtime/internal/reaper"
+	"sandlot.dev/runtime/internal/restore"
 	"sandlot.dev/runtime/internal/rpc"
 	"sandlot.dev/runtime/internal/server"
 	"sandlot.dev/runtime/internal/session"
-	"sandlot.dev/runtime/internal/state"
 	"sandlot.dev/runtime/internal/users"
 )
 
@@ -52,22 +50,24 @@ func Serve(c config.Config) error {
 	end, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 
-	secure, err := loadIdentity(c)
-	if err != nil {
-		return err
-	}
-	listeners, err := listen(secure, c.EnvdPort, c.ExecPort)
-	if err != nil {
-		return err
-	}
 	table := process.NewTable(reaper.Run(), retainEnd)
 	defer table.KillAll()
+	d, err := newDaemon(c, table, restore.Open())
+	if err != nil {
+		return err
+	}
+	listeners, err := d.listen(c.EnvdPort, c.ExecPort)
+	if err != nil {
+		return err
+	}
+	go d.detector.Watch(func() { d.current() })
 	failed := make(chan error, len(listeners))
 	servers := []*http.Server{}
-	for index, handler := range handlers(c, table)[:len(listeners)] {
-		server := server.New(idle.Trimming(handler))
+	for index, listener := range listeners {
+		server := server.New(idle.Trimming(d.handler(index)))
+		d.follow(server)
 		servers = append(servers, server)
-		go func() { failed <- server.Serve(listeners[index]) }()
+		go func() { failed <- server.Serve(listener) }()
 	}
 	select {
 	case err := <-failed:
@@ -96,34 +96,10 @@ func loadIdentity(c config.Config) (*tls.Config, error) {
 	return identity.Load(filepath.Dir(self))
 }
 
-// listen opens the ports in order and skips those that are 0. With an identity they serve TLS as well.
-func listen(secure *tls.Config, ports ...int) ([]net.Listener, error) {
-	listeners := []net.Listener{}
-	for _, port := range ports {
-		if port == 0 {
-			continue
-		}
-		listener, err := net.Listen("tcp", net.JoinHostPort("", strconv.Itoa(port)))
-		if err != nil {
-			return nil, fmt.Errorf("listening for clients: %w", err)
-		}
-		if secure != nil {
-			listener = identity.Both(listener, secure, server.ReadHeaderTimeout)
-		}
-		listeners = append(listeners, listener)
-	}
-	return listeners, nil
-}
-
 // handlers returns the handlers of the daemon's port and of the agent-sandbox API. They share users, settings and
 // processes.
-func handlers(c config.Config, table *process.Table) []http.Handler {
-	var kept *state.File
-	if c.Dir != "" {
-		setSticky(c.Dir)
-		kept = state.NewFile(c.Dir)
-	}
-	store := state.Open(kept)
+func handlers(c config.Config, shared parts) []http.Handler {
+	store, table := shared.store, shared.table
 	managed := c.PublicKey != nil
 	gateway := proof.NewVerifier(c.GatewayKeys, c.SandboxUID, time.Now)
 	s := session.New(users.Machine(), store, session.Defaults{User: c.DefaultUser, Workdir: c.Workdir})
@@ -135,12 +111,12 @@ func handlers(c config.Config, table *process.Table) []http.Handler {
 	transfer := &files.Service{Session: s, Store: store, Managed: managed, Now: time.Now}
 	envd := server.Envd(server.NewGate(store, managed), []server.Route{
 		{Path: "/health", Handler: server.Only(http.MethodGet, server.Health())},
-		{Path: "/init", Handler: server.Only(http.MethodPost, &server.Init{Store: store, PublicKey: c.PublicKey, SandboxUID: c.SandboxUID})},
+		{Path: "/init", Handler: server.Only(http.MethodPost, &server.Init{Store: store, PublicKey: c.PublicKey, SandboxUID: c.SandboxUID, Restored: shared.restored})},
 		{Path: "/envs", Handler: server.Only(http.MethodGet, server.Envs(store))},
 		{Path: "/metrics", Handler: server.Only(http.MethodGet, metrics.NewMeter(metrics.Container, time.Now).Handler())},
 		{Path: "/files", Handler: transfer.Files()},
 		{Path: "/files/compose", Handler: server.Only(http.MethodPost, transfer.Compose())},
-		{Path: server.TunnelPath, Handler: server.Only(http.MethodGet, server.Tunnel(isGateway))},
+		{Path: server.TunnelPath, Handler: server.Only(http.MethodGet, server.Tunnel(shared.ended, isGateway))},
 		{Path: "/process.Process/", Handler: rpcs},
 		{Path: "/filesystem.Filesystem/", Handler: rpcs},
 	})

@@ -26,6 +26,7 @@ type Process struct {
 	About any
 
 	order    uint64
+	after    func(time.Duration, func()) *time.Timer
 	child    *reaper.Child
 	terminal *os.File
 	in       *input
@@ -129,7 +130,7 @@ func (p *Process) hasten() { p.once.Do(func() { close(p.hurry) }) }
 
 // KillAfter kills the process after the limit. It calls first before that, unless the process has ended.
 func (p *Process) KillAfter(limit time.Duration, first func()) {
-	timer := time.AfterFunc(limit, func() {
+	timer := p.after(limit, func() {
 		first()
 		p.Abandon()
 	})

@@ -12,6 +12,9 @@ import (
 
 // Table holds the processes that the daemon started. It is safe for concurrent use.
 type Table struct {
+	// After is time.AfterFunc, or a version of it that knows when the sandbox slept. It must be set before the first start.
+	After func(limit time.Duration, do func()) *time.Timer
+
 	reaper *reaper.Reaper
 	retain time.Duration
 
@@ -23,7 +26,7 @@ type Table struct {
 // NewTable returns a table. An ended process can be found for the time of retain, so that a client that lost its
 // connection learns how the process ended.
 func NewTable(r *reaper.Reaper, retain time.Duration) *Table {
-	return &Table{reaper: r, retain: retain, byPid: map[int]*Process{}}
+	return &Table{After: time.AfterFunc, reaper: r, retain: retain, byPid: map[int]*Process{}}
 }
 
 // Start starts a process and subscribes to it before its first output. The error is a *StartError if the program
@@ -34,7 +37,7 @@ func (t *Table) Start(spec Spec, tag *string, about any) (*Process, *Subscriptio
 		return nil, nil, err
 	}
 	p := newProcess(run)
-	p.Tag, p.About = tag, about
+	p.Tag, p.About, p.after = tag, about, t.After
 	subscription := p.Subscribe()
 	t.mu.Lock()
 	t.started++
@@ -43,7 +46,7 @@ func (t *Table) Start(spec Spec, tag *string, about any) (*Process, *Subscriptio
 	t.mu.Unlock()
 	go func() {
 		p.follow(run)
-		time.AfterFunc(t.retain, func() { t.forget(p) })
+		t.After(t.retain, func() { t.forget(p) })
 	}()
 	return p, subscription, nil
 }

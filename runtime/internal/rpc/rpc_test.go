@@ -21,7 +21,7 @@ import (
 
 // routes returns the services over an empty table of processes.
 func routes() http.Handler {
-	s := session.New(users.New(users.Options{}), state.Open(nil), session.Defaults{})
+	s := session.New(users.New(users.Options{}), state.Open(nil, state.Owner{}), session.Defaults{})
 	mux := http.NewServeMux()
 	NewProcesses(process.NewTable(nil, 0), s).Register(mux)
 	NewFilesystem(s).Register(mux)

@@ -40,7 +40,12 @@ type Init struct {
 	// PublicKey is the installation's key; nil in debug mode.
 	PublicKey  ed25519.PublicKey
 	SandboxUID string
+	// Restored means that the daemon came into this Pod from a snapshot.
+	Restored bool
 }
+
+// RestoredHeader tells the installation, in the answer to /init, that processes of a snapshot run in this Pod.
+const RestoredHeader = "X-Sandlot-Restored"
 
 type initBody struct {
 	EnvVars        map[string]string `json:"envVars"`
@@ -61,6 +66,9 @@ func (i *Init) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("X-Envd-Version", config.Version)
 	w.Header().Set("Cache-Control", "no-store")
+	if i.Restored {
+		w.Header().Set(RestoredHeader, "true")
+	}
 	w.WriteHeader(http.StatusNoContent)
 }
 

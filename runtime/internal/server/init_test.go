@@ -15,7 +15,7 @@ import (
 
 // sendInit sends a body to the /init of a new daemon and returns the status and the resulting settings.
 func sendInit(key ed25519.PublicKey, header http.Header, body string) (int, state.Settings) {
-	store := state.Open(nil)
+	store := state.Open(nil, state.Owner{})
 	request := httptest.NewRequest("POST", "/init", strings.NewReader(body))
 	request.Header = header
 	answer := httptest.NewRecorder()
@@ -44,7 +44,7 @@ func TestARefusalTellsTheInstallationWhy(t *testing.T) {
 		{"a call that comes late", "uid", "uid", secret, 18, "401 not-newer"},
 		{"a good call", "uid", "uid", secret, 16, "204 "},
 	} {
-		store := state.Open(nil)
+		store := state.Open(nil, state.Owner{})
 		_ = store.Change(func(state.Settings) (state.Settings, error) { return state.Settings{SignedAt: row.accepted}, nil })
 		request := httptest.NewRequest("POST", "/init", strings.NewReader("{}"))
 		request.Header.Set("X-Sandlot-Sandbox", row.meant)

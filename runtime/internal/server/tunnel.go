@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -21,8 +22,8 @@ const (
 )
 
 // Tunnel returns the handler of the tunnel: after 101 the connection carries the bytes to and from the port. It is for
-// callers that isGateway recognises.
-func Tunnel(isGateway func(*http.Request) bool) http.Handler {
+// callers that isGateway recognises, and closes when ended is done.
+func Tunnel(ended context.Context, isGateway func(*http.Request) bool) http.Handler {
 	return httpx.Handle(func(w http.ResponseWriter, r *http.Request) *httpx.Error {
 		port, err := strconv.ParseUint(r.URL.Query().Get("port"), 10, 16)
 		if err != nil {
@@ -45,6 +46,11 @@ func Tunnel(isGateway func(*http.Request) bool) http.Handler {
 		}
 		defer client.Close()
 		_ = client.SetDeadline(time.Time{})
+		// The connection is no longer the server's, so nothing else closes it.
+		defer context.AfterFunc(ended, func() {
+			_ = client.Close()
+			_ = upstream.Close()
+		})()
 		const head = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + tunnelProtocol + "\r\n\r\n"
 		if _, err := io.WriteString(client, head); err == nil {
 			splice(client, buffered, upstream)

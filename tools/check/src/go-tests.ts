@@ -129,13 +129,14 @@ async function passesTests(module: string, options: readonly string[], env: Node
   return ok;
 }
 
-// The tests build bare images from it.
-await ensurePackages(['busybox-static']);
+// The tests build bare images from the one, and networks of sandboxes with the other.
+await ensurePackages(['busybox-static', 'iproute2']);
 const binaries = await ensureBinaries(['runsc']);
 const race = raceOptions();
+const gvisor = { ...race.env, SANDLOT_RUNSC: binaries('runsc') };
 const suites: readonly Check[] = [
-  () => passesTests(MODULE, race.args, race.env),
-  () => passesTests(NODE_MODULE, race.args, { ...race.env, SANDLOT_RUNSC: binaries('runsc') }),
+  () => passesTests(MODULE, race.args, gvisor),
+  () => passesTests(NODE_MODULE, race.args, gvisor),
   // The same flags as the program's build, so that the build cache serves both.
   () => passesTests(POLICY_MODULE, ['-trimpath'], { CGO_ENABLED: '0' }),
 ];
