@@ -30,7 +30,7 @@ function listFindings(): Finding[] {
       found: process.version,
       ...need(process.version === PINNED_NODE, `${PINNED_NODE} is pinned: run npm ci`),
     },
-    { name: 'go', found: go ?? 'missing', ...need(go !== undefined, 'install Go 1.26.3 or newer') },
+    { name: 'go', found: go ?? 'missing', ...need(go !== undefined, 'install Go 1.26.6 or newer') },
     {
       name: 'root',
       found: String(process.getuid?.() === 0),

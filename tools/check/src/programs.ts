@@ -18,6 +18,8 @@ const PROGRAMS: Readonly<Record<BinaryName, true>> = {
   crane: true,
   kubeconform: true,
   'network-policy': true,
+  containerd: true,
+  'containerd-shim-runc-v2': true,
   runsc: true,
   'containerd-shim-runsc-v1': true,
   jaeger: true,

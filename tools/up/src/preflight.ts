@@ -30,7 +30,7 @@ export function findObstacles(machine: Machine): readonly string[] {
         'Run it as root, or run  npm run up -- --simulated  for a control plane with simulated nodes: claims bind, nothing executes.',
     );
   }
-  if (!machine.go) found.push('Go 1.26.3 or newer is needed in PATH: https://go.dev/dl');
+  if (!machine.go) found.push('Go 1.26.6 or newer is needed in PATH: https://go.dev/dl');
   if (!machine.apt)
     found.push(`Debian's apt-get is needed to install containerd and others; this is ${machine.systemName}.`);
   return [...found, ...findShortages(machine)];

@@ -8,7 +8,7 @@ import type { GoModule } from './catalog.ts';
 import { goModules } from './catalog.ts';
 
 /** The highest Go version that any of our go.mod files requires. */
-const oldestGo = [1, 26, 3];
+const oldestGo = [1, 26, 6];
 
 /** Environment of every go command: use the installed toolchain and build static binaries. */
 export const goEnvironment = { GOTOOLCHAIN: 'local', CGO_ENABLED: '0' };

@@ -44,6 +44,16 @@ const policyRecipes = {
   'network-policy': { package: '.' },
 } as const satisfies Record<string, Recipe>;
 
+const containerdVersion = 'v2.4.2';
+const containerdModule = 'github.com/containerd/containerd/v2';
+const containerdLdflags = `-X ${containerdModule}/version.Version=${containerdVersion}`;
+
+const containerdRecipes = {
+  containerd: { package: `${containerdModule}/cmd/containerd`, ldflags: containerdLdflags },
+  /** The shim through which containerd runs ordinary pods. */
+  'containerd-shim-runc-v2': { package: `${containerdModule}/cmd/containerd-shim-runc-v2`, ldflags: containerdLdflags },
+} as const satisfies Record<string, Recipe>;
+
 const gvisorVersion = 'v0.0.0-20260905035102-160fafc42237';
 
 const gvisorRecipes = {
@@ -70,6 +80,7 @@ const runtimeRecipes = {
 export type BinaryName =
   | keyof typeof clusterRecipes
   | keyof typeof policyRecipes
+  | keyof typeof containerdRecipes
   | keyof typeof gvisorRecipes
   | keyof typeof jaegerRecipes
   | keyof typeof runtimeRecipes;
@@ -82,13 +93,14 @@ export interface GoModule {
 }
 
 /**
- * Every Go module. gVisor and Jaeger have modules of their own because their dependencies conflict with those of
+ * Every Go module. containerd, gVisor and Jaeger have modules of their own because their dependencies conflict with those of
  * Kubernetes. The policy enforcer has its own so that changing it rebuilds nothing else. The daemon belongs to the product
  * and lives outside this package.
  */
 export const goModules: readonly GoModule[] = [
   { folder: 'go', recipes: clusterRecipes },
   { folder: 'go-policy', recipes: policyRecipes },
+  { folder: 'go-containerd', recipes: containerdRecipes },
   { folder: 'go-gvisor', recipes: gvisorRecipes },
   { folder: 'go-jaeger', recipes: jaegerRecipes },
   { folder: '../../runtime', recipes: runtimeRecipes },

@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
 import { machinePaths } from '../cluster/paths.ts';
@@ -7,6 +7,7 @@ import { gvisorHandler, formatGvisorShimConfig } from './gvisor.ts';
 import { canLowerOomScore } from './machine.ts';
 import { pauseImage } from './pause-image.ts';
 
+/** Where containerd finds runc, mount and the like: fixed, so that a change of this process's PATH does not restart it. */
 const systemFolders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
 /** Our own containerd, with its own socket, state, images and CNI configuration. Never touches the system's containerd. */
@@ -17,6 +18,7 @@ export async function buildContainerdComponent({ paths, choices, bin }: ClusterC
     root: paths.containerd,
     restrictOomScore: !(await canLowerOomScore()),
     gvisorConfigFile,
+    shims: { runc: bin('containerd-shim-runc-v2'), runsc: bin('containerd-shim-runsc-v1') },
   });
   const file = join(machinePaths.run, 'containerd.toml');
   await mkdir(machinePaths.run, { recursive: true, mode: 0o700 });
@@ -26,10 +28,8 @@ export async function buildContainerdComponent({ paths, choices, bin }: ClusterC
   return {
     name: 'containerd',
     cwd: '/',
-    argv: ['containerd', '--config', file],
-    // containerd 1.6 finds the shims of pods only through PATH. The other folders are fixed, so that a change of this
-    // process's PATH does not restart containerd.
-    env: { PATH: [dirname(bin('containerd-shim-runsc-v1')), ...systemFolders].join(':') },
+    argv: [bin('containerd'), '--config', file],
+    env: { PATH: systemFolders.join(':') },
     configuration,
     // containerd answers other calls before it has recovered its pods; a kubelet that starts then exits.
     probe: { kind: 'grpc', socket: machinePaths.containerdSocket, path: '/runtime.v1.RuntimeService/Version' },
@@ -41,15 +41,18 @@ interface ContainerdSettings {
   /** Set on machines without CAP_SYS_RESOURCE: runc fails there on a negative OOM score. */
   restrictOomScore: boolean;
   gvisorConfigFile: string;
+  /** The programs that run pods, by handler. */
+  shims: { runc: string; runsc: string };
 }
 
-/** Returns containerd's configuration file, version 2. */
+/** Returns containerd's configuration file, version 3. */
 export function formatContainerdConfig(settings: ContainerdSettings): string {
-  const cri = 'plugins."io.containerd.grpc.v1.cri"';
-  return `version = 2
+  const runtime = 'plugins."io.containerd.cri.v1.runtime"';
+  const images = 'plugins."io.containerd.cri.v1.images"';
+  return `version = 3
 root = ${quote(settings.root)}
 state = ${quote(machinePaths.containerdState)}
-disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.zfs"]
+disabled_plugins = [${unusedPlugins.map(quote).join(', ')}]
 
 [grpc]
 address = ${quote(machinePaths.containerdSocket)}
@@ -57,38 +60,57 @@ address = ${quote(machinePaths.containerdSocket)}
 [plugins."io.containerd.internal.v1.opt"]
 path = ${quote(join(settings.root, 'opt'))}
 
-[${cri}]
-sandbox_image = ${quote(pauseImage)}
+# Its socket would be outside our folders.
+[plugins."io.containerd.nri.v1.nri"]
+disable = true
+
+[${images}]
+snapshotter = "overlayfs"
+
+[${images}.pinned_images]
+sandbox = ${quote(pauseImage)}
+
+[${images}.registry]
+config_path = ${quote(machinePaths.registryHosts)}
+
+[${runtime}]
 restrict_oom_score_adj = ${settings.restrictOomScore}
 netns_mounts_under_state_dir = true
 tolerate_missing_hugetlb_controller = true
 disable_hugetlb_controller = true
 
-[${cri}.cni]
-bin_dir = ${quote(machinePaths.cniPlugins)}
+[${runtime}.cni]
+bin_dirs = [${quote(machinePaths.cniPlugins)}]
 conf_dir = ${quote(machinePaths.cniConfig)}
 
-[${cri}.registry]
-config_path = ${quote(machinePaths.registryHosts)}
-
-[${cri}.containerd]
-snapshotter = "overlayfs"
+[${runtime}.containerd]
 default_runtime_name = "runc"
 
-[${cri}.containerd.runtimes.runc]
+[${runtime}.containerd.runtimes.runc]
 runtime_type = "io.containerd.runc.v2"
+runtime_path = ${quote(settings.shims.runc)}
 
-[${cri}.containerd.runtimes.runc.options]
+[${runtime}.containerd.runtimes.runc.options]
 SystemdCgroup = false
 
-[${cri}.containerd.runtimes.${gvisorHandler}]
+[${runtime}.containerd.runtimes.${gvisorHandler}]
 runtime_type = "io.containerd.runsc.v1"
+runtime_path = ${quote(settings.shims.runsc)}
 
-[${cri}.containerd.runtimes.${gvisorHandler}.options]
+[${runtime}.containerd.runtimes.${gvisorHandler}.options]
 TypeUrl = "io.containerd.runsc.v1.options"
 ConfigPath = ${quote(settings.gvisorConfigFile)}
 `;
 }
+
+/** Snapshotters that the machine cannot serve. */
+const unusedPlugins = [
+  'io.containerd.snapshotter.v1.blockfile',
+  'io.containerd.snapshotter.v1.btrfs',
+  'io.containerd.snapshotter.v1.devmapper',
+  'io.containerd.snapshotter.v1.erofs',
+  'io.containerd.snapshotter.v1.zfs',
+];
 
 /** Makes containerd try the local registry first for every image, and then the image's own registry. */
 async function writeRegistryHosts(port: number): Promise<void> {

@@ -5,7 +5,6 @@ import { exec, execOrThrow } from '../process/exec.ts';
 /** Debian packages that the node needs. */
 export const nodePackages = [
   'conntrack',
-  'containerd',
   'containernetworking-plugins',
   'ethtool',
   'iproute2',

@@ -35,7 +35,7 @@ export async function buildNetworkPolicyComponent({ paths, choices, bin }: Clust
   };
 }
 
-/** Links the distribution's CNI plugins and ours into one folder: containerd 1.6 searches only one. */
+/** Links the distribution's CNI plugins and ours into the one folder that containerd searches. */
 async function linkPlugins(program: string): Promise<void> {
   await mkdir(machinePaths.cniPlugins, { recursive: true });
   const targets = (await readdir(distributionPlugins)).map((name): [string, string] => [

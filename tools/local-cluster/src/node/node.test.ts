@@ -84,16 +84,24 @@ describe('withoutPortmap', () => {
 });
 
 describe("containerd's configuration", () => {
-  const config = formatContainerdConfig({ root: '/a "b"', restrictOomScore: true, gvisorConfigFile: '/run/x.toml' });
+  const config = formatContainerdConfig({
+    root: '/a "b"',
+    restrictOomScore: true,
+    gvisorConfigFile: '/run/x.toml',
+    shims: { runc: '/cache/a', runsc: '/cache/b' },
+  });
   const table = (name: string) =>
     config
       .split('\n\n')
-      .find((part) => part.startsWith(`[plugins."io.containerd.grpc.v1.cri".${name}]`))
+      .find((part) => part.startsWith(`[plugins."io.containerd.cri.v1.runtime".${name}]`))
       ?.split('\n')
       .slice(1);
 
   it('has a runtime for the handler of the RuntimeClass, beside the default one', () => {
-    expect(table(`containerd.runtimes.${gvisorClass.handler}`)).toEqual(['runtime_type = "io.containerd.runsc.v1"']);
+    expect(table(`containerd.runtimes.${gvisorClass.handler}`)).toEqual([
+      'runtime_type = "io.containerd.runsc.v1"',
+      'runtime_path = "/cache/b"',
+    ]);
     expect(table(`containerd.runtimes.${gvisorClass.handler}.options`)).toContain('ConfigPath = "/run/x.toml"');
     expect(table('containerd')).toContain('default_runtime_name = "runc"');
   });
@@ -112,7 +120,7 @@ describe("containerd's configuration", () => {
 describe('isLeftover', () => {
   const paths = getClusterPaths('/checkout');
   it.each([
-    [['/usr/bin/containerd-shim-runc-v2', '-address', '/run/sandlot/containerd.sock'], true],
+    [['/cache/containerd-shim-runc-v2', '-address', '/run/sandlot/containerd.sock'], true],
     [['/cache/containerd-shim-runsc-v1', '-address', '/run/sandlot/containerd.sock', '-id', 'a'], true],
     [['/usr/bin/containerd-shim-runc-v2', '-address', '/run/containerd/containerd.sock'], false],
     [['runsc-sandbox', '--root=/run/sandlot/gvisor/k8s.io', 'boot'], true],

@@ -38,6 +38,8 @@ const binaries: readonly BinaryName[] = [
   'network-policy',
   'crane',
   'helm',
+  'containerd',
+  'containerd-shim-runc-v2',
   'runsc',
   'containerd-shim-runsc-v1',
 ];
