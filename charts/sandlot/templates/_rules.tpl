@@ -22,6 +22,12 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
 - apiGroups: [""]
   resources: [pods, services, persistentvolumeclaims]
   verbs: [create, delete, get, list, patch, watch]
+{{- if eq .Values.runtime.delivery "ImageVolume" }}
+# The keys of Sandboxes. An admission policy allows no other Secret.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [create]
+{{- end }}
 # No Pod is created before its NetworkPolicy is there, unless the template manages none.
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]

@@ -22,6 +22,8 @@ rendering. Templates cannot print the public half of a key alone, so that it is 
 {{- $certificate := genSelfSignedCertWithKey "sandlot-runtime" list list 36500 $key -}}
 {{- $keys = dict "signing.key" (b64enc $key) "signing.pub" (b64enc $certificate.Cert) "envd.key" (randBytes 32 | b64enc) -}}
 {{- end -}}
+{{- /* A Secret of an earlier release has none, and keeps its other keys. */ -}}
+{{- $_ := set $keys "identity.seed" (get $found "identity.seed" | default (randBytes 32 | b64enc)) -}}
 {{- $_ := set .Values "_runtimeKeys" $keys -}}
 {{- end -}}
 {{- toYaml .Values._runtimeKeys -}}
@@ -32,6 +34,14 @@ rendering. Templates cannot print the public half of a key alone, so that it is 
 - { name: RUNTIME_IMAGE, value: {{ include "sandlot.runtime.image" . | quote }} }
 - name: RUNTIME_PUBLIC_KEY
   valueFrom: { secretKeyRef: { name: {{ include "sandlot.runtime.secretName" . }}, key: signing.pub } }
+{{- if eq .Values.runtime.delivery "ImageVolume" }}
+{{- if semverCompare "<1.35-0" .Capabilities.KubeVersion.Version }}
+{{- fail (printf "runtime.delivery: image volumes need Kubernetes 1.35, and the cluster has %s; leave it at InitContainer" .Capabilities.KubeVersion.Version) }}
+{{- end }}
+- { name: RUNTIME_DELIVERY, value: ImageVolume }
+- name: RUNTIME_IDENTITY_SEED
+  valueFrom: { secretKeyRef: { name: {{ include "sandlot.runtime.secretName" . }}, key: identity.seed } }
+{{- end }}
 {{- if .Values.gateway.enabled }}
 - name: GATEWAY_PUBLIC_KEYS
   valueFrom: { secretKeyRef: { name: {{ include "sandlot.gateway.secretName" . }}, key: signing.pub } }

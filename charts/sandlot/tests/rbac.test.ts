@@ -97,6 +97,12 @@ describe('roles of the controllers', () => {
     expect(permissions(rules)).toEqual({ ...expected['sandlot-claim-controller'], ...more });
   });
 
+  it('let the sandbox-controller create Secrets, and no more, if Pods mount the keys of their Sandboxes', async () => {
+    const objects = await render({ ...withoutApi, runtime: { delivery: 'ImageVolume' } });
+    const { rules = [] } = find(objects, 'ClusterRole', 'sandlot-sandbox-controller');
+    expect(permissions(rules)).toEqual({ ...expected['sandlot-sandbox-controller'], '/secrets': 'create' });
+  });
+
   it('additionally let the claim-controller read PersistentVolumes if claims may name them', async () => {
     const values = { ...withoutApi, claimController: { persistentVolumes: true } };
     const { rules = [] } = find(await render(values), 'ClusterRole', 'sandlot-claim-controller');

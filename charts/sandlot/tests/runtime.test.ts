@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { find, podTemplates, render } from './chart.ts';
+import { chartFolder, find, helm, podTemplates, render } from './chart.ts';
 import type { Rendered } from './chart.ts';
 
 const SECRET = 'sandlot-runtime';
@@ -12,7 +12,7 @@ function decode({ data = {} }: Rendered, key: string): string {
 
 /** Returns, by workload and variable, the keys of the Secret that each pod gets. */
 function findKeyVariables(objects: readonly Rendered[]): Record<string, object> {
-  const isKey = ({ valueFrom }: Variable): boolean => /"(signing|envd)\.[a-z]+"/.test(JSON.stringify(valueFrom ?? {}));
+  const isKey = ({ valueFrom }: Variable): boolean => /"(signing|envd|identity)\.[a-z]+"/.test(JSON.stringify(valueFrom ?? {}));
   const named = podTemplates(objects).map(([name, { spec }]): [string, object] => {
     const variables: readonly Variable[] = spec.containers.flatMap(({ env = [] }) => env);
     return [name, Object.fromEntries(variables.filter(isKey).map((variable) => [variable.name, variable.valueFrom]))];
@@ -46,6 +46,38 @@ describe('the keys of the in-sandbox daemon', () => {
     const objects = await render({ runtime: { existingSecret: 'own' } });
     expect(objects.filter(({ kind, metadata }) => kind === 'Secret' && metadata.name === SECRET)).toEqual([]);
     expect(findKeyVariables(objects)['sandlot-sandbox-controller']).toMatchObject({ RUNTIME_PUBLIC_KEY: key('signing.pub', 'own') });
+  });
+});
+
+describe('the seed from which the keys of sandboxes come', () => {
+  const mounted = { runtime: { delivery: 'ImageVolume' } };
+  const findSeed = (objects: readonly Rendered[]): object =>
+    Object.fromEntries(
+      Object.entries(findKeyVariables(objects)).flatMap(([workload, keys]) =>
+        Object.entries(keys)
+          .filter(([variable]) => variable === 'RUNTIME_IDENTITY_SEED')
+          .map(([, from]) => [workload, from]),
+      ),
+    );
+
+  it('is 32 bytes', async () => {
+    const secret = find(await render(), 'Secret', SECRET);
+    expect(Buffer.from(decode(secret, 'identity.seed'), 'base64')).toHaveLength(32);
+    expect(decode(secret, 'identity.seed')).not.toBe(decode(secret, 'envd.key'));
+  });
+
+  it('goes to the sandbox-controller alone, and only if the daemon comes as an image volume', async () => {
+    expect(findSeed(await render())).toEqual({});
+    expect(findSeed(await render(mounted))).toEqual({ 'sandlot-sandbox-controller': key('identity.seed') });
+    const own = { runtime: { ...mounted.runtime, existingSecret: 'own' } };
+    expect(findSeed(await render(own))).toEqual({ 'sandlot-sandbox-controller': key('identity.seed', 'own') });
+  });
+
+  it('is of no use on a cluster without image volumes, and the chart says so', async () => {
+    const old = helm(['template', 'x', chartFolder, '--kube-version', '1.34.1', '--set', 'runtime.delivery=ImageVolume']);
+    const { code, stderr } = await old;
+    expect(code).toBe(1);
+    expect(stderr).toContain('runtime.delivery: image volumes need Kubernetes 1.35, and the cluster has v1.34.1');
   });
 });
 

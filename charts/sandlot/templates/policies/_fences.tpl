@@ -179,6 +179,14 @@ controller that code in its process has taken over cannot touch objects that are
     || (request.operation == 'UPDATE' && {{ printf $isKey "oldLabels" }} && {{ printf $isKey "labels" }})
     || (request.operation == 'DELETE' && {{ printf $isKey "oldLabels" }})
 - rule: controllers
+  says: The sandbox-controller may only create Secrets with the key of a Sandbox, which owns them
+  holds: >-
+    variables.who != '{{ get $accounts "sandbox-controller" }}'
+    || (request.operation == 'CREATE' && object.type == 'sandlot.dev/runtime-identity'
+    && object.?immutable.orValue(false) && 'agents.x-k8s.io/sandbox-name-hash' in variables.labels
+    && dyn(object).?data.orValue({}).all(k, k == 'identity.key')
+    && {{ include "sandlot.policies.controlledBy" (dict "of" "variables.owners" "kinds" (list "Sandbox")) }})
+- rule: controllers
   says: The claim-controller may only delete Secrets with the variables of claims
   holds: >-
     variables.who != '{{ get $accounts "claim-controller" }}'

@@ -25,6 +25,7 @@ beforeAll(async () => {
   await waitForRefusal(() => stage.tryCreate(object('SandboxWarmPool', alias), accountOf('api')));
   await grantSecrets();
   await waitForRefusal(() => stage.tryCreate(secret('other', {}, 'Opaque'), accountOf('api')));
+  await waitForRefusal(() => stage.tryCreate(secret('other', {}, 'Opaque'), accountOf('sandbox-controller')));
   const owner = await stage.create(pool);
   const template = await stage.create(object('SandboxTemplate', { name: 'owner' }));
   for (const draft of [...Object.values(present), buildMember(owner), buildFormer(template)]) await stage.create(draft);
@@ -33,14 +34,14 @@ beforeAll(async () => {
 
 afterAll(() => stage.stop());
 
-/** In the cluster the two services have these rights in namespaces of their own. */
+/** In the cluster the API and the claim-controller have these rights in namespaces of their own. */
 async function grantSecrets(): Promise<void> {
   const group = 'rbac.authorization.k8s.io';
   const path = `/apis/${group}/v1/namespaces/${PLACE}`;
   const metadata = { name: 'secrets' };
   const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['create', 'patch', 'delete'] }];
   await stage.send({ method: 'POST', path: `${path}/roles`, body: { apiVersion: `${group}/v1`, kind: 'Role', metadata, rules } });
-  const subjects = [api, claimer].map((name) => ({ kind: 'ServiceAccount', namespace: release.namespace, name: `${release.name}-${name}` }));
+  const subjects = [api, claimer, sandboxer].map((name) => ({ kind: 'ServiceAccount', namespace: release.namespace, name: `${release.name}-${name}` }));
   const roleRef = { apiGroup: group, kind: 'Role', name: 'secrets' };
   const binding = { apiVersion: `${group}/v1`, kind: 'RoleBinding', metadata, subjects, roleRef };
   await stage.send({ method: 'POST', path: `${path}/rolebindings`, body: binding });
@@ -60,6 +61,13 @@ const KEY = { 'sandlot.dev/api-key': 'true' };
 const STORED = { annotations: { 'sandlot.dev/stored-for': 'team-a/box' } };
 const secret = (name: string, metadata: Metadata, type: string): Draft => ({ ...object('Secret', { name, ...metadata }), type });
 const TOKEN = 'kubernetes.io/service-account-token';
+const IDENTITY = 'sandlot.dev/runtime-identity';
+/** The Secret with the key of a Sandbox. */
+const keyOf = (kind: string, labels: object = { [HASH]: 'x' }): Draft => ({
+  ...secret('box-runtime-x', of(kind, labels), IDENTITY),
+  immutable: true,
+  data: { 'identity.key': 'eA==' },
+});
 
 /** Objects that exist, besides the member of a pool. */
 const present = {
@@ -104,6 +112,16 @@ const forbidden: readonly Move[] = [
   [sandboxer, "delete another user's disk", remove(present.ownDisk, sandboxer)],
   [sandboxer, 'open a port of all nodes', create(object('Service', of('Sandbox', { [HASH]: 'x' }), { clusterIP: undefined, type: 'NodePort', ports: [{ port: 80 }] }), sandboxer)],
   [sandboxer, 'take over an address', create(object('Service', of('Sandbox', { [HASH]: 'x' }), { externalIPs: ['10.0.0.1'], ports: [{ port: 80 }] }), sandboxer)],
+  [sandboxer, 'create a Secret of its choice', create({ ...keyOf('Sandbox'), type: 'Opaque' }, sandboxer)],
+  [sandboxer, 'create a token of a ServiceAccount', create(secret('box-runtime-t', { ...of('Sandbox', { [HASH]: 'x' }), annotations: { 'kubernetes.io/service-account.name': 'default' } }, TOKEN), sandboxer)],
+  [sandboxer, 'create a key without a Sandbox', create(secret('box-runtime-x', { labels: { [HASH]: 'x' } }, IDENTITY), sandboxer)],
+  [sandboxer, 'create a key of another kind of owner', create(keyOf('SandboxClaim'), sandboxer)],
+  [sandboxer, 'create a key without the label', create(keyOf('Sandbox', {}), sandboxer)],
+  [sandboxer, 'create a key that can be changed', create({ ...keyOf('Sandbox'), immutable: false }, sandboxer)],
+  [sandboxer, 'put something else beside a key', create({ ...keyOf('Sandbox'), data: { 'identity.key': 'eA==', token: 'eA==' } }, sandboxer)],
+  [sandboxer, "change a user's Secret", patch(present.ownSecret, { data: { a: 'eA==' } }, sandboxer)],
+  [sandboxer, "delete a user's Secret", remove(present.ownSecret, sandboxer)],
+  [sandboxer, 'delete an API key', remove(present.key, sandboxer)],
   [pooler, 'create a Sandbox without a pool', create(object('Sandbox', { labels: { [MEMBER]: 'x' } }), pooler)],
   [pooler, 'change a Sandbox of a user', patch(present.authored, { metadata: { labels: { [MEMBER]: 'x' } } }, pooler)],
   [pooler, 'delete a Sandbox of a user', remove(present.authored, pooler)],
@@ -159,6 +177,7 @@ const due: readonly Move[] = [
   [sandboxer, 'create a disk that is kept', create(object('PersistentVolumeClaim', { labels: { [HASH]: 'x' } }), sandboxer)],
   [sandboxer, 'take a kept disk back', patch(present.keptDisk, { metadata: of('Sandbox', { [HASH]: 'x' }) }, sandboxer)],
   [sandboxer, 'create the Service of a Sandbox', create(object('Service', of('Sandbox', { [HASH]: 'x' })), sandboxer)],
+  [sandboxer, 'create the key of a Sandbox', create(keyOf('Sandbox'), sandboxer)],
   [pooler, 'create a member', create(object('Sandbox', of('SandboxWarmPool', { [MEMBER]: 'x' })), pooler)],
   [pooler, 'take over a stray', patch(present.stray, { metadata: ownedBy('SandboxWarmPool') }, pooler)],
   [pooler, 'delete a member', remove(member, pooler)],
