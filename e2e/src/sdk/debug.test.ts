@@ -29,7 +29,9 @@ spec:
 beforeAll(async () => {
   team = stack.use(await createTeam('debug'));
   const { items } = await team.client.list(pods, { namespace: 'tenant-a' });
-  const images = items.flatMap(({ spec }) => spec.initContainers?.map(({ image }) => image ?? '') ?? []);
+  const images = items
+    .flatMap(({ spec }) => spec.volumes ?? [])
+    .map(({ image }) => (image as { reference?: string } | undefined)?.reference ?? '');
   await team.apply(manifest(images.find((image) => image.includes('/runtime:')) ?? 'no image of the daemon'));
   await eventually('the daemon runs', async () => {
     const { status } = await team.client.get(pods, { namespace: team.namespace, name: 'debug' });

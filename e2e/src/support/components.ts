@@ -40,6 +40,12 @@ export async function startComponent(component: Component): Promise<void> {
   await inRelease('rollout', 'status', WORKLOADS[component], '--timeout=110s');
 }
 
+/** Sets an environment variable of a component, and waits until its new pod is ready. */
+export async function setVariable(component: Component, name: string, value: string): Promise<void> {
+  await inRelease('set', 'env', WORKLOADS[component], `${name}=${value}`);
+  await inRelease('rollout', 'status', WORKLOADS[component], '--timeout=110s');
+}
+
 /** Deletes the pods of a component without grace: they do not drain or release their lease. */
 export async function killComponent(team: Team, component: string): Promise<void> {
   const names = await listPods(team, component);

@@ -49,6 +49,12 @@ describe('buildChartValues', () => {
     expect(networkPolicy).toEqual({ apiServer: { ports: [443, 6443, 16443] } });
   });
 
+  it('mounts the daemon as an image on the local cluster only, whose nodes can do so', () => {
+    const registry = { host: 'h', path: '' };
+    expect(buildChartValues(images, { registry, apiServer: 'https://h:1' }).runtime.delivery).toBe('ImageVolume');
+    expect(buildChartValues(images, { registry }).runtime.delivery).toBeUndefined();
+  });
+
   it('lets Prometheus scrape the services and sends every trace to Jaeger', () => {
     const values = buildChartValues(images, {
       registry: { host: 'h', path: '' },

@@ -30,7 +30,7 @@ export interface ChartValues {
     readonly envsFromSecrets: boolean;
     readonly persistentVolumes: boolean;
   };
-  readonly runtime: { readonly image: { readonly tag: string } };
+  readonly runtime: { readonly image: { readonly tag: string }; readonly delivery?: 'ImageVolume' };
   readonly api: { readonly image: { readonly tag: string } };
   readonly gateway: {
     readonly image: { readonly tag: string };
@@ -75,13 +75,15 @@ export function buildChartValues(
       tag: getTag(name),
     },
   });
+  // The local cluster's nodes can mount images; those of a user's cluster perhaps not.
+  const isLocal = apiServer !== undefined;
   const port = apiServer === undefined ? '' : new URL(apiServer).port;
   return {
     image: { registry: registry.host, repository: registry.path },
     sandboxController: controller('sandbox-controller'),
     warmpoolController: controller('warmpool-controller'),
     claimController: { ...controller('claim-controller'), envsFromSecrets: true, persistentVolumes: true },
-    runtime: controller('runtime'),
+    runtime: { ...controller('runtime'), ...(isLocal ? { delivery: 'ImageVolume' as const } : {}) },
     api: controller('api'),
     gateway: {
       ...controller('gateway'),
