@@ -2,6 +2,7 @@
 package runsctest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -123,9 +124,11 @@ func (p *Pod) Hears() bool {
 
 // Exec runs a program in the container that counts and returns its output; empty: it failed.
 func (p *Pod) Exec(args ...string) string {
-	cmd := p.runtime.command(append([]string{"exec", p.Worker}, args...)...)
-	cmd.Stdout, cmd.Stderr = nil, nil
-	out, _ := cmd.Output()
+	// In a Pod that stands still the program would never end.
+	ctx, cancel := context.WithTimeout(context.Background(), patience/3)
+	defer cancel()
+	command := p.runtime.command(append([]string{"exec", p.Worker}, args...)...)
+	out, _ := exec.CommandContext(ctx, command.Path, command.Args[1:]...).Output()
 	return string(out)
 }
 

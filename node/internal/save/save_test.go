@@ -338,7 +338,7 @@ const killAgent = `kill -9 $PPID`
 func TestPodGoesOnAfterTheDeathOfTheAgent(t *testing.T) {
 	rows := map[string]string{
 		"before the pause":                 `if [ $verb = pause ]; then ` + killAgent + `; exit 1; fi`,
-		"while a pause is under way":       `if [ $verb = pause ]; then ` + killAgent + `; sleep 0.5; fi`,
+		"while a pause is under way":       `if [ $verb = pause ]; then ` + killAgent + `; sleep 0.5; run "$@"; touch "$0.done"; exit 0; fi`,
 		"after the pause":                  `if [ $verb = pause ]; then run "$@"; ` + killAgent + `; exit 0; fi`,
 		"before the checkpoint":            `if [ $verb = checkpoint ]; then ` + killAgent + `; exit 1; fi`,
 		"while a checkpoint is under way":  `if [ $verb = checkpoint ]; then ` + killAgent + `; sleep 0.5; fi`,
@@ -357,8 +357,12 @@ func TestPodGoesOnAfterTheDeathOfTheAgent(t *testing.T) {
 				whole := n.runsc
 				n.wrap(script)
 				n.dieSaving(mode)
+				wrapped := n.runsc.Binary
 				n.runsc = whole
 				n.startAgent()
+				if strings.Contains(script, "$0.done") {
+					n.pod.WaitFor("end of the earlier runsc", func() bool { _, err := os.Stat(wrapped + ".done"); return err == nil })
+				}
 				n.expectNothing()
 				if _, err := n.saver.Save(t.Context(), request(mode)); err != nil {
 					t.Errorf("the next save: %v", err)
