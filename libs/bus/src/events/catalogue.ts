@@ -71,7 +71,8 @@ export const about: Readonly<Record<EventType, string>> = {
   'sandbox.finished': 'The pod of a Sandbox ended and nothing replaces it.',
   'sandbox.expired': 'The deadline of a Sandbox has come.',
   'sandbox.deleted': 'A Sandbox is gone.',
-  'sandbox.wake.requested': 'Somebody asks for a suspended Sandbox. A wish: it may be lost and is repeated.',
+  'sandbox.wake.requested':
+    'A request needs a suspended Sandbox. The gateway repeats the event, because it may be lost.',
   'pool.depleted': 'A pool has no Ready member left.',
   'pool.ready': 'A pool is full for the first time since it was empty or another size was wanted.',
   'pool.rollout.started': 'Members of an earlier template are being replaced.',
@@ -79,7 +80,7 @@ export const about: Readonly<Record<EventType, string>> = {
   'pool.stuck': 'A pool does not progress.',
   'template.changed': 'A template was created or its spec was edited.',
   'audit.recorded':
-    'Somebody asked the API for a change: who, what, from where, and what became of it. The UID is empty for what was not found.',
+    'A client asked the API for a change: who, what, from where, and the result. The UID is empty if the object was not found.',
 };
 
 /** Data of one event type. */

@@ -9,7 +9,7 @@ const now = row(
   [
     {
       title: 'Leaders',
-      description: 'Leases that somebody holds. Each controller has one; fewer means that a controller does nothing.',
+      description: 'Leases that a process holds. Each controller has one; fewer means that a controller does nothing.',
       unit: 'short',
       kind: 'stat',
       width: 4,
@@ -152,7 +152,7 @@ const apiServer = row('API server, as seen from here', [
   {
     title: 'Answers that are no success',
     description:
-      'By code. 409 is somebody else who was faster; 429 a server that defends itself; NetworkError a connection that broke.',
+      'By code. 409: another writer was faster; 429: the server protects itself; NetworkError: the connection broke.',
     unit: 'reqps',
     queries: [
       { expr: rate('sandlot_kube_request_seconds_count', { by: 'code', where: 'code!="2xx"' }), legend: '{{code}}' },

@@ -151,7 +151,7 @@ const gateway = row('Gateway', [
   },
   {
     title: 'Questions to the API server',
-    description: 'About sandboxes that the watches did not know. Many that are missing: somebody tries ids.',
+    description: 'About sandboxes that the watches did not know. Many that are missing: a client tries ids.',
     unit: 'reqps',
     queries: [{ expr: rate('sandlot_gateway_lookups_total', { by: 'result' }), legend: '{{result}}' }],
   },
