@@ -117,7 +117,7 @@ describe('passwords', () => {
     expect(new Set(all).size).toBe(all.length);
     const passwords = first.filter((secret) => /^p[A-Za-z0-9]{31}$/.test(secret));
     expect(passwords).toHaveLength(13);
-    expect(first).toHaveLength(24);
+    expect(first).toHaveLength(25);
   });
 
   it('reach containers by reference only', async () => {

@@ -129,6 +129,19 @@ describe('an informer follows the server', () => {
     }
   });
 
+  it('and never shows an old version again when the watch repeats events', async () => {
+    const { server, informer } = await follow({ watchList: true });
+    changeObjects({ server, informer }, 'after');
+    await expectConvergence({ server, informer });
+    const shown: string[] = [];
+    informer.onChange(({ key, next }) => shown.push(`${key} ${next?.metadata.labels?.['team']}`));
+    shown.length = 0;
+    server.faults.rewindWatches(6);
+    server.seed(pods, pod('last'));
+    await expectConvergence({ server, informer });
+    expect(shown).toEqual(['ns/last red']);
+  });
+
   it('even if streaming lists stall', async () => {
     const server = await startFakeApiServer();
     server.seed(pods, pod('a'));

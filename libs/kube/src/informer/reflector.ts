@@ -3,7 +3,7 @@ import { formatLabel } from '../client/paths.ts';
 import type { KubeClient, Selection, WatchEvent } from '../client/types.ts';
 import { KubeError } from '../errors.ts';
 import type { KubeMetrics } from '../metrics.ts';
-import { getKey } from '../objects/object.ts';
+import { getKey, isEarlierVersion } from '../objects/object.ts';
 import type { KubeObject, Resource } from '../objects/object.ts';
 import { createInitialState, step } from './state.ts';
 import type { Failure, ListMode, ReflectorInput, ReflectorState } from './state.ts';
@@ -199,10 +199,17 @@ export class Reflector<T extends KubeObject> {
     const { sink, transform, metrics, clock } = this.#options;
     this.#lastEventMs = clock.monotonic();
     metrics.watchEventReceived(this.#label, event.type);
+    const { resourceVersion } = event.object.metadata;
+    if (resourceVersion !== undefined && this.#isPast(resourceVersion)) return;
     if (event.type === 'DELETED') sink.delete(transform(event.object));
     else if (event.type !== 'BOOKMARK') sink.set(transform(event.object));
-    const { resourceVersion } = event.object.metadata;
     if (resourceVersion !== undefined) round.take({ kind: 'event', resourceVersion });
+  }
+
+  /** An event from before the watch's position would undo what a pass has already acted on. */
+  #isPast(resourceVersion: string): boolean {
+    const state = this.#state;
+    return state.kind === 'watching' && isEarlierVersion(resourceVersion, state.resourceVersion);
   }
 
   #fail(round: Round, error: unknown): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { getApiVersion, findController, getKey, parseKey } from './object.ts';
+import { getApiVersion, findController, getKey, isEarlierVersion, parseKey } from './object.ts';
 import { events, pods } from './resources.ts';
 
 describe('keys', () => {
@@ -28,5 +28,20 @@ describe('findController', () => {
 
   it.each([[undefined], [[]], [[owner]]])('is undefined for owners %j', (ownerReferences) => {
     expect(findController({ metadata: { ownerReferences } })).toBeUndefined();
+  });
+});
+
+describe('isEarlierVersion', () => {
+  it.each([
+    ['9', '10', true],
+    ['10', '9', false],
+    ['41', '42', true],
+    ['42', '42', false],
+    ['18446744073709551614', '18446744073709551615', true],
+    ['', '1', false],
+    ['a1', 'b2', false],
+    ['09', '10', false],
+  ])('of %j and %j is %j', (version, than, expected) => {
+    expect(isEarlierVersion(version, than)).toBe(expected);
   });
 });

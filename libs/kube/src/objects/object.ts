@@ -31,7 +31,7 @@ export interface ManagedFieldsEntry {
   fieldsV1?: Record<string, unknown> | undefined;
 }
 
-/** `resourceVersion` and `uid` are opaque: compare for equality only, never by order. */
+/** `uid` is opaque. Compare `resourceVersion` for equality; only a watch may order it (`isEarlierVersion`). */
 export interface ObjectMeta {
   name?: string | undefined;
   generateName?: string | undefined;
@@ -111,3 +111,15 @@ export function parseKey(key: string): ObjectKey {
 export function findController(object: KubeObject): OwnerReference | undefined {
   return object.metadata.ownerReferences?.find((owner) => owner.controller === true);
 }
+
+/**
+ * Whether `version` comes before `than` in the same collection. Kubernetes sends the events of a watch in the order of their
+ * versions, and versions are decimal numbers in every API server that stores in etcd. False for any other version.
+ */
+export function isEarlierVersion(version: string, than: string): boolean {
+  if (!DECIMAL.test(version) || !DECIMAL.test(than)) return false;
+  return version.length === than.length ? version < than : version.length < than.length;
+}
+
+/** Without leading zeros, so that a longer number is the greater one. */
+const DECIMAL = /^[1-9]\d*$/;
