@@ -37,6 +37,8 @@ describe('a Pod with the daemon, in a namespace that enforces the restricted Pod
     expect(pod.spec.initContainers?.[0]).toMatchObject({ name: 'sandlot-runtime-install', image: RUNTIME });
     const [main] = pod.spec.containers;
     expect(main?.env).toContainEqual({ name: 'SANDLOT_SANDBOX_UID', value: made.metadata.uid });
+    const podUid = main?.env?.find((variable) => variable.name === 'SANDLOT_POD_UID');
+    expect(podUid?.['valueFrom']).toMatchObject({ fieldRef: { fieldPath: 'metadata.uid' } });
     expect(main?.env?.find((variable) => variable.name === 'SANDLOT_RUNTIME_PUBLIC_KEY')?.value).toMatch(
       /^[\w+/]{43}=$/,
     );

@@ -98,6 +98,12 @@ describe('a Pod with the daemon', () => {
     });
   });
 
+  it('names its Pod by a reference, whatever the template sets: the UID is not known before the Pod exists', () => {
+    const env = [{ name: 'SANDLOT_POD_UID', value: 'another' }];
+    const made = first(injected({ env })).env?.filter(({ name }) => name === 'SANDLOT_POD_UID');
+    expect(made).toEqual([{ name: 'SANDLOT_POD_UID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } }]);
+  });
+
   it.each<[string, string, ObjectMeta]>([
     ['open to the gateway for an authored Sandbox', 'gateway', {}],
     [

@@ -134,6 +134,8 @@ export const DAEMON_KEY = 'SANDLOT_RUNTIME_PUBLIC_KEY';
 export const DAEMON_GATEWAY_KEYS = 'SANDLOT_GATEWAY_PUBLIC_KEYS';
 /** The Sandbox whose calls the daemon accepts. */
 export const DAEMON_UID = 'SANDLOT_SANDBOX_UID';
+/** The Pod in which the daemon runs. It makes every Pod differ, by which a restored daemon notices at once where it is. */
+const POD_UID = 'SANDLOT_POD_UID';
 
 /** Whom the agent-sandbox API answers before a call says so: docs/agent-sandbox-clients.md#port-8888. */
 const EXEC_OPEN = 'SANDLOT_EXEC_OPEN';
@@ -145,6 +147,7 @@ const RESERVED: ReadonlySet<string> = new Set([
   DAEMON_KEY,
   DAEMON_GATEWAY_KEYS,
   DAEMON_UID,
+  POD_UID,
   'SANDLOT_RUNTIME_UNPROTECTED',
   'SANDLOT_RUNTIME_DIR',
   'SANDLOT_ENVD_PORT',
@@ -181,7 +184,8 @@ function listDaemonVariables(
     SANDLOT_RUNTIME_UNPROTECTED: 'false',
   };
   const added = [...Object.entries(defaults).filter(([name]) => !given.has(name)), ...Object.entries(fixed)];
-  return added.map(([name, value]) => ({ name, value }));
+  const podUid = { name: POD_UID, valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } };
+  return [...added.map(([name, value]) => ({ name, value })), podUid];
 }
 
 /** The author of a Sandbox or a template may open the API to every caller, and guard it by a NetworkPolicy. */
