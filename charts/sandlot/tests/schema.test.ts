@@ -13,6 +13,11 @@ const invalid: readonly (readonly [string, object, RegExp])[] = [
   ],
   ['a number out of range', { claimController: { concurrency: 0 } }, /'\/claimController\/concurrency': minimum/],
   ['a value outside the enum', { log: { level: 'loud' } }, /'\/log\/level': value must be one of 'debug', 'info', 'warn', 'error'/],
+  [
+    'an unknown delivery of the daemon',
+    { runtime: { delivery: 'HostPath' } },
+    /'\/runtime\/delivery': value must be one of 'InitContainer', 'ImageVolume'/,
+  ],
   ['an invalid template name', { metrics: { templateLabels: ['a,b'] } }, /'\/metrics\/templateLabels\/0'/],
   ['a volume size without a unit', { nats: { persistence: { size: '2' } } }, /'\/nats\/persistence\/size'/],
   ['an unknown resource', { redis: { resources: { limits: { gpu: '1' } } } }, /additional properties 'gpu' not allowed/],

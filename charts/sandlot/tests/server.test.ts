@@ -95,6 +95,17 @@ describe('the chart on a real API server', () => {
     expect(await readTemplates()).not.toBe(podsBefore);
   });
 
+  it('adds the seed to the keys of an earlier release, and keeps the others', async () => {
+    await ensureInstalled();
+    const { runtime: before } = await readPasswords();
+    const patch = JSON.stringify([{ op: 'remove', path: '/data/identity.seed' }]);
+    await kubectl(['-n', release.namespace, 'patch', 'secret', 'sandlot-runtime', '--type=json', '-p', patch]);
+    await install();
+    const { runtime: after } = await readPasswords();
+    expect(after).toEqual({ ...(before as object), 'identity.seed': expect.any(String) as string });
+    expect(after).not.toEqual(before);
+  });
+
   it('replaces a certificate in an upgrade of its last year, and restarts its server and their clients', async () => {
     await ensureInstalled();
     const [before, podsBefore] = [await readPasswords(), await readTemplates()];

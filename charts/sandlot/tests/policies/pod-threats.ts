@@ -95,6 +95,7 @@ export const podThreats: readonly PodThreat[] = [
           { name: 'd', downwardAPI: { items: [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }] } },
         ],
       },
+      'an image, which is mounted read-only': volume({ image: { reference: 'registry.example.com/tools:1' } }),
       'a CSI driver that the operator allows': volume({ csi: { driver: 'inline.example.com' } }),
     },
   },
