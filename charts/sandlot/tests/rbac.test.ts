@@ -137,7 +137,7 @@ describe('roles for people', () => {
     ['admin', 'create delete deletecollection get list patch update watch', 'get patch update'],
   ] as const;
 
-  it.each(cases)('%s may %s the four kinds, and %s their scale subresource', async (role, verbs, scale) => {
+  it.each(cases)('%s may %s the kinds of Sandlot, and %s their scale subresource', async (role, verbs, scale) => {
     const { rules = [], metadata } = find(await render(), 'ClusterRole', `sandlot-${role}`);
     expect(metadata.labels).toMatchObject({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' });
     expect(permissions(rules)).toEqual({
@@ -146,6 +146,9 @@ describe('roles for people', () => {
       ...(role === 'view' ? {} : { 'agents.x-k8s.io/sandboxes/connect': 'create' }),
       'agents.x-k8s.io/sandboxes/scale': scale,
       'extensions.agents.x-k8s.io/sandboxwarmpools/scale': scale,
+      'sandlot.dev/sandboxsnapshots': verbs,
+      'sandlot.dev/sandboxsnapshots/status': 'get',
+      'sandlot.dev/sandboxsnapshotclasses': 'get list watch',
       ...Object.fromEntries(kinds.map((kind) => [`extensions.agents.x-k8s.io/${kind}`, verbs])),
       ...Object.fromEntries(kinds.map((kind) => [`extensions.agents.x-k8s.io/${kind}/status`, 'get'])),
     });

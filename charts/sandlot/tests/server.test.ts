@@ -127,7 +127,7 @@ describe('the chart on a real API server', () => {
     ]);
   });
 
-  it('installs CRDs that serve the four kinds in both versions', async () => {
+  it('installs CRDs that serve the kinds of agent-sandbox in both versions, and snapshots', async () => {
     await ensureInstalled();
     const names = [
       'sandboxes.agents',
@@ -135,7 +135,8 @@ describe('the chart on a real API server', () => {
       'sandboxtemplates.extensions.agents',
       'sandboxwarmpools.extensions.agents',
     ];
-    const crds = names.map((name) => `crd/${name}.x-k8s.io`);
+    const ours = ['sandboxsnapshots', 'sandboxsnapshotclasses'].map((name) => `crd/${name}.sandlot.dev`);
+    const crds = [...names.map((name) => `crd/${name}.x-k8s.io`), ...ours];
     await kubectl(['wait', '--for=condition=Established', '--timeout=60s', ...crds]);
     const served = await kubectl([
       'get',
@@ -143,7 +144,7 @@ describe('the chart on a real API server', () => {
       '-o',
       'jsonpath={range .items[*]}{.spec.versions[*].name}{"\\n"}{end}',
     ]);
-    expect(served.trim().split('\n')).toEqual(names.map(() => 'v1beta1 v1alpha1'));
+    expect(served.trim().split('\n')).toEqual([...names.map(() => 'v1beta1 v1alpha1'), ...ours.map(() => 'v1alpha1')]);
   });
 
   it('needs at most half of the size limit of a Secret for its release', async () => {
@@ -170,7 +171,7 @@ describe('the chart on a real API server', () => {
     await helm(['uninstall', release.name, '-n', release.namespace], { KUBECONFIG: plane.kubeconfigPath });
     isInstalled = false;
     const left = await kubectl(['get', 'crd', '-o', 'name']);
-    expect(left.trim().split('\n')).toHaveLength(4);
+    expect(left.trim().split('\n')).toHaveLength(6);
     expect(await kubectl(['-n', release.namespace, 'get', 'deployments', '-o', 'name'])).toBe('');
   });
 });

@@ -1,3 +1,4 @@
+import { SNAPSHOT_GROUP } from '../src/objects.ts';
 import type { Definitions } from './definitions.ts';
 import type { Kind } from './kinds.ts';
 import { buildCrdSchema } from './schema.ts';
@@ -6,38 +7,44 @@ import type { SchemaNode } from './structural.ts';
 /** Client-side apply keeps the whole object in one annotation, and annotations end at 256 KiB. */
 export const MAX_CRD_BYTES = 256 * 1024;
 
-/** The CustomResourceDefinition of a kind: both versions, one identical schema, conversion None. */
+/** Kinds of agent-sandbox are listed together by this category. */
+const CATEGORY = 'agent-sandbox';
+
+/** The CustomResourceDefinition of a kind: every version with one identical schema, conversion None. */
 export function buildCustomResourceDefinition(kind: Kind, definitions: Definitions): SchemaNode {
-  const { group, plural, singular, shortNames } = kind;
+  const { group, plural, singular, shortNames, version, namespaced } = kind;
   const schema = { openAPIV3Schema: objectSchema(kind, definitions) };
-  const shared = {
-    served: true,
-    schema,
-    subresources: buildSubresources(kind),
-    additionalPrinterColumns: kind.columns,
-  };
+  const subresources = kind.status === undefined ? {} : { subresources: buildSubresources(kind) };
+  const shared = { served: true, schema, ...subresources, additionalPrinterColumns: kind.columns };
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: `${plural}.${group}` },
     spec: {
       group,
-      scope: 'Namespaced',
+      scope: namespaced ? 'Namespaced' : 'Cluster',
       names: {
         kind: kind.kind,
         listKind: `${kind.kind}List`,
         plural,
         singular,
         shortNames,
-        categories: ['agent-sandbox'],
+        ...(isUpstream(kind) ? { categories: [CATEGORY] } : {}),
       },
       conversion: { strategy: 'None' },
       versions: [
-        { name: 'v1beta1', storage: true, ...shared },
-        { name: 'v1alpha1', storage: false, deprecated: true, deprecationWarning: formatWarning(kind), ...shared },
+        { name: version, storage: true, ...shared },
+        ...(isUpstream(kind)
+          ? [{ name: 'v1alpha1', storage: false, deprecated: true, deprecationWarning: formatWarning(kind), ...shared }]
+          : []),
       ],
     },
   };
+}
+
+/** Whether agent-sandbox has the kind too. Its older version is served for old manifests and clients. */
+export function isUpstream({ group }: Kind): boolean {
+  return group !== SNAPSHOT_GROUP;
 }
 
 /** The warning text of the upstream project. */
@@ -54,7 +61,7 @@ function objectSchema(kind: Kind, definitions: Definitions): SchemaNode {
       kind: { type: 'string' },
       metadata: { type: 'object' },
       spec: buildCrdSchema(kind.spec, definitions),
-      status: buildCrdSchema(kind.status, definitions),
+      ...(kind.status === undefined ? {} : { status: buildCrdSchema(kind.status, definitions) }),
     },
   };
 }

@@ -1,7 +1,9 @@
 import type { z } from 'zod';
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '../src/objects.ts';
+import { sandboxSnapshotClasses, sandboxSnapshots } from '../src/objects.ts';
 import { sandboxClaimSpec, sandboxClaimStatus } from '../src/schema/claim.ts';
 import { sandboxSpec, sandboxStatus } from '../src/schema/sandbox.ts';
+import { sandboxSnapshotClassSpec, sandboxSnapshotSpec, sandboxSnapshotStatus } from '../src/schema/snapshot.ts';
 import { sandboxTemplateSpec, sandboxTemplateStatus } from '../src/schema/template.ts';
 import { sandboxWarmPoolSpec, sandboxWarmPoolStatus } from '../src/schema/warmpool.ts';
 
@@ -19,9 +21,13 @@ export interface Kind {
   readonly kind: string;
   readonly plural: string;
   readonly singular: string;
+  /** The version that is stored. The kinds of agent-sandbox are `v1beta1`, and also served as the deprecated `v1alpha1`. */
+  readonly version: string;
+  readonly namespaced: boolean;
   readonly shortNames: readonly string[];
   readonly spec: z.ZodType;
-  readonly status: z.ZodType;
+  /** Absent: the kind has no status. */
+  readonly status?: z.ZodType;
   readonly scale: boolean;
   readonly columns: readonly Column[];
 }
@@ -34,7 +40,7 @@ const text = (name: string, jsonPath: string): Column => ({ name, type: 'string'
 const integer = (name: string, jsonPath: string): Column => ({ name, type: 'integer', jsonPath });
 const wide = (column: Column): Column => ({ ...column, priority: 1 });
 
-/** The four kinds (docs/reference/versions.md#groups-and-versions). */
+/** The kinds (docs/reference/versions.md#groups-and-versions). */
 export const kinds: readonly Kind[] = [
   {
     ...sandboxes,
@@ -102,6 +108,37 @@ export const kinds: readonly Kind[] = [
       wide(integer('Updated', '.status.updatedReplicas')),
       wide(integer('InUse', '.status.inUse')),
       wide(text('Template', '.spec.sandboxTemplateRef.name')),
+    ],
+  },
+  {
+    ...sandboxSnapshots,
+    singular: 'sandboxsnapshot',
+    shortNames: ['sbss'],
+    spec: sandboxSnapshotSpec,
+    status: sandboxSnapshotStatus,
+    scale: false,
+    columns: [
+      text('Sandbox', '.spec.sandboxName'),
+      text('Phase', '.status.phase'),
+      integer('Size', '.status.sizeBytes'),
+      text('Node', '.status.nodeName'),
+      age,
+      wide(reason),
+      wide(text('Fingerprint', '.status.fingerprintText')),
+      wide(text('Expires', '.status.expiresAt')),
+    ],
+  },
+  {
+    ...sandboxSnapshotClasses,
+    singular: 'sandboxsnapshotclass',
+    shortNames: ['sbsc'],
+    spec: sandboxSnapshotClassSpec,
+    scale: false,
+    columns: [
+      text('Default', ".metadata.annotations['sandlot\\.dev/is-default-class']"),
+      age,
+      wide(integer('FailedSeconds', '.spec.retention.failedSeconds')),
+      wide(integer('ReadySeconds', '.spec.retention.readySeconds')),
     ],
   },
 ];

@@ -7,6 +7,8 @@ export {
   warmPoolReasons,
 } from './catalogue/extensions.ts';
 export { sandboxConditions, sandboxMessages, sandboxReasons } from './catalogue/sandbox.ts';
+export { snapshotConditions, snapshotMessages, snapshotReasons } from './catalogue/snapshot.ts';
+export type { SnapshotReason } from './catalogue/snapshot.ts';
 export { findCondition, removeCondition, formatRfc3339, setCondition } from './rules/conditions.ts';
 export type { Condition, NextCondition } from './rules/conditions.ts';
 export type {
@@ -24,6 +26,7 @@ export { findEgressBlock, formatEgressText, findEgressWish, hasOwnNetwork, MAX_E
 export type { EgressWish } from './rules/egress.ts';
 export {
   annotations,
+  finalizers,
   isReservedKey,
   labels,
   launchTypes,
@@ -55,10 +58,13 @@ export {
   sandboxClaimsV1Alpha1,
   sandboxes,
   sandboxesV1Alpha1,
+  sandboxSnapshotClasses,
+  sandboxSnapshots,
   sandboxTemplates,
   sandboxTemplatesV1Alpha1,
   sandboxWarmPools,
   sandboxWarmPoolsV1Alpha1,
+  SNAPSHOT_GROUP,
 } from './objects.ts';
 export type {
   PodTemplate,
@@ -66,6 +72,11 @@ export type {
   SandboxClaim,
   SandboxClaimSpec,
   SandboxClaimStatus,
+  SandboxSnapshot,
+  SandboxSnapshotClass,
+  SandboxSnapshotClassSpec,
+  SandboxSnapshotSpec,
+  SandboxSnapshotStatus,
   SandboxSpec,
   SandboxStatus,
   SandboxTemplate,
@@ -99,6 +110,14 @@ export { isFinished, isReady } from './rules/readiness.ts';
 export { findPinnedKey, KEY_SECRET_TYPE } from './rules/runtime-identity.ts';
 export type { RuntimeIdentity } from './rules/runtime-identity.ts';
 export { formatStoredEnvsName, hasStoredEnvs, namesSecrets, STORED_ENVS } from './rules/stored-envs.ts';
+export {
+  buildHibernationName,
+  isDefaultClass,
+  isHibernationOf,
+  isRestorable,
+  isSpent,
+  needsHibernation,
+} from './rules/snapshots.ts';
 export { findNeededPolicy, findPodNetworkGap, isPolicyInPlace } from './rules/sandbox-network.ts';
 export type { NeededPolicy } from './rules/sandbox-network.ts';
 export { findNetworkGap } from './rules/template-network.ts';

@@ -3,6 +3,7 @@ import type { KubeObject, Resource } from '@sandlot/kube/objects';
 import type { z } from 'zod';
 import type { sandboxClaimSpec, sandboxClaimStatus } from './schema/claim.ts';
 import type { sandboxSpec, sandboxStatus } from './schema/sandbox.ts';
+import type { sandboxSnapshotClassSpec, sandboxSnapshotSpec, sandboxSnapshotStatus } from './schema/snapshot.ts';
 import type { sandboxTemplateSpec, sandboxTemplateStatus } from './schema/template.ts';
 import type { sandboxWarmPoolSpec, sandboxWarmPoolStatus } from './schema/warmpool.ts';
 
@@ -10,6 +11,9 @@ import type { sandboxWarmPoolSpec, sandboxWarmPoolStatus } from './schema/warmpo
 export const CORE_GROUP = 'agents.x-k8s.io';
 /** API group of SandboxClaim, SandboxTemplate and SandboxWarmPool. */
 export const EXTENSIONS_GROUP = 'extensions.agents.x-k8s.io';
+
+/** API group of SandboxSnapshot and SandboxSnapshotClass, which agent-sandbox does not have. */
+export const SNAPSHOT_GROUP = 'sandlot.dev';
 
 /** The input side of a schema: a field with a default may be left out. */
 export type SandboxSpec = z.input<typeof sandboxSpec>;
@@ -44,6 +48,20 @@ export interface SandboxWarmPool extends KubeObject {
   status?: SandboxWarmPoolStatus | undefined;
 }
 
+export type SandboxSnapshotSpec = z.input<typeof sandboxSnapshotSpec>;
+export type SandboxSnapshotStatus = z.input<typeof sandboxSnapshotStatus>;
+/** The memory and the root file system of a Sandbox, saved on a node. */
+export interface SandboxSnapshot extends KubeObject {
+  spec: SandboxSnapshotSpec;
+  status?: SandboxSnapshotStatus | undefined;
+}
+
+export type SandboxSnapshotClassSpec = z.input<typeof sandboxSnapshotClassSpec>;
+/** How snapshots are kept, for the whole cluster. It has no status. */
+export interface SandboxSnapshotClass extends KubeObject {
+  spec: SandboxSnapshotClassSpec;
+}
+
 export type PodTemplate = SandboxSpec['podTemplate'];
 export type VolumeClaimTemplate = NonNullable<SandboxSpec['volumeClaimTemplates']>[number];
 
@@ -51,10 +69,17 @@ const sandbox = { group: CORE_GROUP, plural: 'sandboxes', kind: 'Sandbox', names
 const claim = { group: EXTENSIONS_GROUP, plural: 'sandboxclaims', kind: 'SandboxClaim', namespaced: true };
 const template = { group: EXTENSIONS_GROUP, plural: 'sandboxtemplates', kind: 'SandboxTemplate', namespaced: true };
 const pool = { group: EXTENSIONS_GROUP, plural: 'sandboxwarmpools', kind: 'SandboxWarmPool', namespaced: true };
+const snapshot = { group: SNAPSHOT_GROUP, plural: 'sandboxsnapshots', kind: 'SandboxSnapshot', namespaced: true };
+const snapshotClass = {
+  group: SNAPSHOT_GROUP,
+  plural: 'sandboxsnapshotclasses',
+  kind: 'SandboxSnapshotClass',
+  namespaced: false,
+};
 
 /** The storage version, which the controllers use. */
 const V1BETA1 = 'v1beta1';
-/** Deprecated, served for old manifests and clients. */
+/** Deprecated, served for old manifests and clients. The only version of snapshots, which are new. */
 const V1ALPHA1 = 'v1alpha1';
 
 export const sandboxes: Resource<Sandbox> = defineResource({ ...sandbox, version: V1BETA1 });
@@ -66,3 +91,9 @@ export const sandboxesV1Alpha1: Resource<Sandbox> = defineResource({ ...sandbox,
 export const sandboxClaimsV1Alpha1: Resource<SandboxClaim> = defineResource({ ...claim, version: V1ALPHA1 });
 export const sandboxTemplatesV1Alpha1: Resource<SandboxTemplate> = defineResource({ ...template, version: V1ALPHA1 });
 export const sandboxWarmPoolsV1Alpha1: Resource<SandboxWarmPool> = defineResource({ ...pool, version: V1ALPHA1 });
+
+export const sandboxSnapshots: Resource<SandboxSnapshot> = defineResource({ ...snapshot, version: V1ALPHA1 });
+export const sandboxSnapshotClasses: Resource<SandboxSnapshotClass> = defineResource({
+  ...snapshotClass,
+  version: V1ALPHA1,
+});

@@ -1,7 +1,7 @@
 import type { NetworkPolicy, ObjectMeta } from '@sandlot/kube/objects';
 import { annotations, labels, protections } from '../src/catalogue/keys.ts';
-import { CORE_GROUP, EXTENSIONS_GROUP } from '../src/objects.ts';
-import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '../src/objects.ts';
+import { CORE_GROUP, EXTENSIONS_GROUP, SNAPSHOT_GROUP } from '../src/objects.ts';
+import type { Sandbox, SandboxClaim, SandboxSnapshot, SandboxTemplate, SandboxWarmPool } from '../src/objects.ts';
 import { setCondition } from '../src/rules/conditions.ts';
 import { formatNetworkPolicyName } from '../src/rules/naming.ts';
 
@@ -17,7 +17,7 @@ export interface Parts<O extends { spec: object; status?: object | undefined }> 
 const podTemplate = { spec: { containers: [{ name: 'main', image: 'busybox' }] } };
 
 function buildMetadata(
-  parts: Parts<Sandbox | SandboxClaim | SandboxTemplate | SandboxWarmPool>,
+  parts: Parts<Sandbox | SandboxClaim | SandboxSnapshot | SandboxTemplate | SandboxWarmPool>,
   name: string,
 ): ObjectMeta {
   const chosen = parts.name ?? parts.metadata?.name ?? name;
@@ -67,6 +67,22 @@ export function pool(parts: Parts<SandboxWarmPool> = {}): SandboxWarmPool {
     kind: 'SandboxWarmPool',
     metadata: buildMetadata(parts, 'pool'),
     spec: { replicas: 1, sandboxTemplateRef: { name: 'template' }, ...parts.spec },
+    ...(parts.status === undefined ? {} : { status: parts.status }),
+  };
+}
+
+/** A SandboxSnapshot named `snapshot` in `default` of the Sandbox `sandbox`; with `sandbox` that one controls it. */
+export function snapshot(parts: Parts<SandboxSnapshot> & { readonly sandbox?: Sandbox } = {}): SandboxSnapshot {
+  const { sandbox: owner } = parts;
+  const { name: ownerName = 'sandbox', namespace, uid = '' } = owner?.metadata ?? {};
+  const reference = { apiVersion: `${CORE_GROUP}/v1beta1`, kind: 'Sandbox', name: ownerName, uid, controller: true };
+  const placed = { ...(namespace === undefined ? {} : { namespace }), ...parts };
+  const metadata = buildMetadata(placed, 'snapshot');
+  return {
+    apiVersion: `${SNAPSHOT_GROUP}/v1alpha1`,
+    kind: 'SandboxSnapshot',
+    metadata: owner === undefined ? metadata : { ownerReferences: [reference], ...metadata },
+    spec: { sandboxName: ownerName, whenSaved: 'Resume', ...parts.spec },
     ...(parts.status === undefined ? {} : { status: parts.status }),
   };
 }

@@ -10,7 +10,8 @@ type Strings = Record<string, string>;
 
 function templateWith(labels: Strings, annotations: Strings = {}): SandboxTemplate {
   const podTemplate = { metadata: { labels, annotations }, spec: { containers: [{ name: 'main' }] } };
-  return template({ name: 'python', spec: { podTemplate, ttlSeconds: 60, startup: { action: 'SuspendAfterReady' } } });
+  const lifecycle = { startup: { action: 'SuspendAfterReady' }, suspensionStrategy: { type: 'Hibernate' } } as const;
+  return template({ name: 'python', spec: { podTemplate, ttlSeconds: 60, ...lifecycle } });
 }
 
 function buildMember(of: SandboxTemplate): Sandbox {
@@ -70,6 +71,7 @@ describe('the adoption patch', () => {
       spec: {
         ttlSeconds: 60,
         startup: { action: 'SuspendAfterReady' },
+        suspensionStrategy: { type: 'Hibernate' },
         podTemplate: {
           metadata: {
             labels: {

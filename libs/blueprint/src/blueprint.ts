@@ -12,6 +12,7 @@ const LIFECYCLE_FIELDS = [
   'podFailurePolicy',
   'persistentVolumeClaimRetentionPolicy',
   'startup',
+  'suspensionStrategy',
 ] as const;
 
 export type LifecycleDefaults = Partial<Pick<SandboxSpec, (typeof LIFECYCLE_FIELDS)[number]>>;

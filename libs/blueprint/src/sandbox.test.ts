@@ -17,6 +17,7 @@ const written = template({
     service: true,
     ttlSeconds: 60,
     idle: { suspendAfterSeconds: 5 },
+    suspensionStrategy: { type: 'Hibernate' },
   },
 });
 const OF_PYTHON = {
@@ -172,6 +173,7 @@ describe('a cold start', () => {
         service: true,
         ttlSeconds: 60,
         idle: { suspendAfterSeconds: 5 },
+        suspensionStrategy: { type: 'Hibernate' },
       },
     });
   });

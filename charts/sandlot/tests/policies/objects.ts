@@ -18,6 +18,7 @@ const SPECS: Readonly<Record<Draft['kind'], Fields>> = {
   Sandbox: { podTemplate: { spec: POD } },
   SandboxTemplate: { podTemplate: { spec: POD } },
   SandboxClaim: { warmPoolRef: { name: 'pool' } },
+  SandboxSnapshot: { sandboxName: 'box' },
   SandboxWarmPool: { replicas: 0, sandboxTemplateRef: { name: 'template' } },
   Pod: POD,
   Service: SERVICE,

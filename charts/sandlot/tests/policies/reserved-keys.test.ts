@@ -39,6 +39,9 @@ describe('a tenant with edit rights in its namespace', () => {
     ['a Pod that selects the policy of a template', object('Pod', label(TEMPLATE_HASH))],
     ['a Pod that a Sandbox seems to own', object('Pod', ownedBy('Sandbox'))],
     ['a Pod that the sandbox-controller seems to have labelled', object('Pod', note('agents.x-k8s.io/propagated-labels'))],
+    ['a Pod with the memory of a Sandbox, by annotation', object('Pod', note('sandlot.dev/restore-snapshot'))],
+    ['a Pod with the memory of a Sandbox, by label', object('Pod', label('sandlot.dev/restore-snapshot'))],
+    ['a snapshot by which a Sandbox seems to hibernate', object('SandboxSnapshot', ownedBy('Sandbox'))],
     ['a disk for the Sandbox of another user', object('PersistentVolumeClaim', label(HASH))],
     ['a disk that a Sandbox seems to own', object('PersistentVolumeClaim', ownedBy('Sandbox'))],
     ['a Service that a Sandbox seems to own', object('Service', ownedBy('Sandbox'))],
@@ -61,6 +64,7 @@ describe('a tenant with edit rights in its namespace', () => {
     ['names of a template', object('SandboxTemplate', note('sandlot.dev/aliases'))],
     ['leftovers of agent-sandbox', object('Sandbox', note('api.agents.x-k8s.io/v1alpha1-sandbox-state'))],
     ['keys and owners of its own', object('Sandbox', { labels: { team: 'a' }, ownerReferences: [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'd', uid: 'u' }] })],
+    ['a snapshot of its own', object('SandboxSnapshot', label('team', 'a'))],
     ['a disk that it offers to a Sandbox', object('PersistentVolumeClaim', label('agents.x-k8s.io/adoptable', 'true'))],
   ];
 
@@ -92,6 +96,14 @@ describe('a tenant with edit rights in its namespace', () => {
     expect(message).toBe('');
   });
 
+  it('cannot mark a Pod that exists for a restore', async () => {
+    const draft = object('Pod', { name: 'plain' });
+    await stage.create(draft);
+    const body = { metadata: note('sandlot.dev/restore-snapshot') };
+    const { message } = await stage.send({ method: 'PATCH', path: `${buildPath(draft)}?dryRun=All`, body, as: users.tenant });
+    expect(message).toContain(REFUSED);
+  });
+
   it('cannot take a Pod out of the network rules of its template', async () => {
     const draft = object('Pod', { name: 'ruled', labels: { [HASH]: 'x', [TEMPLATE_HASH]: 'x' } });
     await stage.create(draft);
@@ -102,6 +114,14 @@ describe('a tenant with edit rights in its namespace', () => {
 });
 
 const GARBAGE_COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector';
+
+describe('the sandbox-controller', () => {
+  it('marks the Pod that is to be restored', async () => {
+    const key = 'sandlot.dev/restore-snapshot';
+    const metadata = { labels: { [HASH]: 'x', [key]: 'u' }, ...note(key, 'u'), ...ownedBy('Sandbox') };
+    expect((await stage.tryCreate(object('Pod', metadata), accountOf('sandbox-controller'))).message).toBe('');
+  });
+});
 
 describe('the API', () => {
   it('marks its claims', async () => {

@@ -39,6 +39,7 @@ const PATHS = {
   SandboxTemplate: { group: 'extensions.agents.x-k8s.io/v1beta1', plural: 'sandboxtemplates' },
   SandboxClaim: { group: 'extensions.agents.x-k8s.io/v1beta1', plural: 'sandboxclaims' },
   SandboxWarmPool: { group: 'extensions.agents.x-k8s.io/v1beta1', plural: 'sandboxwarmpools' },
+  SandboxSnapshot: { group: 'sandlot.dev/v1alpha1', plural: 'sandboxsnapshots' },
   Pod: { group: 'v1', plural: 'pods' },
   Service: { group: 'v1', plural: 'services' },
   PersistentVolumeClaim: { group: 'v1', plural: 'persistentvolumeclaims' },

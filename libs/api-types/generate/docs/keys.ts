@@ -14,6 +14,8 @@ const CLAIM = 'claim-controller';
 const SANDBOX = 'sandbox-controller';
 const POOL = 'warmpool-controller';
 const API = 'api';
+const SNAPSHOT = 'snapshot-controller';
+const RESTORE = 'UID of the SandboxSnapshot from which the Pod is restored.';
 
 const labelUses: Readonly<Record<keyof typeof labels, Use>> = {
   nameHash: {
@@ -85,6 +87,12 @@ const labelUses: Readonly<Record<keyof typeof labels, Use>> = {
       'Whose Pods the policy is for: `template` for those of the template in its name, `authored-sandboxes` for those without one.',
   },
   apiKey: { on: 'Secret', by: `${API}, \`npx sandlot keys\``, meaning: 'The Secret holds an API key as a digest.' },
+  restoreSnapshot: { on: 'Pod', by: SANDBOX, meaning: `${RESTORE} The snapshot-controller selects by it.` },
+  snapshotFingerprint: {
+    on: 'Node',
+    by: SNAPSHOT,
+    meaning: 'Hash of gVisor version, architecture and CPU: only nodes with the same value can restore a snapshot.',
+  },
 };
 
 const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
@@ -209,6 +217,12 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     on: 'SandboxWarmPool, SandboxTemplate',
     by: 'users',
     meaning: 'Other names by which the API finds it, separated by commas.',
+  },
+  restoreSnapshot: { on: 'Pod', by: SANDBOX, meaning: `${RESTORE} The shim of gVisor reads it.` },
+  isDefaultClass: {
+    on: 'SandboxSnapshotClass',
+    by: 'the cluster administrator',
+    meaning: '`true`: snapshots that name no class use this one.',
   },
 };
 

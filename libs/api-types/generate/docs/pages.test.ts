@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { claimReasons, sandboxReasons, templateReasons, warmPoolReasons } from '../../src/index.ts';
+import { claimReasons, sandboxReasons, snapshotReasons, templateReasons, warmPoolReasons } from '../../src/index.ts';
 import { kinds } from '../kinds.ts';
 import { claimRows } from './claim-conditions.ts';
 import type { ConditionRow } from './condition-table.ts';
@@ -9,6 +9,7 @@ import { listFields } from './fields.ts';
 import { buildReferencePages } from './pages.ts';
 import { templateRows, warmPoolRows } from './pool-and-template-conditions.ts';
 import { sandboxRows } from './sandbox-conditions.ts';
+import { snapshotRows } from './snapshot-conditions.ts';
 import { table, withBlock } from './table.ts';
 
 const root = join(import.meta.dirname, '../../../..');
@@ -20,7 +21,7 @@ describe('the pages of the reference', () => {
   });
 
   it.each(kinds.map((kind) => [kind.kind, kind] as const))('%s: every field has a meaning', (_, kind) => {
-    const fields = [...listFields(kind.spec), ...listFields(kind.status)];
+    const fields = [...listFields(kind.spec), ...(kind.status === undefined ? [] : listFields(kind.status))];
     const silent = fields.filter(({ node }) => (node.description ?? '') === '').map(({ path }) => path);
     expect(silent).toEqual([]);
   });
@@ -33,6 +34,7 @@ describe('the tables of conditions', () => {
     ['SandboxClaim', claimRows, claimReasons],
     ['SandboxWarmPool', warmPoolRows, warmPoolReasons],
     ['SandboxTemplate', templateRows, templateReasons],
+    ['SandboxSnapshot', snapshotRows, snapshotReasons],
   ];
   it.each(tables)('%s: have every reason that is ever written', (_, rows, reasons) => {
     const documented = new Set(rows.map(({ reason }) => reason));

@@ -1,3 +1,4 @@
+import { isUpstream } from '../crd.ts';
 import { kinds } from '../kinds.ts';
 import type { Kind } from '../kinds.ts';
 import type { Output } from '../outputs.ts';
@@ -7,6 +8,7 @@ import { formatFieldTable, formatRuleTable } from './fields.ts';
 import { formatAnnotationTable, labelTable } from './keys.ts';
 import { templateRows, warmPoolRows } from './pool-and-template-conditions.ts';
 import { sandboxRows } from './sandbox-conditions.ts';
+import { snapshotRows } from './snapshot-conditions.ts';
 import { code, table, withBlock } from './table.ts';
 
 const FOLDER = 'docs/reference';
@@ -23,6 +25,8 @@ const pages: readonly Page[] = [
   formatKindPage('sandbox-template.md', 'SandboxTemplate', { conditions: formatConditionTable(templateRows) }),
   formatKindPage('sandbox-warm-pool.md', 'SandboxWarmPool', { conditions: formatConditionTable(warmPoolRows) }),
   formatKindPage('sandbox-claim.md', 'SandboxClaim', { conditions: formatConditionTable(claimRows) }),
+  formatKindPage('sandbox-snapshot.md', 'SandboxSnapshot', { conditions: formatConditionTable(snapshotRows) }),
+  formatKindPage('sandbox-snapshot-class.md', 'SandboxSnapshotClass', {}),
   {
     path: `${FOLDER}/labels-and-annotations.md`,
     blocks: { labels: labelTable(), annotations: formatAnnotationTable() },
@@ -45,23 +49,23 @@ export async function buildReferencePages(read: (path: string) => Promise<string
 function formatKindPage(file: string, name: string, blocks: Page['blocks']): Page {
   const kind = kinds.find((candidate) => candidate.kind === name);
   if (kind === undefined) throw new Error(`there is no kind ${name}`);
-  const fields = {
-    spec: formatFieldTable(kind.spec),
-    rules: formatRuleTable(kind.spec),
-    status: formatFieldTable(kind.status),
-  };
-  return { path: `${FOLDER}/${file}`, blocks: { ...fields, columns: formatColumnTable(kind), ...blocks } };
+  const fields = { spec: formatFieldTable(kind.spec), columns: formatColumnTable(kind) };
+  const status =
+    kind.status === undefined ? {} : { rules: formatRuleTable(kind.spec), status: formatFieldTable(kind.status) };
+  return { path: `${FOLDER}/${file}`, blocks: { ...fields, ...status, ...blocks } };
 }
 
 function formatKindTable(): string {
-  const rows = kinds.map(({ group, kind, plural, shortNames, scale }) => [
-    kind,
-    code(group),
-    code(plural),
-    shortNames.map(code).join(', '),
-    scale ? 'status, scale' : 'status',
+  const rows = kinds.map((kind) => [
+    kind.kind,
+    code(kind.group),
+    (isUpstream(kind) ? [kind.version, 'v1alpha1'] : [kind.version]).map(code).join(', '),
+    code(kind.plural),
+    kind.shortNames.map(code).join(', '),
+    kind.namespaced ? 'namespace' : 'cluster',
+    [...(kind.status === undefined ? [] : ['status']), ...(kind.scale ? ['scale'] : [])].join(', '),
   ]);
-  return table(['kind', 'group', 'plural', 'short names', 'subresources'], rows);
+  return table(['kind', 'group', 'versions', 'plural', 'short names', 'scope', 'subresources'], rows);
 }
 
 function formatColumnTable({ columns }: Kind): string {

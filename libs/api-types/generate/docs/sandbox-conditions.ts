@@ -42,6 +42,20 @@ export const sandboxRows: readonly ConditionRow[] = [
     when: 'The mode is Suspended and the controller cannot tell whether a Pod exists.',
   },
   {
+    condition: suspended,
+    status: 'False',
+    reason: sandboxReasons.hibernating,
+    messages: [sandboxMessages.hibernating],
+    when: 'The mode is Suspended and the memory of the Pod is being saved.',
+  },
+  {
+    condition: suspended,
+    status: 'False',
+    reason: sandboxReasons.hibernationFailed,
+    messages: [sandboxMessages.hibernationFailed('<problem>')],
+    when: 'The save failed, and `hibernate.onFailure` is KeepRunning.',
+  },
+  {
     condition: ready,
     status: 'True',
     reason: sandboxReasons.dependenciesReady,

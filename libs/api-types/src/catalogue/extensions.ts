@@ -55,4 +55,6 @@ export const eventReasons = {
   targetChanged: 'TargetChanged',
   scheduleInvalid: 'ScheduleInvalid',
   networkPolicyNotControlled: 'NetworkPolicyNotControlled',
+  hibernationFailed: 'HibernationFailed',
+  restoreFailed: 'RestoreFailed',
 } as const;

@@ -6,6 +6,7 @@ describe('reserved keys', () => {
     ['agents.x-k8s.io/claim-uid', true],
     ['extensions.agents.x-k8s.io/anything', true],
     ['sandlot.dev/warm-pool', true],
+    ['sandlot.dev/restore-snapshot', true],
     ['opentelemetry.io/trace-context', true],
     ['opentelemetry.io/other', false],
     ['my.agents.x-k8s.io/team', false],

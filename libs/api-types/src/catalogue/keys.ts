@@ -32,6 +32,10 @@ export const labels = {
   protects: 'sandlot.dev/protects',
   /** On the Secret of an API key. */
   apiKey: 'sandlot.dev/api-key',
+  /** On a Pod that is to be restored: UID of the SandboxSnapshot. The snapshot-controller selects Pods by it. */
+  restoreSnapshot: 'sandlot.dev/restore-snapshot',
+  /** On a Node: hash of what it has in common with the nodes whose snapshots it can restore. */
+  snapshotFingerprint: 'sandlot.dev/snapshot-fingerprint',
 } as const;
 
 /** Every annotation of Sandlot (docs/reference/labels-and-annotations.md#annotations). */
@@ -93,6 +97,16 @@ export const annotations = {
   templateUid: 'sandlot.dev/template-uid',
   /** On a pool or template: more names by which the API finds it, separated by commas. */
   aliases: 'sandlot.dev/aliases',
+  /** On a Pod that is to be restored: UID of the SandboxSnapshot. It reaches gVisor's shim, which labels do not. */
+  restoreSnapshot: 'sandlot.dev/restore-snapshot',
+  /** On a SandboxSnapshotClass: `true` for the one that snapshots without a class use. */
+  isDefaultClass: 'sandlot.dev/is-default-class',
+} as const;
+
+/** Every finalizer of Sandlot. */
+export const finalizers = {
+  /** On a SandboxSnapshot: a node may still have its data. */
+  snapshotData: 'sandlot.dev/snapshot-data',
 } as const;
 
 /** Values of the label `sandlot.dev/protects`. */

@@ -13,6 +13,8 @@ export const sandboxReasons = {
   podTerminating: 'PodTerminating',
   podNotOwned: 'PodNotOwned',
   podStateUnknown: 'PodStateUnknown',
+  hibernating: 'Hibernating',
+  hibernationFailed: 'HibernationFailed',
   /** Deprecated: accepted when read, never written. */
   podNotTerminated: 'PodNotTerminated',
   dependenciesReady: 'DependenciesReady',
@@ -35,6 +37,8 @@ export const sandboxMessages = {
   podTerminating: 'Pod is terminating. Sandbox is suspending',
   podNotOwned: 'Refused to delete pod because it is not owned by this sandbox',
   podStateUnknown: 'Pod state is unknown. Sandbox suspension cannot be confirmed',
+  hibernating: 'Memory of the Pod is being saved. Sandbox is suspending',
+  hibernationFailed: (problem: string) => `Memory of the Pod could not be saved, so the Pod is kept: ${problem}`,
   podReady: 'Pod is Ready',
   podMissing: 'Pod does not exist',
   podInPhase: (phase: string) => `Pod exists with phase: ${phase}`,

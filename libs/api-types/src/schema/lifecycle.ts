@@ -30,6 +30,34 @@ const podFailurePolicy = z
 
 const retention = z.enum(['Retain', 'Delete']);
 
+/** The shape of agent-sandbox's KEP-694, without its `Freeze`. */
+const suspensionStrategy = z
+  .object({
+    type: z
+      .enum(['Stop', 'Hibernate'])
+      .describe(
+        'Stop ends every process. Hibernate saves memory and root file system, and a resume goes on with them.',
+      ),
+    hibernate: z
+      .object({
+        snapshotClassName: z
+          .string()
+          .min(1)
+          .max(253)
+          .optional()
+          .describe('SandboxSnapshotClass of the save; the default one of the cluster when unset.'),
+        onFailure: z
+          .enum(['Stop', 'KeepRunning'])
+          .default('Stop')
+          .describe('What follows if the save fails: the Pod ends and its memory is lost, or the Pod goes on.'),
+      })
+      .optional()
+      .describe('How it hibernates.'),
+  })
+  .meta(
+    rules({ rule: "!has(self.hibernate) || self.type == 'Hibernate'", message: 'hibernate requires type Hibernate' }),
+  );
+
 /**
  * How long a Sandbox lives and what ends it. A Sandbox obeys these fields. A SandboxTemplate has them as defaults, which are
  * copied when a claim adopts a Sandbox and which pool members ignore (docs/reference/sandbox-template.md#spec).
@@ -60,6 +88,9 @@ export const lifecycleFields = {
     })
     .optional()
     .describe('What happens at the first start. See [Startup action](sandbox.md#startup-action).'),
+  suspensionStrategy: suspensionStrategy
+    .optional()
+    .describe('What a suspension does with the processes; Stop when unset. See [Hibernation](sandbox.md#hibernation).'),
 };
 
 /** A rule of docs/reference/sandbox.md#spec. It sits on the spec, where `idle` is optional. */

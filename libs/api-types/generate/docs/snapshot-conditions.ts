@@ -1,0 +1,76 @@
+import { snapshotConditions, snapshotMessages, snapshotReasons } from '../../src/index.ts';
+import type { ConditionRow } from './condition-table.ts';
+
+type Row = Omit<ConditionRow, 'condition' | 'status'>;
+
+/** Reasons of Ready False while the save has not ended. */
+const waiting: readonly Row[] = [
+  {
+    reason: snapshotReasons.pending,
+    messages: [snapshotMessages.pending],
+    when: 'The controller has not asked a node yet.',
+  },
+  {
+    reason: snapshotReasons.saving,
+    messages: [snapshotMessages.saving('<Pod>', '<node>')],
+    when: 'The agent of the node saves the Pod.',
+  },
+  {
+    reason: snapshotReasons.nodeBusy,
+    messages: ['<of the agent>'],
+    when: 'The node already saves as many Pods as it may. The controller asks again.',
+  },
+];
+
+/** Reasons of Ready False with the phase Failed. */
+const failed: readonly Row[] = [
+  {
+    reason: snapshotReasons.sandboxNotFound,
+    messages: [snapshotMessages.sandboxNotFound('<name>')],
+    when: 'The Sandbox does not exist.',
+  },
+  {
+    reason: snapshotReasons.sandboxNotRunning,
+    messages: [snapshotMessages.sandboxNotRunning('<name>'), snapshotMessages.podReplaced('<name>')],
+    when: 'The Sandbox has no Pod that runs, or the Pod ended before it was saved.',
+  },
+  {
+    reason: snapshotReasons.notSuspended,
+    messages: [snapshotMessages.notSuspended('<name>')],
+    when: '`whenSaved` is StayPaused, and the Sandbox is not about to hibernate.',
+  },
+  {
+    reason: snapshotReasons.noSnapshotClass,
+    messages: [snapshotMessages.noSnapshotClass('<name>'), snapshotMessages.noDefaultClass],
+    when: 'The class does not exist, or there is no default one.',
+  },
+  {
+    reason: snapshotReasons.noNodeAgent,
+    messages: [snapshotMessages.noNodeAgent('<node>', '<detail>')],
+    when: 'The agent of the node did not answer for two minutes.',
+  },
+  { reason: snapshotReasons.noSpace, messages: ['<of the agent>'], when: 'The disk of the node has no room for it.' },
+  {
+    reason: snapshotReasons.notGVisor,
+    messages: ['<of the agent>'],
+    when: 'gVisor on that node does not know the Pod: its RuntimeClass is not one of gVisor.',
+  },
+  { reason: snapshotReasons.saveFailed, messages: ['<of the agent>'], when: 'The save itself failed.' },
+  {
+    reason: snapshotReasons.dataLost,
+    messages: [snapshotMessages.nodeGone('<node>'), snapshotMessages.dataAbsent('<node>')],
+    when: 'A saved snapshot has lost its data.',
+  },
+];
+
+/** The condition of a SandboxSnapshot. */
+export const snapshotRows: readonly ConditionRow[] = [
+  {
+    condition: snapshotConditions.ready,
+    status: 'True',
+    reason: snapshotReasons.saved,
+    messages: [snapshotMessages.saved],
+    when: 'The snapshot is complete on its node.',
+  },
+  ...[...waiting, ...failed].map((row) => ({ condition: snapshotConditions.ready, status: 'False' as const, ...row })),
+];

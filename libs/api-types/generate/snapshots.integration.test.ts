@@ -1,0 +1,154 @@
+// What the API server accepts, refuses and shows of the kinds about memory.
+import { join } from 'node:path';
+import { startControlPlane } from '@sandlot/local-cluster';
+import type { ControlPlane } from '@sandlot/local-cluster';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sandbox, snapshot, template } from '../test/index.ts';
+import type { SandboxSnapshotSpec, SandboxSpec } from '../src/index.ts';
+
+const crds = join(import.meta.dirname, '../../../charts/sandlot/files/crds');
+let server: ControlPlane;
+
+beforeAll(async () => {
+  server = await startControlPlane({ crds: [crds] });
+});
+afterAll(() => server.stop());
+
+interface Written {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: { readonly name?: string | undefined; readonly annotations?: object | undefined };
+  readonly spec: object;
+}
+
+/** The answer to a create of what a client writes; empty when it is accepted. */
+async function send(object: Written, ...flags: readonly string[]): Promise<string> {
+  const { name, annotations } = object.metadata;
+  const body = JSON.stringify({ ...object, metadata: { name, annotations } });
+  const { code, stderr } = await server.kubectl(['create', ...flags, '-f', '-'], body);
+  return code === 0 ? '' : stderr;
+}
+
+/** The answer to a merge patch of a SandboxSnapshot. */
+async function patch(name: string, body: object, ...flags: readonly string[]): Promise<string> {
+  const { code, stderr } = await server.kubectl([
+    ...['patch', 'sbss', name, '--type=merge', '-p', JSON.stringify(body)],
+    ...flags,
+  ]);
+  return code === 0 ? '' : stderr;
+}
+
+async function print(resource: string, ...flags: readonly string[]): Promise<string[]> {
+  const { stdout } = await server.kubectl(['get', resource, ...flags]);
+  return stdout.trim().split('\n');
+}
+
+describe('a SandboxSnapshot', () => {
+  const cases: [string, Partial<SandboxSnapshotSpec>, string][] = [
+    ['an empty name of a Sandbox', { sandboxName: '' }, 'spec.sandboxName'],
+    ['an empty class', { snapshotClassName: '' }, 'spec.snapshotClassName'],
+    ['a lifetime of nothing', { ttlSeconds: 0 }, 'should be greater than or equal to 1'],
+  ];
+  it.each(cases)('is refused for %s', async (_what, spec, text) => {
+    expect(await send(snapshot({ spec }), '--dry-run=server')).toContain(text);
+  });
+
+  it('is refused for what a Pod does not do once it is saved', async () => {
+    const other = { ...snapshot(), spec: { sandboxName: 'a', whenSaved: 'Explode' } };
+    expect(await send(other, '--dry-run=server')).toContain('Unsupported value: "Explode"');
+  });
+
+  it('lets the Pod go on unless its author says otherwise', async () => {
+    expect(await send({ ...snapshot({ name: 'plain' }), spec: { sandboxName: 'a' } })).toBe('');
+    expect((await print('sbss', 'plain', '-o', 'jsonpath={.spec.whenSaved}'))[0]).toBe('Resume');
+  });
+
+  it('never changes what it is of, only how long it is kept', async () => {
+    expect(await send(snapshot({ name: 'fixed', spec: { snapshotClassName: 'node' } }))).toBe('');
+    const edit = (spec: object): Promise<string> => patch('fixed', { spec }, '--dry-run=server');
+    expect(await edit({ sandboxName: 'other' })).toContain('sandboxName is immutable');
+    expect(await edit({ snapshotClassName: 'other' })).toContain('snapshotClassName is immutable');
+    expect(await edit({ snapshotClassName: null })).toContain('snapshotClassName is immutable');
+    expect(await edit({ whenSaved: 'StayPaused' })).toContain('whenSaved is immutable');
+    expect(await edit({ ttlSeconds: 60 })).toBe('');
+  });
+
+  it('shows what it is of, how large it is and where it lies', async () => {
+    expect(await send(snapshot({ name: 'listed' }))).toBe('');
+    const status = {
+      phase: 'Ready',
+      nodeName: 'node-a',
+      sizeBytes: 8_589_934_592,
+      fingerprint: 'abc',
+      fingerprintText: 'runsc-1-amd64',
+      expiresAt: '2030-01-01T00:00:00Z',
+      conditions: [
+        { type: 'Ready', status: 'True', reason: 'Saved', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z' },
+      ],
+    };
+    expect(await patch('listed', { status }, '--subresource=status')).toBe('');
+    const [head = '', row = ''] = await print('sandboxsnapshot', 'listed', '-o', 'wide');
+    expect(head.split(/\s+/).filter(Boolean).join(' ')).toBe(
+      'NAME SANDBOX PHASE SIZE NODE AGE REASON FINGERPRINT EXPIRES',
+    );
+    expect(row).toMatch(
+      /^listed +sandbox +Ready +8589934592 +node-a +\S+ +Saved +runsc-1-amd64 +2030-01-01T00:00:00Z *$/,
+    );
+  });
+
+  it('keeps its status from users who write the spec', async () => {
+    expect(await patch('listed', { status: { phase: 'Failed' } })).toBe('');
+    expect((await print('sbss', 'listed', '-o', 'jsonpath={.status.phase}'))[0]).toBe('Ready');
+  });
+});
+
+describe('a SandboxSnapshotClass', () => {
+  const named = (name: string, spec: object, annotations?: object): Written => ({
+    apiVersion: 'sandlot.dev/v1alpha1',
+    kind: 'SandboxSnapshotClass',
+    metadata: { name, annotations },
+    spec,
+  });
+
+  it('belongs to no namespace, and shows whether it is the default one', async () => {
+    const isDefault = { 'sandlot.dev/is-default-class': 'true' };
+    expect(await send(named('node', { retention: { readySeconds: 60 } }, isDefault))).toBe('');
+    const [head = '', row = ''] = await print('sbsc', 'node', '-o', 'wide');
+    expect(head.split(/\s+/).filter(Boolean).join(' ')).toBe('NAME DEFAULT AGE FAILEDSECONDS READYSECONDS');
+    expect(row).toMatch(/^node +true +\S+ +600 +60 *$/);
+  });
+
+  it('is refused for a time that is none', async () => {
+    expect(await send(named('odd', { retention: { readySeconds: 0 } }), '--dry-run=server')).toContain('readySeconds');
+  });
+});
+
+describe('a suspension strategy', () => {
+  const accepted: SandboxSpec['suspensionStrategy'][] = [
+    { type: 'Stop' },
+    { type: 'Hibernate' },
+    { type: 'Hibernate', hibernate: { snapshotClassName: 'node', onFailure: 'KeepRunning' } },
+  ];
+  it.each(accepted)('may be %j, on a Sandbox and on a template, in both versions', async (suspensionStrategy) => {
+    for (const object of [sandbox({ spec: { suspensionStrategy } }), template({ spec: { suspensionStrategy } })]) {
+      for (const version of ['v1beta1', 'v1alpha1']) {
+        const apiVersion = (object.apiVersion ?? '').replace('v1beta1', version);
+        expect(await send({ ...object, apiVersion }, '--dry-run=server')).toBe('');
+      }
+    }
+  });
+
+  it('that stops says nothing about hibernation', async () => {
+    const suspensionStrategy = { type: 'Stop', hibernate: {} } as const;
+    for (const object of [sandbox({ spec: { suspensionStrategy } }), template({ spec: { suspensionStrategy } })]) {
+      expect(await send(object, '--dry-run=server')).toContain('hibernate requires type Hibernate');
+    }
+  });
+
+  it('ends the Pod after a save that failed, unless it says otherwise', async () => {
+    const strategy = { type: 'Hibernate', hibernate: {} } as const;
+    expect(await send(sandbox({ name: 'sleeper', spec: { suspensionStrategy: strategy } }))).toBe('');
+    const path = 'jsonpath={.spec.suspensionStrategy.hibernate.onFailure}';
+    expect((await print('sandbox', 'sleeper', '-o', path))[0]).toBe('Stop');
+  });
+});

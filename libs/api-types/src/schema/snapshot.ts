@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { conditionList, generation, int32, rules, timestamp } from './field.ts';
+
+/** As long as the name of any object. */
+const objectName = z.string().min(1).max(253);
+
+const retention = z.object({
+  failedSeconds: int32(0)
+    .default(600)
+    .describe('A SandboxSnapshot that failed is deleted this long after it failed, so that its reason can be read.'),
+  readySeconds: int32(1)
+    .optional()
+    .describe('A SandboxSnapshot is deleted this long after it was saved. Unset: it stays until a user deletes it.'),
+});
+
+/** `spec` of a SandboxSnapshotClass (docs/reference/sandbox-snapshot-class.md#spec). */
+export const sandboxSnapshotClassSpec = z.object({
+  retention: retention.optional().describe('How long snapshots of the class are kept.'),
+});
+
+/** The CEL rule that a field, which may be absent, stays as it was. */
+function staysAsItWas(field: string): { readonly rule: string; readonly message: string } {
+  const isSame = `(!has(self.${field}) || self.${field} == oldSelf.${field})`;
+  return { rule: `has(self.${field}) == has(oldSelf.${field}) && ${isSame}`, message: `${field} is immutable` };
+}
+
+/** `spec` of a SandboxSnapshot (docs/reference/sandbox-snapshot.md#spec). */
+export const sandboxSnapshotSpec = z
+  .object({
+    sandboxName: objectName.describe('The Sandbox to save, in the same namespace. Cannot be changed.'),
+    snapshotClassName: objectName
+      .optional()
+      .describe('The SandboxSnapshotClass; the default one of the cluster when unset. Cannot be changed.'),
+    whenSaved: z
+      .enum(['Resume', 'StayPaused'])
+      .default('Resume')
+      .describe(
+        'What the Pod does once it is saved: it goes on, or stands still until it is deleted. Cannot be changed. See [Hibernation](#hibernation).',
+      ),
+    ttlSeconds: int32(1)
+      .optional()
+      .describe(
+        'Delete the snapshot this long after it was saved. It takes the place of `retention.readySeconds` of the class.',
+      ),
+  })
+  .meta(rules(staysAsItWas('sandboxName'), staysAsItWas('snapshotClassName'), staysAsItWas('whenSaved')));
+
+const source = z.object({
+  sandboxUID: z.string().describe('UID of the Sandbox.'),
+  podName: z.string().describe('Name of its Pod.'),
+  podUID: z.string().describe('UID of its Pod.'),
+  nodeName: z.string().describe('Node of the Pod.'),
+});
+
+const restore = z.object({
+  podName: z.string().describe('Name of the Pod.'),
+  podUID: z.string().describe('UID of the Pod. Memory is restored into one Pod at most.'),
+  nodeName: z.string().describe('Node of the Pod.'),
+  state: z
+    .enum(['Announced', 'Restored', 'Failed', 'Withdrawn'])
+    .describe('How far it came. `Withdrawn`: the Pod never began, so another one may take the snapshot.'),
+  message: z.string().optional().describe('Why it failed.'),
+  at: timestamp.describe('When it came to this state.'),
+});
+
+/** `status` of a SandboxSnapshot; the snapshot-controller is its only writer. */
+export const sandboxSnapshotStatus = z.object({
+  observedGeneration: generation.optional().describe('The generation the controller last acted on.'),
+  phase: z
+    .enum(['Pending', 'Saving', 'Ready', 'Failed'])
+    .optional()
+    .describe('One word for the state of the snapshot, for people; the condition is for programs.'),
+  source: source.optional().describe('What is saved: fixed before the save begins.'),
+  savedAt: timestamp.optional().describe('When the save was complete.'),
+  sizeBytes: z.int().min(0).meta({ format: 'int64' }).optional().describe('Bytes that the snapshot takes on its node.'),
+  nodeName: z.string().optional().describe('Node that has the data.'),
+  fingerprint: z
+    .string()
+    .max(63)
+    .optional()
+    .describe('Value of the label `sandlot.dev/snapshot-fingerprint` of the nodes that can restore it.'),
+  fingerprintText: z.string().optional().describe('The same for people: version of gVisor, architecture, CPU.'),
+  expiresAt: timestamp.optional().describe('When it is deleted, if it is.'),
+  restore: restore.optional().describe('The Pod into which it is restored. See [Restore](#restore).'),
+  conditions: conditionList.optional().describe('See [Conditions](#conditions).'),
+});
