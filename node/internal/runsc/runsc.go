@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -116,6 +117,22 @@ func (r Runsc) Restore(ctx context.Context, container string, options RestoreOpt
 	}
 	_, err := r.run(ctx, command{verb: "restore", args: append(args, container), limit: r.Limits.Restore})
 	return err
+}
+
+// Usage returns how much memory the sandbox has taken from this machine, in bytes: that of its programs, and of the files
+// that gVisor keeps in memory.
+func (r Runsc) Usage(ctx context.Context, sandbox string) (int64, error) {
+	out, err := r.run(ctx, command{verb: "usage", args: []string{sandbox}, limit: r.Limits.Brief})
+	if err != nil {
+		return 0, err
+	}
+	var usage struct {
+		Total int64
+	}
+	if err := json.Unmarshal(out, &usage); err != nil || usage.Total <= 0 {
+		return 0, &Error{Verb: "usage", Tail: tail(out), Err: errors.Join(errors.New("it names no total"), err)}
+	}
+	return usage.Total, nil
 }
 
 // Fingerprint describes this machine and this gVisor.

@@ -145,3 +145,58 @@ func TestErrorIsBounded(t *testing.T) {
 		t.Errorf("got %d characters", len(err.Error()))
 	}
 }
+
+func TestMachineIsDescribedAnewAfterAnUpgrade(t *testing.T) {
+	text := `echo asked >> "$0.asked"; case "$*" in *cpu-features*) echo sse ;; *) printf 'runsc version one\nspec: 1.2.0\n' ;; esac` + "\n"
+	r := script(t, text)
+	machine := runsc.NewMachine(r)
+	describe := func(want string) {
+		t.Helper()
+		for range 2 {
+			if got, err := machine.Describe(t.Context()); err != nil || got.RunscVersion != want {
+				t.Errorf("got %+v, %v; want version %s", got, err, want)
+			}
+		}
+	}
+	describe("one")
+	if err := os.WriteFile(r.Binary+".next", []byte("#!/bin/sh\n"+strings.Replace(text, "version one", "version two", 1)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(r.Binary+".next", r.Binary); err != nil {
+		t.Fatal(err)
+	}
+	describe("two")
+	if asked, err := os.ReadFile(r.Binary + ".asked"); err != nil || strings.Count(string(asked), "asked") != 4 {
+		t.Errorf("each program was not asked once: %q, %v", asked, err)
+	}
+}
+
+func TestUsageFollowsTheMemoryOfThePod(t *testing.T) {
+	r := runsctest.NewRuntime(t)
+	pod := r.StartPod(analyst)
+	before, err := r.Usage(t.Context(), pod.Sandbox)
+	if err != nil || before <= 0 {
+		t.Fatalf("got %d, %v", before, err)
+	}
+	pod.Exec("sh", "-c", "busybox dd if=/dev/urandom of=/dev/shm/large bs=1M count=32")
+	after, err := r.Usage(t.Context(), pod.Sandbox)
+	if err != nil || after-before < 31<<20 {
+		t.Errorf("got %d after %d, %v", after, before, err)
+	}
+	folder := filepath.Join(t.TempDir(), "image")
+	if err := r.Checkpoint(t.Context(), pod.Sandbox, runsc.CheckpointOptions{Folder: folder, LeaveRunning: true}); err != nil {
+		t.Fatal(err)
+	}
+	pages, err := os.Stat(filepath.Join(folder, "pages.img"))
+	if err != nil || pages.Size() > after {
+		t.Errorf("the pages have %d bytes, the usage was %d", pages.Size(), after)
+	}
+}
+
+func TestUsageWithoutATotalIsAnError(t *testing.T) {
+	for _, said := range []string{"", "none", "{}", `{"Total": 0}`} {
+		if _, err := script(t, "echo '"+said+"'\n").Usage(t.Context(), "any"); err == nil {
+			t.Errorf("%q was taken", said)
+		}
+	}
+}

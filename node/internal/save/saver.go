@@ -25,27 +25,42 @@ type Saver struct {
 	mutex sync.Mutex
 	// running has the saves in progress by the UID of the Pod.
 	running map[string]*job
-	jobs    sync.WaitGroup
+	// deleting has the Pods whose hibernation is being deleted.
+	deleting map[string]bool
+	jobs     sync.WaitGroup
 }
 
 // Options are what a Saver works with.
 type Options struct {
-	Runsc   runsc.Runsc
-	Store   *store.Store
-	Machine fingerprint.Fingerprint
+	Runsc runsc.Runsc
+	Store *store.Store
+	// Machine describes this node.
+	Machine func(context.Context) (fingerprint.Fingerprint, error)
 	// IntentFolder survives the agent.
 	IntentFolder string
 	// MostSaves run at the same time.
 	MostSaves int
-	// WantedBytes is what the disk must have for each save.
-	WantedBytes int64
+	// SpareBytes is what the disk must have for each save beside the memory of the Pod: for the kernel's own state and for
+	// files outside of volumes, whose sizes gVisor does not say.
+	SpareBytes int64
 	// ResumeLimit bounds how long a Pod that stands still may wait for an earlier runsc.
 	ResumeLimit time.Duration
 	Now         func() time.Time
+	// Observe learns of each save that ends.
+	Observe func(Outcome)
+}
+
+// Outcome is a save that ended. Its manifest is that of the snapshot if there is no error.
+type Outcome struct {
+	Request  Request
+	Manifest store.Manifest
+	Err      error
+	Took     time.Duration
 }
 
 type job struct {
 	request  Request
+	cancel   context.CancelCauseFunc
 	done     chan struct{}
 	manifest store.Manifest
 	err      error
@@ -57,7 +72,7 @@ func New(base context.Context, options Options) (*Saver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Saver{Options: options, intents: intents, base: base, running: map[string]*job{}}, nil
+	return &Saver{Options: options, intents: intents, base: base, running: map[string]*job{}, deleting: map[string]bool{}}, nil
 }
 
 // Save returns the manifest of the finished snapshot. A repeated request joins the save in progress, or gets the manifest
@@ -91,6 +106,13 @@ func (s *Saver) IsSaving(key store.Key) bool {
 	return false
 }
 
+// CountSaves returns how many saves are in progress.
+func (s *Saver) CountSaves() int {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return len(s.running)
+}
+
 // Wait returns when no save is in progress.
 func (s *Saver) Wait() { s.jobs.Wait() }
 
@@ -118,6 +140,9 @@ func (s *Saver) join(request Request) (*job, error) {
 	if other, isBusy := s.running[request.Source.PodUID]; isBusy {
 		return nil, &BusyError{fmt.Sprintf("Pod %s is being saved as %s", request.Source.PodName, other.request.Snapshot.UID)}
 	}
+	if s.deleting[request.Source.PodUID] {
+		return nil, &BusyError{fmt.Sprintf("a hibernation of Pod %s is being deleted", request.Source.PodName)}
+	}
 	if len(s.running) >= s.MostSaves {
 		return nil, &BusyError{fmt.Sprintf("this node saves %d Pods already", len(s.running))}
 	}
@@ -131,10 +156,17 @@ func finished(request Request, m store.Manifest) *job {
 }
 
 func (s *Saver) start(request Request) *job {
-	j := &job{request: request, done: make(chan struct{})}
+	ctx, cancel := context.WithCancelCause(s.base)
+	j := &job{request: request, cancel: cancel, done: make(chan struct{})}
 	s.running[request.Source.PodUID] = j
 	s.jobs.Go(func() {
-		j.manifest, j.err = s.save(request)
+		defer cancel(nil)
+		began := s.Now()
+		j.manifest, j.err = s.save(ctx, request)
+		// Observed before the callers have their answer.
+		if s.Observe != nil {
+			s.Observe(Outcome{request, j.manifest, j.err, s.Now().Sub(began)})
+		}
 		s.mutex.Lock()
 		delete(s.running, request.Source.PodUID)
 		s.mutex.Unlock()
@@ -143,36 +175,53 @@ func (s *Saver) start(request Request) *job {
 	return j
 }
 
-func (s *Saver) save(request Request) (store.Manifest, error) {
-	pod, err := s.Runsc.FindPod(s.base, request.pod())
+func (s *Saver) save(ctx context.Context, request Request) (store.Manifest, error) {
+	pod, err := s.Runsc.FindPod(ctx, request.pod())
 	if err != nil {
 		return store.Manifest{}, err
 	}
 	if pod.Status != runsc.Running {
 		return store.Manifest{}, fmt.Errorf("Pod %s/%s is %s and not running: something else holds it", pod.Namespace, pod.Name, pod.Status)
 	}
-	draft, err := s.Store.Begin(request.Snapshot, s.WantedBytes)
+	manifest, err := s.describe(ctx, request, pod)
 	if err != nil {
 		return store.Manifest{}, err
 	}
-	manifest, err := s.fill(request, pod, draft)
+	used, err := s.Runsc.Usage(ctx, pod.Sandbox)
+	if err != nil {
+		return store.Manifest{}, err
+	}
+	draft, err := s.Store.Begin(request.Snapshot, used+s.SpareBytes)
+	if err != nil {
+		return store.Manifest{}, err
+	}
+	manifest, err = s.fill(ctx, savable{request, pod, manifest}, draft)
 	if err == nil {
 		return manifest, nil
 	}
 	return store.Manifest{}, errors.Join(err, draft.Abandon())
 }
 
+// savable is a Pod that can be saved, with the manifest of its snapshot as far as it is known.
+type savable struct {
+	request  Request
+	pod      runsc.Pod
+	manifest store.Manifest
+}
+
 // fill saves the Pod into the draft and makes it a snapshot. After an error the Pod goes on.
-func (s *Saver) fill(request Request, pod runsc.Pod, draft *store.Draft) (store.Manifest, error) {
+func (s *Saver) fill(ctx context.Context, what savable, draft *store.Draft) (store.Manifest, error) {
+	request := what.request
 	held, err := s.intents.write(request)
 	if err != nil {
 		return store.Manifest{}, err
 	}
 	defer held.Close()
-	err = s.write(request, pod, runsc.CheckpointOptions{Folder: draft.Path(), LeaveRunning: true, Held: held})
+	err = s.write(ctx, what, runsc.CheckpointOptions{Folder: draft.Path(), LeaveRunning: true, Held: held})
 	var manifest store.Manifest
 	if err == nil {
-		manifest, err = draft.Finish(s.base, s.describe(request, pod))
+		what.manifest.SavedAt = s.Now().UTC()
+		manifest, err = draft.Finish(ctx, what.manifest)
 	}
 	if err != nil && request.Mode == Hibernate {
 		err = errors.Join(err, s.resume(request.pod()))
@@ -182,28 +231,32 @@ func (s *Saver) fill(request Request, pod runsc.Pod, draft *store.Draft) (store.
 	if errors.As(err, &stuck) {
 		return store.Manifest{}, err
 	}
-	if forgetting := s.intents.remove(request.Source.PodUID); forgetting != nil {
-		slog.Error("the intent of a save that has ended stays", "pod", request.Source.PodUID, "error", forgetting.Error())
-	}
+	s.forget(request.Source.PodUID)
 	return manifest, err
 }
 
-func (s *Saver) write(request Request, pod runsc.Pod, options runsc.CheckpointOptions) error {
-	if request.Mode == Hibernate {
-		// The end of the agent does not cut a pause short: its outcome would be unknown.
-		if err := s.Runsc.Pause(context.WithoutCancel(s.base), pod.Sandbox, options.Held); err != nil {
+func (s *Saver) forget(podUID string) {
+	if err := s.intents.remove(podUID); err != nil {
+		slog.Error("the intent of a save that has ended stays", "pod", podUID, "error", err.Error())
+	}
+}
+
+func (s *Saver) write(ctx context.Context, what savable, options runsc.CheckpointOptions) error {
+	if what.request.Mode == Hibernate {
+		// Nothing cuts a pause short: its outcome would be unknown.
+		if err := s.Runsc.Pause(context.WithoutCancel(ctx), what.pod.Sandbox, options.Held); err != nil {
 			return err
 		}
 	}
-	return s.Runsc.Checkpoint(s.base, pod.Sandbox, options)
+	return s.Runsc.Checkpoint(ctx, what.pod.Sandbox, options)
 }
 
-func (s *Saver) describe(request Request, pod runsc.Pod) store.Manifest {
+func (s *Saver) describe(ctx context.Context, request Request, pod runsc.Pod) (store.Manifest, error) {
+	machine, err := s.Machine(ctx)
 	return store.Manifest{
 		Source:     request.Source,
 		Mode:       string(request.Mode),
-		Machine:    s.Machine,
+		Machine:    machine,
 		Containers: pod.Containers,
-		SavedAt:    s.Now().UTC(),
-	}
+	}, err
 }

@@ -44,8 +44,8 @@ func checksum(ctx context.Context, file *os.File, size int64) (string, error) {
 }
 
 func sumChunk(ctx context.Context, file *os.File, from int64) (sum [sha256.Size]byte, err error) {
-	if err := ctx.Err(); err != nil {
-		return sum, err
+	if ctx.Err() != nil {
+		return sum, context.Cause(ctx)
 	}
 	hash := sha256.New()
 	if _, err := io.Copy(hash, io.NewSectionReader(file, from, chunkBytes)); err != nil {

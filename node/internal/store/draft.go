@@ -161,18 +161,25 @@ func writeManifest(folder *os.Root, m Manifest) error {
 
 // promise counts bytes against the free space, so that saves that begin together do not fill the disk together.
 func (s *Store) promise(bytes int64) error {
-	var disk syscall.Statfs_t
-	if err := syscall.Statfs(s.path, &disk); err != nil {
-		return fmt.Errorf("free space of %s: %w", s.path, err)
+	free, err := s.free()
+	if err != nil {
+		return err
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	free := int64(disk.Bavail) * disk.Bsize
 	if wanted := s.promised + bytes + s.keepFree; free < wanted {
 		return &NoSpaceError{Root: s.path, FreeBytes: free, WantedBytes: wanted}
 	}
 	s.promised += bytes
 	return nil
+}
+
+func (s *Store) free() (int64, error) {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(s.path, &disk); err != nil {
+		return 0, fmt.Errorf("free space of %s: %w", s.path, err)
+	}
+	return int64(disk.Bavail) * disk.Bsize, nil
 }
 
 func (s *Store) release(bytes int64) {

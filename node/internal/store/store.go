@@ -175,6 +175,26 @@ func (s *Store) Usage(namespace string) (int64, error) {
 	return bytes, nil
 }
 
+// Space says how full the disk is.
+type Space struct {
+	// FreeBytes is what the disk has left, UsedBytes the size of all finished snapshots.
+	FreeBytes, UsedBytes int64
+}
+
+// MeasureSpace says how full the disk is.
+func (s *Store) MeasureSpace() (Space, error) {
+	free, err := s.free()
+	if err != nil {
+		return Space{}, err
+	}
+	space := Space{FreeBytes: free}
+	manifests, _ := s.List()
+	for _, m := range manifests {
+		space.UsedBytes += m.Bytes
+	}
+	return space, nil
+}
+
 func (s *Store) listNamespace(namespace string) (manifests []Manifest, damaged []error) {
 	entries, err := s.readDir(namespace)
 	if errors.Is(err, fs.ErrNotExist) {

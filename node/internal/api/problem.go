@@ -1,0 +1,78 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"sandlot.dev/node/internal/grants"
+	"sandlot.dev/node/internal/runsc"
+	"sandlot.dev/node/internal/save"
+	"sandlot.dev/node/internal/store"
+)
+
+// problem is an error in the form of the API.
+type problem struct {
+	status  int
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func (p *problem) Error() string { return p.Code + ": " + p.Message }
+
+func refuse(err error) *problem {
+	return &problem{http.StatusBadRequest, "Invalid", err.Error()}
+}
+
+// rule gives errors of one kind a status and a code.
+type rule struct {
+	matches func(error) bool
+	status  int
+	code    string
+}
+
+// The order matters: an error can join several.
+var rules = []rule{
+	{isA[*save.StuckError], http.StatusInternalServerError, "SaveFailed"},
+	{is(save.ErrCancelled), http.StatusInternalServerError, "SaveFailed"},
+	{isA[*runsc.AbsentError], http.StatusNotFound, "PodAbsent"},
+	{isA[*save.BusyError], http.StatusServiceUnavailable, "Busy"},
+	{isA[*save.ConflictError], http.StatusConflict, "Conflict"},
+	{isA[*store.NoSpaceError], http.StatusInsufficientStorage, "NoSpace"},
+	{isA[*store.DamagedError], http.StatusNotFound, "Absent"},
+	{is(store.ErrAbsent), http.StatusNotFound, "Absent"},
+	{isA[*grants.UnknownError], http.StatusNotFound, "Absent"},
+	{isA[*grants.ConflictError], http.StatusConflict, "Conflict"},
+	{isA[*grants.BegunError], http.StatusConflict, "Begun"},
+	{isA[*grants.NotAnnouncedError], http.StatusForbidden, "NotAnnounced"},
+	{isA[*grants.AlreadyBegunError], http.StatusConflict, "AlreadyBegun"},
+	{isA[*grants.OutcomeError], http.StatusConflict, "Conflict"},
+	{is(context.Canceled), http.StatusServiceUnavailable, "Busy"},
+}
+
+func isA[E error](err error) bool {
+	_, found := errors.AsType[E](err)
+	return found
+}
+
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+// explain puts an error into the form of the API. Otherwise is the code of an error that no rule knows.
+func explain(err error, otherwise string) *problem {
+	if found, is := errors.AsType[*problem](err); is {
+		return found
+	}
+	for _, r := range rules {
+		if r.matches(err) {
+			return &problem{r.status, r.code, err.Error()}
+		}
+	}
+	return &problem{http.StatusInternalServerError, otherwise, err.Error()}
+}
+
+func unknownRoute(r *http.Request) error {
+	return &problem{http.StatusNotFound, "NotFound", fmt.Sprintf("the agent has no %s %s", r.Method, r.URL.Path)}
+}

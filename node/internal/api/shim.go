@@ -1,0 +1,64 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+
+	"sandlot.dev/node/internal/grants"
+	"sandlot.dev/node/internal/names"
+)
+
+var errNoOutcome = errors.New("restored is absent: it must be true or false")
+
+// Shim is the API of the shim.
+func (a *Agent) Shim() http.Handler {
+	return handle([]route{
+		{"POST /v1/begin", "Internal", a.begin},
+		{"POST /v1/end", "Internal", a.end},
+	})
+}
+
+type beginAnswer struct {
+	// ImagePath is a folder of the node: the agent has its store at the same path.
+	ImagePath  string `json:"imagePath"`
+	Background bool   `json:"background"`
+	Direct     bool   `json:"direct"`
+}
+
+func (a *Agent) begin(r *http.Request) (any, error) {
+	if err := checkQuery(r); err != nil {
+		return nil, err
+	}
+	var request grants.Request
+	if err := decode(r, &request); err != nil {
+		return nil, err
+	}
+	if err := request.Check(); err != nil {
+		return nil, refuse(err)
+	}
+	folder, err := a.Grants.Begin(r.Context(), request)
+	return orError(beginAnswer{ImagePath: folder, Background: true}, err)
+}
+
+type endBody struct {
+	PodUID   string `json:"podUid"`
+	Restored *bool  `json:"restored"`
+	Message  string `json:"message"`
+}
+
+func (a *Agent) end(r *http.Request) (any, error) {
+	if err := checkQuery(r); err != nil {
+		return nil, err
+	}
+	var body endBody
+	if err := decode(r, &body); err != nil {
+		return nil, err
+	}
+	if err := names.CheckUID("podUid", body.PodUID); err != nil {
+		return nil, refuse(err)
+	}
+	if body.Restored == nil {
+		return nil, refuse(errNoOutcome)
+	}
+	return nil, a.Grants.End(body.PodUID, *body.Restored, body.Message)
+}

@@ -1,0 +1,122 @@
+// Package grants keeps which Pod may be restored from which snapshot. A snapshot is given to one Pod, and a Pod begins once,
+// also across the death of the agent: every step is on the disk before anyone learns of it.
+package grants
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"sandlot.dev/node/internal/names"
+	"sandlot.dev/node/internal/store"
+)
+
+// State says how far a restore has come.
+type State string
+
+const (
+	// Announced means that the controller allows it and the shim has not asked.
+	Announced State = "Announced"
+	// Begun means that the shim has the folder.
+	Begun State = "Begun"
+	// Restored means that all containers of the Pod run.
+	Restored State = "Restored"
+	// Failed means that the Pod does not run, or never may begin.
+	Failed State = "Failed"
+)
+
+// IsOver reports whether the state can no longer change.
+func (s State) IsOver() bool { return s == Restored || s == Failed }
+
+func (s State) isKnown() bool { return s == Announced || s == Begun || s.IsOver() }
+
+// Request names a Pod and the snapshot that it shall go on from.
+type Request struct {
+	Namespace   string `json:"namespace"`
+	PodName     string `json:"podName"`
+	PodUID      string `json:"podUid"`
+	SnapshotUID string `json:"snapshotUid"`
+}
+
+// Check refuses names that are not those of Kubernetes objects.
+func (r Request) Check() error {
+	return errors.Join(
+		r.Snapshot().Check(), names.CheckName("podName", r.PodName), names.CheckUID("podUid", r.PodUID),
+	)
+}
+
+// Snapshot is the key of the snapshot: always one of the Pod's own namespace.
+func (r Request) Snapshot() store.Key {
+	return store.Key{Namespace: r.Namespace, UID: r.SnapshotUID}
+}
+
+// Grant is a restore that the controller announced.
+type Grant struct {
+	Request
+	State   State  `json:"state"`
+	Message string `json:"message,omitempty"`
+	// ChangedAt is when it reached its state.
+	ChangedAt time.Time `json:"changedAt"`
+}
+
+// IsSpent reports whether memory may have come from the snapshot.
+func (g Grant) IsSpent() bool { return g.State != Announced }
+
+// UnknownError means that no restore of this Pod is announced: the agent has started again, or the grant was withdrawn.
+type UnknownError struct {
+	PodUID string
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("no restore of Pod %s is announced on this node: announce it", e.PodUID)
+}
+
+// ConflictError means that the snapshot is granted to another Pod, or the Pod has another snapshot.
+type ConflictError struct {
+	Asked Request
+	Held  Grant
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("snapshot %s cannot be restored in Pod %s/%s (UID %s): snapshot %s is granted to Pod %s/%s (UID %s), state %s",
+		e.Asked.SnapshotUID, e.Asked.Namespace, e.Asked.PodName, e.Asked.PodUID,
+		e.Held.SnapshotUID, e.Held.Namespace, e.Held.PodName, e.Held.PodUID, e.Held.State)
+}
+
+// BegunError means that the restore cannot be withdrawn any more.
+type BegunError struct {
+	Held Grant
+}
+
+func (e *BegunError) Error() string {
+	return fmt.Sprintf("the restore of Pod %s/%s has begun, state %s: delete the Pod", e.Held.Namespace, e.Held.PodName, e.Held.State)
+}
+
+// NotAnnouncedError means that the Pod may not begin.
+type NotAnnouncedError struct {
+	Asked Request
+	Why   string
+}
+
+func (e *NotAnnouncedError) Error() string {
+	return fmt.Sprintf("Pod %s/%s (UID %s) may not be restored from snapshot %s: %s",
+		e.Asked.Namespace, e.Asked.PodName, e.Asked.PodUID, e.Asked.SnapshotUID, e.Why)
+}
+
+// AlreadyBegunError means that the Pod had its chance: a snapshot goes on once.
+type AlreadyBegunError struct {
+	Held Grant
+}
+
+func (e *AlreadyBegunError) Error() string {
+	return fmt.Sprintf("the restore of Pod %s/%s was begun before, state %s, and is not repeated: delete the Pod", e.Held.Namespace, e.Held.PodName, e.Held.State)
+}
+
+// OutcomeError means that an end contradicts what is known of the restore.
+type OutcomeError struct {
+	Held Grant
+}
+
+func (e *OutcomeError) Error() string {
+	return fmt.Sprintf("the restore of Pod %s/%s is in state %s, so it cannot end this way", e.Held.Namespace, e.Held.PodName, e.Held.State)
+}

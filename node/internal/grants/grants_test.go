@@ -1,0 +1,412 @@
+package grants_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sandlot.dev/node/internal/fingerprint"
+	"sandlot.dev/node/internal/grants"
+	"sandlot.dev/node/internal/store"
+)
+
+const (
+	podUID      = "0f8fad5b-d9cb-469f-a165-70867728950e"
+	otherPodUID = "1f8fad5b-d9cb-469f-a165-70867728950e"
+	snapshotUID = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+	otherUID    = "11111111-7425-40de-944b-e07fc1f90ae7"
+)
+
+var machine = fingerprint.Build(fingerprint.Parts{RunscVersion: "1", OCIVersion: "1.2.0", Architecture: "amd64", CPUFeatures: []string{"sse"}})
+
+// node is a node with two snapshots.
+type node struct {
+	t      *testing.T
+	folder string
+	store  *store.Store
+	ledger *grants.Ledger
+	now    time.Time
+	// limit is how long a Pod waits for its announcement.
+	limit time.Duration
+}
+
+func newNode(t *testing.T) *node {
+	t.Helper()
+	n := &node{t: t, folder: t.TempDir(), now: time.Unix(1, 0), limit: time.Minute}
+	var err error
+	if n.store, err = store.Open(filepath.Join(n.folder, "store"), store.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.store.Close() })
+	for _, uid := range []string{snapshotUID, otherUID} {
+		n.save(store.Key{Namespace: "team", UID: uid}, machine)
+	}
+	n.restart()
+	return n
+}
+
+func (n *node) save(key store.Key, machine fingerprint.Fingerprint) {
+	n.t.Helper()
+	d, err := n.store.Begin(key, 0)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(d.Path(), "pages.img"), []byte("memory"), 0o600); err != nil {
+		n.t.Fatal(err)
+	}
+	if _, err := d.Finish(n.t.Context(), store.Manifest{Machine: machine}); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func (n *node) open() (*grants.Ledger, error) {
+	return grants.Open(grants.Options{
+		Folder: filepath.Join(n.folder, "grants"), Store: n.store, BeginLimit: n.limit, KeepFor: time.Hour,
+		Machine: func(context.Context) (fingerprint.Fingerprint, error) { return machine, nil },
+		Now:     func() time.Time { return n.now },
+	})
+}
+
+// restart starts the next agent. The earlier one has no chance to say goodbye.
+func (n *node) restart() {
+	n.t.Helper()
+	var err error
+	if n.ledger, err = n.open(); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func (n *node) announce(request grants.Request) grants.Grant {
+	n.t.Helper()
+	g, err := n.ledger.Announce(n.t.Context(), request)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return g
+}
+
+func (n *node) begin(request grants.Request) string {
+	n.t.Helper()
+	folder, err := n.ledger.Begin(n.t.Context(), request)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return folder
+}
+
+func request() grants.Request {
+	return grants.Request{Namespace: "team", PodName: "analyst-1", PodUID: podUID, SnapshotUID: snapshotUID}
+}
+
+// of changes one field of the usual request.
+func of(change func(*grants.Request)) grants.Request {
+	r := request()
+	change(&r)
+	return r
+}
+
+func expect[E error](t *testing.T, err error) {
+	t.Helper()
+	if _, found := errors.AsType[E](err); !found {
+		var wanted E
+		t.Errorf("got %v; want a %T", err, wanted)
+	}
+}
+
+func (n *node) expectState(want grants.State) {
+	n.t.Helper()
+	ended, end := context.WithCancel(n.t.Context())
+	end()
+	if g, err := n.ledger.Wait(ended, podUID); err != nil || g.State != want {
+		n.t.Errorf("got %+v, %v; want %s", g, err, want)
+	}
+}
+
+func TestRestoreGoesThroughItsStatesAcrossDeathsOfTheAgent(t *testing.T) {
+	n := newNode(t)
+	if g := n.announce(request()); g.State != grants.Announced {
+		t.Errorf("got %+v", g)
+	}
+	n.restart()
+	n.expectState(grants.Announced)
+	if folder := n.begin(request()); folder != n.store.Path(request().Snapshot()) {
+		t.Errorf("got %s", folder)
+	}
+	n.restart()
+	n.expectState(grants.Begun)
+	if err := n.ledger.End(podUID, true, ""); err != nil {
+		t.Fatal(err)
+	}
+	n.restart()
+	n.expectState(grants.Restored)
+}
+
+func TestPodBeginsOnceAlsoAfterADeathOfTheAgent(t *testing.T) {
+	for name, after := range map[string]func(*node) error{
+		"at once":               func(*node) error { return nil },
+		"after its restore":     func(n *node) error { return n.ledger.End(podUID, true, "") },
+		"after a failure":       func(n *node) error { return n.ledger.End(podUID, false, "no memory") },
+		"after it is announced": func(n *node) error { _, err := n.ledger.Announce(n.t.Context(), request()); return err },
+	} {
+		for _, dies := range []bool{false, true} {
+			n := newNode(t)
+			n.announce(request())
+			n.begin(request())
+			if err := after(n); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if dies {
+				n.restart()
+			}
+			_, err := n.ledger.Begin(t.Context(), request())
+			expect[*grants.AlreadyBegunError](t, err)
+		}
+	}
+}
+
+func TestSnapshotIsGivenToOnePod(t *testing.T) {
+	rival := of(func(r *grants.Request) { r.PodUID = otherPodUID })
+	for _, state := range []grants.State{grants.Announced, grants.Begun, grants.Restored, grants.Failed} {
+		n := newNode(t)
+		n.announce(request())
+		if state != grants.Announced {
+			n.begin(request())
+		}
+		if state.IsOver() {
+			if err := n.ledger.End(podUID, state == grants.Restored, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n.restart()
+		_, err := n.ledger.Announce(t.Context(), rival)
+		expect[*grants.ConflictError](t, err)
+		if !strings.Contains(err.Error(), podUID) || !strings.Contains(err.Error(), string(state)) {
+			t.Errorf("the error does not say who has it: %v", err)
+		}
+		if n.ledger.IsSpent(request().Snapshot()) != (state != grants.Announced) {
+			t.Errorf("%s: is it spent?", state)
+		}
+	}
+}
+
+func TestPodHasOneSnapshot(t *testing.T) {
+	n := newNode(t)
+	n.announce(request())
+	_, err := n.ledger.Announce(t.Context(), of(func(r *grants.Request) { r.SnapshotUID = otherUID }))
+	expect[*grants.ConflictError](t, err)
+}
+
+func TestWithdrawnAnnouncementLetsAnotherPodHaveTheSnapshot(t *testing.T) {
+	n := newNode(t)
+	n.limit = time.Nanosecond
+	n.restart()
+	n.announce(request())
+	for range 2 {
+		if err := n.ledger.Withdraw(podUID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.restart()
+	_, err := n.ledger.Begin(t.Context(), request())
+	expect[*grants.NotAnnouncedError](t, err)
+	rival := of(func(r *grants.Request) { r.PodUID = otherPodUID })
+	n.limit = time.Minute
+	n.restart()
+	n.announce(rival)
+	n.begin(rival)
+}
+
+func TestRestoreThatBeganCannotBeWithdrawn(t *testing.T) {
+	n := newNode(t)
+	n.announce(request())
+	n.begin(request())
+	expect[*grants.BegunError](t, n.ledger.Withdraw(podUID))
+	n.expectState(grants.Begun)
+}
+
+func TestBeginWaitsForItsAnnouncement(t *testing.T) {
+	n := newNode(t)
+	var group sync.WaitGroup
+	group.Go(func() {
+		if _, err := n.ledger.Begin(t.Context(), request()); err != nil {
+			t.Error(err)
+		}
+	})
+	n.announce(of(func(r *grants.Request) { r.PodUID, r.SnapshotUID = otherPodUID, otherUID }))
+	n.announce(request())
+	group.Wait()
+	n.expectState(grants.Begun)
+}
+
+func TestOfManyBeginsOneGetsTheSnapshot(t *testing.T) {
+	n := newNode(t)
+	var group sync.WaitGroup
+	var given atomic.Int32
+	for range 20 {
+		group.Go(func() {
+			if _, err := n.ledger.Begin(t.Context(), request()); err == nil {
+				given.Add(1)
+			} else {
+				expect[*grants.AlreadyBegunError](t, err)
+			}
+		})
+	}
+	n.announce(request())
+	group.Wait()
+	if given.Load() != 1 {
+		t.Errorf("given %d times", given.Load())
+	}
+}
+
+func TestShimThatGaveUpIsNotBegun(t *testing.T) {
+	n := newNode(t)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	n.announce(request())
+	_, err := n.ledger.Begin(gone, request())
+	expect[*grants.NotAnnouncedError](t, err)
+	n.expectState(grants.Announced)
+}
+
+func TestBeginWantsWhatWasAnnounced(t *testing.T) {
+	rows := map[string]func(*grants.Request){
+		"namespace": func(r *grants.Request) { r.Namespace = "rival" },
+		"name":      func(r *grants.Request) { r.PodName = "analyst-2" },
+		"snapshot":  func(r *grants.Request) { r.SnapshotUID = otherUID },
+	}
+	n := newNode(t)
+	n.announce(request())
+	for name, change := range rows {
+		if _, err := n.ledger.Begin(t.Context(), of(change)); err == nil {
+			t.Errorf("another %s began", name)
+		} else {
+			expect[*grants.NotAnnouncedError](t, err)
+		}
+	}
+	n.expectState(grants.Announced)
+}
+
+func TestPodThatIsNotAnnouncedDoesNotBeginForAnother(t *testing.T) {
+	n := newNode(t)
+	n.limit = time.Millisecond
+	n.restart()
+	n.announce(request())
+	_, err := n.ledger.Begin(t.Context(), of(func(r *grants.Request) { r.PodUID = otherPodUID }))
+	expect[*grants.NotAnnouncedError](t, err)
+	n.expectState(grants.Announced)
+}
+
+func TestNamesThatArePathsReachNoFile(t *testing.T) {
+	n := newNode(t)
+	for name, change := range map[string]func(*grants.Request){
+		"namespace": func(r *grants.Request) { r.Namespace = ".." },
+		"name":      func(r *grants.Request) { r.PodName = "../analyst" },
+		"Pod":       func(r *grants.Request) { r.PodUID = "../../etc/passwd" },
+		"snapshot":  func(r *grants.Request) { r.SnapshotUID = "../" + snapshotUID },
+	} {
+		_, announcing := n.ledger.Announce(t.Context(), of(change))
+		_, beginning := n.ledger.Begin(t.Context(), of(change))
+		if announcing == nil || beginning == nil {
+			t.Errorf("%s: %v, %v", name, announcing, beginning)
+		}
+	}
+	if left, err := os.ReadDir(filepath.Join(n.folder, "grants")); err != nil || len(left) != 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+func TestAbsentSnapshotIsNotAnnounced(t *testing.T) {
+	n := newNode(t)
+	for name, change := range map[string]func(*grants.Request){
+		"unknown":              func(r *grants.Request) { r.SnapshotUID = otherPodUID },
+		"of another namespace": func(r *grants.Request) { r.Namespace = "rival" },
+	} {
+		if _, err := n.ledger.Announce(t.Context(), of(change)); !errors.Is(err, store.ErrAbsent) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSnapshotDeletedAfterItsAnnouncementIsNotBegun(t *testing.T) {
+	n := newNode(t)
+	n.announce(request())
+	if err := n.store.Delete(request().Snapshot()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := n.ledger.Begin(t.Context(), request())
+	expect[*grants.NotAnnouncedError](t, err)
+}
+
+func TestSnapshotThatThisNodeCannotRestoreFailsAtOnce(t *testing.T) {
+	upgraded := fingerprint.Build(fingerprint.Parts{RunscVersion: "2", OCIVersion: "1.2.0", Architecture: "amd64", CPUFeatures: []string{"sse"}})
+	rows := map[string]struct {
+		spoil func(n *node) error
+		words string
+	}{
+		"saved by another gVisor": {func(n *node) error {
+			if err := n.store.Delete(request().Snapshot()); err != nil {
+				return err
+			}
+			n.save(request().Snapshot(), upgraded)
+			return nil
+		}, "the snapshot is of runsc 2, this node has 1"},
+		"damaged": {func(n *node) error {
+			return os.Truncate(filepath.Join(n.store.Path(request().Snapshot()), "pages.img"), 1)
+		}, "is damaged"},
+	}
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			if err := row.spoil(n); err != nil {
+				t.Fatal(err)
+			}
+			if g := n.announce(request()); g.State != grants.Failed || !strings.Contains(g.Message, row.words) {
+				t.Errorf("got %+v", g)
+			}
+			if _, err := n.ledger.Begin(t.Context(), request()); err == nil {
+				t.Error("it began")
+			}
+		})
+	}
+}
+
+func TestEndIsKeptOnceAndCannotContradict(t *testing.T) {
+	n := newNode(t)
+	expect[*grants.UnknownError](t, n.ledger.End(podUID, true, ""))
+	n.announce(request())
+	expect[*grants.OutcomeError](t, n.ledger.End(podUID, true, ""))
+	n.begin(request())
+	for range 2 {
+		if err := n.ledger.End(podUID, false, strings.Repeat("ä", 100_000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect[*grants.OutcomeError](t, n.ledger.End(podUID, true, ""))
+	if g, err := n.ledger.Wait(t.Context(), podUID); err != nil || g.State != grants.Failed || len(g.Message) != 2048 {
+		t.Errorf("got %s with %d bytes of message, %v", g.State, len(g.Message), err)
+	}
+}
+
+func TestWaitEndsWithTheRestore(t *testing.T) {
+	n := newNode(t)
+	_, err := n.ledger.Wait(t.Context(), podUID)
+	expect[*grants.UnknownError](t, err)
+	n.announce(request())
+	var group sync.WaitGroup
+	group.Go(func() {
+		if g, err := n.ledger.Wait(t.Context(), podUID); err != nil || g.State != grants.Restored {
+			t.Errorf("got %+v, %v", g, err)
+		}
+	})
+	n.begin(request())
+	if err := n.ledger.End(podUID, true, ""); err != nil {
+		t.Fatal(err)
+	}
+	group.Wait()
+}

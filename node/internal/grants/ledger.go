@@ -1,0 +1,274 @@
+package grants
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"sandlot.dev/node/internal/fingerprint"
+	"sandlot.dev/node/internal/store"
+)
+
+// mostMessage bounds what the shim may leave as a reason.
+const mostMessage = 1 << 10
+
+// Ledger has the grants of one node.
+type Ledger struct {
+	Options
+	disk *disk
+
+	mutex  sync.Mutex
+	grants map[string]Grant
+	// changed is closed, and replaced, whenever a grant changes.
+	changed chan struct{}
+}
+
+// Options are what a Ledger works with.
+type Options struct {
+	// Folder survives the agent.
+	Folder string
+	Store  *store.Store
+	// Machine describes this node.
+	Machine func(context.Context) (fingerprint.Fingerprint, error)
+	// BeginLimit bounds how long a Pod waits for its announcement.
+	BeginLimit time.Duration
+	// KeepFor is how long the outcome of a restore can be asked for after its snapshot is gone.
+	KeepFor time.Duration
+	Now     func() time.Time
+	// Observe learns of each change of state, after it is on the disk, with the grant before it.
+	Observe func(before, after Grant)
+}
+
+// Open reads the grants of earlier agents.
+func Open(options Options) (*Ledger, error) {
+	disk, err := openDisk(options.Folder)
+	if err != nil {
+		return nil, err
+	}
+	grants, err := disk.load()
+	if err != nil {
+		return nil, errors.Join(err, disk.root.Close())
+	}
+	return &Ledger{Options: options, disk: disk, grants: grants, changed: make(chan struct{})}, nil
+}
+
+// Close ends the use of the folder.
+func (l *Ledger) Close() error { return l.disk.root.Close() }
+
+// Announce allows the Pod to begin, once. A repeated request returns the grant as it is. It returns store.ErrAbsent or a
+// ConflictError. The grant of a snapshot that this node cannot restore has failed at once.
+func (l *Ledger) Announce(ctx context.Context, request Request) (Grant, error) {
+	if err := request.Check(); err != nil {
+		return Grant{}, err
+	}
+	machine, err := l.Machine(ctx)
+	if err != nil {
+		return Grant{}, err
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	for _, held := range l.grants {
+		switch {
+		case held.Request == request:
+			return held, nil
+		case held.PodUID == request.PodUID || held.Snapshot() == request.Snapshot():
+			return Grant{}, &ConflictError{request, held}
+		}
+	}
+	obstacle, err := l.findObstacle(request, machine)
+	if err != nil {
+		return Grant{}, err
+	}
+	if obstacle != "" {
+		return l.change(Grant{Request: request, State: Failed, Message: obstacle})
+	}
+	return l.change(Grant{Request: request, State: Announced})
+}
+
+// findObstacle says why the snapshot can never be restored here; empty: it can.
+func (l *Ledger) findObstacle(request Request, machine fingerprint.Fingerprint) (string, error) {
+	manifest, err := l.Store.Get(request.Snapshot())
+	var damaged *store.DamagedError
+	switch {
+	case errors.As(err, &damaged):
+		return damaged.Error(), nil
+	case err != nil:
+		return "", err
+	}
+	return manifest.Machine.ExplainMismatch(machine), nil
+}
+
+// Withdraw forgets an announcement. It succeeds if there is none, and returns a BegunError if the Pod has begun. A grant
+// that failed before the Pod could begin stays: the Pod may still ask.
+func (l *Ledger) Withdraw(podUID string) error {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	held, isKnown := l.grants[podUID]
+	if !isKnown {
+		return nil
+	}
+	if held.IsSpent() {
+		return &BegunError{held}
+	}
+	return l.forget(podUID)
+}
+
+// Begin lets the Pod have its snapshot and returns the snapshot's folder. It waits for the announcement. It returns a
+// NotAnnouncedError or an AlreadyBegunError.
+func (l *Ledger) Begin(ctx context.Context, request Request) (folder string, err error) {
+	if err := request.Check(); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.BeginLimit)
+	defer cancel()
+	for {
+		changed, err := l.tryBegin(ctx, request)
+		if err == nil {
+			return l.Store.Path(request.Snapshot()), nil
+		}
+		var unknown *UnknownError
+		if !errors.As(err, &unknown) {
+			return "", err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return "", &NotAnnouncedError{request, fmt.Sprintf("the controller did not announce it within %s", l.BeginLimit)}
+		}
+	}
+}
+
+// tryBegin returns what to wait for with an UnknownError.
+func (l *Ledger) tryBegin(ctx context.Context, request Request) (<-chan struct{}, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	held, isKnown := l.grants[request.PodUID]
+	switch {
+	case ctx.Err() != nil || !isKnown:
+		return l.changed, &UnknownError{request.PodUID}
+	case held.Request != request:
+		return nil, &NotAnnouncedError{request, "this Pod UID is announced with another name or snapshot"}
+	case held.State != Announced:
+		return nil, &AlreadyBegunError{held}
+	case l.isSpent(request.Snapshot()):
+		// Only a record that an earlier agent could not write or remove leaves two announcements of one snapshot.
+		return nil, &NotAnnouncedError{request, "another Pod began with this snapshot"}
+	}
+	if _, err := l.Store.Get(request.Snapshot()); err != nil {
+		return nil, &NotAnnouncedError{request, err.Error()}
+	}
+	held.State = Begun
+	_, err := l.change(held)
+	return nil, err
+}
+
+// End records how the restore of a Pod ended. The same end may be repeated. It returns an UnknownError or an OutcomeError.
+func (l *Ledger) End(podUID string, restored bool, message string) error {
+	state := Failed
+	if restored {
+		state = Restored
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	held, isKnown := l.grants[podUID]
+	switch {
+	case !isKnown:
+		return &UnknownError{podUID}
+	case held.State == state:
+		return nil
+	case held.State != Begun:
+		return &OutcomeError{held}
+	}
+	held.State, held.Message = state, cut(message)
+	_, err := l.change(held)
+	return err
+}
+
+func cut(message string) string {
+	return string([]rune(message)[:min(len([]rune(message)), mostMessage)])
+}
+
+// Wait returns the grant of the Pod as soon as its restore is over, and as it is when the context ends. It returns an
+// UnknownError.
+func (l *Ledger) Wait(ctx context.Context, podUID string) (Grant, error) {
+	for {
+		l.mutex.Lock()
+		held, isKnown := l.grants[podUID]
+		changed := l.changed
+		l.mutex.Unlock()
+		if !isKnown {
+			return Grant{}, &UnknownError{podUID}
+		}
+		if held.State.IsOver() || ctx.Err() != nil {
+			return held, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// IsSpent reports whether some Pod began with the snapshot.
+func (l *Ledger) IsSpent(key store.Key) bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.isSpent(key)
+}
+
+func (l *Ledger) isSpent(key store.Key) bool {
+	for _, held := range l.grants {
+		if held.Snapshot() == key && held.IsSpent() {
+			return true
+		}
+	}
+	return false
+}
+
+// Prune forgets grants whose snapshot is gone and that did not change for KeepFor. Without its snapshot a grant protects
+// nothing: no Pod can be announced or begin with it.
+func (l *Ledger) Prune() error {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	var errs []error
+	for podUID, held := range l.grants {
+		if l.Now().Sub(held.ChangedAt) < l.KeepFor {
+			continue
+		}
+		if _, err := l.Store.Get(held.Snapshot()); errors.Is(err, store.ErrAbsent) {
+			errs = append(errs, l.forget(podUID))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// change writes the grant to the disk and then to memory. If it cannot be written, nothing was given away.
+func (l *Ledger) change(g Grant) (Grant, error) {
+	g.ChangedAt = l.Now().UTC()
+	if err := l.disk.write(g); err != nil {
+		return Grant{}, fmt.Errorf("the restore of Pod %s/%s cannot be recorded, so it does not become %s: %w", g.Namespace, g.PodName, g.State, err)
+	}
+	before := l.grants[g.PodUID]
+	l.grants[g.PodUID] = g
+	l.wake()
+	if l.Observe != nil {
+		l.Observe(before, g)
+	}
+	return g, nil
+}
+
+func (l *Ledger) forget(podUID string) error {
+	if err := l.disk.remove(podUID); err != nil {
+		return err
+	}
+	delete(l.grants, podUID)
+	l.wake()
+	return nil
+}
+
+func (l *Ledger) wake() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}

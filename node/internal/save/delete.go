@@ -1,0 +1,97 @@
+package save
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sandlot.dev/node/internal/store"
+)
+
+// ErrCancelled is the cause of a save that ended because its snapshot was deleted.
+var ErrCancelled = errors.New("the save was cancelled because its snapshot was deleted")
+
+// Deletion names a snapshot to delete.
+type Deletion struct {
+	Snapshot store.Key
+	// IsSpent says that a Pod began with the snapshot. Its source must not go on as well.
+	IsSpent bool
+}
+
+// Delete ends a save of the snapshot in progress, removes the snapshot, and lets the Pod go on that stands still for it. It
+// succeeds if there is no such snapshot. It returns a BusyError while it deletes the same snapshot already.
+func (s *Saver) Delete(ctx context.Context, deletion Deletion) error {
+	if err := deletion.Snapshot.Check(); err != nil {
+		return err
+	}
+	if err := s.cancel(ctx, deletion.Snapshot); err != nil {
+		return err
+	}
+	manifest, err := s.Store.Get(deletion.Snapshot)
+	if err != nil || manifest.Mode != string(Hibernate) || deletion.IsSpent {
+		return s.Store.Delete(deletion.Snapshot)
+	}
+	return s.release(Request{Snapshot: deletion.Snapshot, Source: manifest.Source, Mode: Hibernate})
+}
+
+// cancel ends the save of the snapshot and waits until its Pod goes on. A save that finishes at this moment leaves a snapshot.
+func (s *Saver) cancel(ctx context.Context, key store.Key) error {
+	s.mutex.Lock()
+	var saving *job
+	for _, j := range s.running {
+		if j.request.Snapshot == key {
+			saving = j
+		}
+	}
+	s.mutex.Unlock()
+	if saving == nil {
+		return nil
+	}
+	saving.cancel(ErrCancelled)
+	select {
+	case <-saving.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// release deletes a finished hibernation whose Pod may still stand still. The intent comes first: wherever the agent dies,
+// its successor finds the snapshot, or an intent without a snapshot and resumes the Pod. The snapshot goes before the Pod
+// goes on: no memory may be older than what its Pod wrote to its disks.
+func (s *Saver) release(request Request) error {
+	podUID := request.Source.PodUID
+	if err := s.reserve(request); err != nil {
+		return err
+	}
+	defer func() {
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		delete(s.deleting, podUID)
+	}()
+	held, err := s.intents.write(request)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	if err := s.Store.Delete(request.Snapshot); err != nil {
+		return err
+	}
+	if err := s.resume(request.pod()); err != nil {
+		return err
+	}
+	s.forget(podUID)
+	return nil
+}
+
+// reserve keeps saves away from the Pod, which share its intent.
+func (s *Saver) reserve(request Request) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	podUID := request.Source.PodUID
+	if s.deleting[podUID] || s.running[podUID] != nil {
+		return &BusyError{fmt.Sprintf("Pod %s is being saved, or its hibernation deleted", request.Source.PodName)}
+	}
+	s.deleting[podUID] = true
+	return nil
+}
