@@ -15,6 +15,9 @@
 - { name: WATCH_NAMESPACE, value: {{ . | quote }} }
 {{- end }}
 {{- include (printf "sandlot.env.%s" .name) $values }}
+{{- if eq .name "snapshot-controller" }}
+{{- include "sandlot.hibernation.env" .root }}
+{{- end }}
 {{- if and (eq .name "claim-controller") $values.api.enabled }}
 - { name: ENVS_NAMESPACE, value: {{ include "sandlot.api.envsNamespace" .root }} }
 {{- end }}
@@ -64,7 +67,12 @@
 - { name: CLUSTER_DOMAIN, value: {{ .clusterDomain | quote }} }
 - { name: UNSET_SERVICE, value: {{ .controller.unsetService | quote }} }
 - { name: NETWORK_PROTECT_AUTHORED_SANDBOXES, value: {{ .network.protectAuthoredSandboxes | quote }} }
+{{- if .hibernation.enabled }}
+- { name: SNAPSHOTS_ENABLED, value: "true" }
+{{- end }}
 {{- end -}}
+
+{{- define "sandlot.env.snapshot-controller" }}{{- end -}}
 
 {{- define "sandlot.env.warmpool-controller" }}
 {{- include "sandlot.env.sandboxes" . }}
@@ -96,6 +104,21 @@
 {{- with .sandboxes.resources }}
 - { name: SANDBOX_RESOURCES, value: {{ toJson . | quote }} }
 {{- end }}
+{{- end -}}
+
+{{/* Secrets that a controller reads as files: volume -> (secret, folder, keys). */}}
+{{- define "sandlot.controller.secrets" -}}
+{{- $secrets := dict -}}
+{{- range $server := list "nats" "redis" -}}
+{{- with include (printf "sandlot.%s.caSecret" $server) $.root -}}
+{{- $_ := set $secrets (printf "%s-ca" $server) (dict "secret" . "folder" $server "keys" (list "ca.crt")) -}}
+{{- end -}}
+{{- end -}}
+{{- if eq .name "snapshot-controller" -}}
+{{- $secret := include "sandlot.hibernation.tlsSecret" (dict "root" .root "side" .name) -}}
+{{- $_ := set $secrets "snapshot-agent" (dict "secret" $secret "folder" "snapshot-agent" "keys" (list "ca.crt" "tls.crt" "tls.key")) -}}
+{{- end -}}
+{{- toYaml $secrets -}}
 {{- end -}}
 
 {{/* Where the pods of a controller are scheduled. */}}

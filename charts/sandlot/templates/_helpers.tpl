@@ -130,4 +130,7 @@ agent-sandbox-controller
 sandbox-controller: sandboxController
 warmpool-controller: warmpoolController
 claim-controller: claimController
+{{- if .Values.hibernation.enabled }}
+snapshot-controller: snapshotController
+{{- end }}
 {{- end -}}

@@ -8,6 +8,14 @@
 sandbox-controller: [sandbox]
 warmpool-controller: [pool, template]
 claim-controller: [claim]
+{{- if .Values.hibernation.enabled }}
+snapshot-controller: [snapshot]
+{{- end }}
+{{- end -}}
+
+{{/* Single events that it may publish about objects of another one. */}}
+{{- define "sandlot.nats.publishesAlso" -}}
+snapshot-controller: [sandbox.hibernated, sandbox.restored]
 {{- end -}}
 
 {{/* Records of a service's outboxes: which events of its objects have been published. */}}
@@ -15,6 +23,7 @@ claim-controller: [claim]
 sandbox-controller: [SANDBOXES]
 warmpool-controller: [POOLS, TEMPLATES]
 claim-controller: [CLAIMS]
+snapshot-controller: [SNAPSHOTS]
 {{- end -}}
 
 {{/* Streams of these records. */}}
@@ -88,6 +97,9 @@ accounts {
             {{- range $kinds }}
             "sandlot.*.{{ . }}.>"
             {{- end }}
+            {{- range index (include "sandlot.nats.publishesAlso" $ | fromYaml) $user }}
+            "sandlot.*.{{ . }}"
+            {{- end }}
             "sandlot.presence.*"
             {{ include "sandlot.nats.inbox" $user }}
             "$JS.API.STREAM.INFO.SANDLOT_EVENTS"
@@ -144,7 +156,7 @@ accounts {
             {{ include "sandlot.nats.reads" . | trim }}
             {{- end }}
             "$JS.API.STREAM.MSG.DELETE.SANDLOT_DEAD_LETTERS"
-            {{- range list "claim" "sandbox" "pool" "template" }}
+            {{- range concat (list "claim" "sandbox" "pool" "template") (ternary (list "snapshot") list .Values.hibernation.enabled) }}
             "sandlot.*.{{ . }}.>"
             {{- end }}
           ]

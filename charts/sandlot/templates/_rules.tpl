@@ -28,6 +28,12 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
   resources: [secrets]
   verbs: [create]
 {{- end }}
+{{- if .Values.hibernation.enabled }}
+# Suspending a Sandbox that hibernates saves its Pod first; a resume uses what was saved up.
+- apiGroups: [sandlot.dev]
+  resources: [sandboxsnapshots]
+  verbs: [create, delete, get, list, watch]
+{{- end }}
 # No Pod is created before its NetworkPolicy is there, unless the template manages none.
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
@@ -40,6 +46,33 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [list]
+{{- end -}}
+
+{{- define "sandlot.rules.snapshot-controller" -}}
+- apiGroups: [sandlot.dev]
+  resources: [sandboxsnapshots]
+  verbs: [delete, get, list, patch, watch]
+- apiGroups: [sandlot.dev]
+  resources: [sandboxsnapshots/status]
+  verbs: [patch]
+- apiGroups: [sandlot.dev]
+  resources: [sandboxsnapshots/finalizers]
+  verbs: [update]
+- apiGroups: [sandlot.dev]
+  resources: [sandboxsnapshotclasses]
+  verbs: [list, watch]
+- apiGroups: [agents.x-k8s.io]
+  resources: [sandboxes]
+  verbs: [get, list, watch]
+# Pods that are saved and restored, and those of the node component.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch]
+# The label of Nodes that can restore each other's snapshots. An admission policy allows no other change.
+- apiGroups: [""]
+  resources: [nodes]
+  verbs: [get, list, patch, watch]
+{{ include "sandlot.rules.events" . }}
 {{- end -}}
 
 {{- define "sandlot.rules.warmpool-controller" -}}

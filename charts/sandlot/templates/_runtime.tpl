@@ -49,6 +49,7 @@ rendering. Templates cannot print the public half of a key alone, so that it is 
 {{- end -}}
 
 {{- define "sandlot.env.runtime.warmpool-controller" -}}{{- end -}}
+{{- define "sandlot.env.runtime.snapshot-controller" -}}{{- end -}}
 
 {{/* Settings of the claim-controller alone: the keys with which it signs calls to daemons and makes their tokens. */}}
 {{- define "sandlot.env.runtime.claim-controller" -}}

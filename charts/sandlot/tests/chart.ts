@@ -141,6 +141,9 @@ export function podTemplates(objects: readonly Rendered[]): readonly (readonly [
   );
 }
 
+/** The least with which the chart renders hibernation. */
+export const withHibernation = { hibernation: { enabled: true }, runtime: { delivery: 'ImageVolume' } };
+
 /** Sets of values that differ in structure, not only in numbers. */
 export const valueSets: Readonly<Record<string, object>> = {
   default: {},
@@ -185,6 +188,22 @@ export const valueSets: Readonly<Record<string, object>> = {
     },
     nats: { tls: { secret: 'nats-tls' } },
     redis: { tls: { existingSecret: 'redis-tls' } },
+    policies: { mode: 'off' },
+    networkPolicy: { scrapers: [{ namespaceSelector: { matchLabels: { team: 'observability' } } }] },
+  },
+  hibernation: {
+    ...withHibernation,
+    hibernation: {
+      enabled: true,
+      node: {
+        priorityClassName: 'system-node-critical',
+        nodeSelector: { 'example.com/sandboxes': 'true' },
+        tolerations: [{ key: 'dedicated', operator: 'Equal', value: 'sandboxes', effect: 'NoSchedule' }],
+      },
+    },
+    snapshotController: { replicas: 2 },
+    api: { enabled: false },
+    gateway: { enabled: false },
     policies: { mode: 'off' },
     networkPolicy: { scrapers: [{ namespaceSelector: { matchLabels: { team: 'observability' } } }] },
   },

@@ -15,6 +15,7 @@ const buckets: Readonly<Partial<Record<User, string>>> = {
   'sandbox-controller': 'KV_SANDLOT_SANDBOXES',
   'warmpool-controller': 'KV_SANDLOT_POOLS',
   'claim-controller': 'KV_SANDLOT_CLAIMS',
+  'snapshot-controller': 'KV_SANDLOT_SNAPSHOTS',
 };
 
 let server: NatsServer;

@@ -8,12 +8,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connectBus } from '@sandlot/bus';
 import { ensureBinaries } from '@sandlot/local-cluster';
 import { silentLogger } from '@sandlot/std';
-import { find, render } from './chart.ts';
+import { find, render, withHibernation } from './chart.ts';
 
 export const users = [
   'sandbox-controller',
   'warmpool-controller',
   'claim-controller',
+  'snapshot-controller',
   'api',
   'gateway',
   'events-reader',
@@ -42,7 +43,7 @@ export function formatPassword(user: User): string {
 export async function startNatsServer(edit: Edit = (config) => config): Promise<NatsServer> {
   const folder = await mkdtemp(join(tmpdir(), 'sandlot-nats-'));
   // Who may do what does not depend on TLS; tls.test.ts connects with the certificates.
-  const plain = { nats: { tls: { enabled: false } } };
+  const plain = { ...withHibernation, nats: { tls: { enabled: false } } };
   const rendered = find(await render(plain), 'ConfigMap', 'sandlot-nats').data?.['nats.conf'] ?? '';
   let child = await spawnServer(folder, edit(rendered), '-1');
   const url = await waitForServerUrl(folder, child);
@@ -68,7 +69,7 @@ export async function startNatsServer(edit: Edit = (config) => config): Promise<
 export async function declareStreams({ url }: NatsServer): Promise<void> {
   const access = { url, user: 'streams', password: formatPassword('streams') };
   const bus = await connectBus({ ...access, service: 'streams', log: silentLogger });
-  const ledgers = ['sandboxes', 'pools', 'templates', 'claims'].map((name) => bus.openLedger(name));
+  const ledgers = ['sandboxes', 'pools', 'templates', 'claims', 'snapshots'].map((name) => bus.openLedger(name));
   while (!bus.isConnected()) await sleep(10);
   for (;;) {
     await bus.ensureStreams();

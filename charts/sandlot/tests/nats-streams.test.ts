@@ -10,6 +10,7 @@ const RECORDS: Readonly<Partial<Record<User, readonly string[]>>> = {
   'sandbox-controller': ['KV_SANDLOT_SANDBOXES'],
   'warmpool-controller': ['KV_SANDLOT_POOLS', 'KV_SANDLOT_TEMPLATES'],
   'claim-controller': ['KV_SANDLOT_CLAIMS'],
+  'snapshot-controller': ['KV_SANDLOT_SNAPSHOTS'],
 };
 const STREAMS = ['SANDLOT_EVENTS', 'SANDLOT_DEAD_LETTERS', ...Object.values(RECORDS).flat()];
 const others = users.filter((user) => user !== 'admin' && user !== 'streams');

@@ -73,14 +73,14 @@ function asDisposable(bus: Bus): AsyncDisposable & { bus: Bus } {
 // Refused requests get no answer, so most of these tests wait.
 describe.concurrent('users of the NATS server', () => {
   const cases = Object.keys(kinds).flatMap((kind) =>
-    users.slice(0, 3).map((user) => ({ user, kind, may: kinds[kind]?.owner === user })),
+    users.slice(0, 4).map((user) => ({ user, kind, may: kinds[kind]?.owner === user })),
   );
 
   it.each(cases)('$user may publish events about a $kind: $may', async ({ user, kind, may }) => {
     expect(await canPublish(user, kind)).toBe(may);
   });
 
-  it.each(users.slice(0, 3))('%s may ask whether another replica runs, and may answer', async (user) => {
+  it.each(users.slice(0, 4))('%s may ask whether another replica runs, and may answer', async (user) => {
     await using one = asDisposable(await connectAs(user));
     await using other = asDisposable(await connectAs(user));
     one.bus.announce(`sandlot/${user}/one`);
@@ -95,6 +95,7 @@ describe.concurrent('users of the NATS server', () => {
     ['sandbox-controller', 'sandboxes'],
     ['warmpool-controller', 'pools'],
     ['warmpool-controller', 'templates'],
+    ['snapshot-controller', 'snapshots'],
   ];
 
   it.each(records)('only %s may write the ledger of %s', async (owner, name) => {
@@ -105,12 +106,24 @@ describe.concurrent('users of the NATS server', () => {
     expect(await ledger?.readIdentity()).toBeDefined();
     await ledger?.remove('uid-1');
     expect(await ledger?.read()).toEqual(new Map());
-    const others = users.slice(0, 7).filter((other) => other !== owner);
+    const others = users.slice(0, 8).filter((other) => other !== owner);
     const forge = async (user: User): Promise<void> => {
       await using foreign = asDisposable(await connectAs(user));
       await expect(foreign.bus.openLedger(name)?.write('uid-1', 'forged')).rejects.toThrow();
     };
     await Promise.all(others.map(forge));
+  });
+
+  it('snapshot-controller may publish events about snapshots and what became of their Sandboxes, and nothing else about these', async () => {
+    await using listener = await readSession(server.url, { user: 'admin', pass: formatPassword('admin') });
+    await using writer = await readSession(server.url, { user: 'snapshot-controller', pass: formatPassword('snapshot-controller') });
+    const heard: string[] = [];
+    listener.connection.subscribe('sandlot.elsewhere.>', { callback: (_, { subject }) => void heard.push(subject) });
+    await listener.connection.flush();
+    const subjects = ['sandbox.ready', 'sandbox.deleted', 'claim.bound', 'snapshot.ready', 'sandbox.hibernated', 'sandbox.restored'];
+    for (const subject of subjects) writer.connection.publish(`sandlot.elsewhere.${subject}`, '{}');
+    for (const { connection } of [writer, listener]) await connection.flush();
+    expect(heard).toEqual(['snapshot.ready', 'sandbox.hibernated', 'sandbox.restored'].map((type) => `sandlot.elsewhere.${type}`));
   });
 
   it('api may report spending to its other replicas, and gateway may not', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Rendered, Rule } from './chart.ts';
-import { find, render } from './chart.ts';
+import { find, render, withHibernation } from './chart.ts';
 
 const READ_WRITE = 'create delete get list patch watch';
 
@@ -107,6 +107,31 @@ describe('roles of the controllers', () => {
     const values = { ...withoutApi, claimController: { persistentVolumes: true } };
     const { rules = [] } = find(await render(values), 'ClusterRole', 'sandlot-claim-controller');
     expect(permissions(rules)).toEqual({ ...expected['sandlot-claim-controller'], '/persistentvolumes': 'get' });
+  });
+
+  it('let the sandbox-controller make and delete snapshots only if sandboxes hibernate', async () => {
+    const objects = await render({ ...withoutApi, ...withHibernation });
+    const { rules = [] } = find(objects, 'ClusterRole', 'sandlot-sandbox-controller');
+    const more = { '/secrets': 'create', 'sandlot.dev/sandboxsnapshots': 'create delete get list watch' };
+    expect(permissions(rules)).toEqual({ ...expected['sandlot-sandbox-controller'], ...more });
+    for (const name of ['sandlot-warmpool-controller', 'sandlot-claim-controller'] as const)
+      expect(permissions(find(objects, 'ClusterRole', name).rules ?? [])).toEqual(expected[name]);
+  });
+
+  it('give the snapshot-controller exactly these permissions, and its own lease', async () => {
+    const objects = await render(withHibernation);
+    const name = 'sandlot-snapshot-controller';
+    expect(permissions(find(objects, 'ClusterRole', name).rules ?? [])).toEqual({
+      'sandlot.dev/sandboxsnapshots': 'delete get list patch watch',
+      'sandlot.dev/sandboxsnapshots/status': 'patch',
+      'sandlot.dev/sandboxsnapshots/finalizers': 'update',
+      'sandlot.dev/sandboxsnapshotclasses': 'list watch',
+      'agents.x-k8s.io/sandboxes': 'get list watch',
+      '/pods': 'get list watch',
+      '/nodes': 'get list patch watch',
+      'events.k8s.io/events': 'create patch',
+    });
+    expect(find(objects, 'Role', `${name}-leader`).rules).toMatchObject([{ verbs: ['create'] }, { resourceNames: [name] }]);
   });
 
   it('are not cluster-wide with watchNamespace, so claims cannot name PersistentVolumes then', async () => {

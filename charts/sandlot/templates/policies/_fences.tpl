@@ -64,6 +64,40 @@ controller that code in its process has taken over cannot touch objects that are
     || {{ include "sandlot.policies.controlledBy" $ofClaim }}))
 {{- end -}}
 
+{{/*
+What the services may write of what hibernation adds: the snapshot-controller one label of Nodes and what it finds out about
+a snapshot, the sandbox-controller the snapshots of Sandboxes.
+*/}}
+{{- define "sandlot.policies.nodeFences" -}}
+{{- $key := "'sandlot.dev/snapshot-fingerprint'" -}}
+- rule: controllers
+  says: The snapshot-controller may only change the label sandlot.dev/snapshot-fingerprint of a Node
+  holds: >-
+    request.operation == 'UPDATE'
+    && variables.labels.all(k, k == {{ $key }} || (k in variables.oldLabels && variables.labels[k] == variables.oldLabels[k]))
+    && variables.oldLabels.all(k, k == {{ $key }} || k in variables.labels)
+    && variables.owners == variables.oldOwners && object.spec == oldObject.spec
+    && object.metadata.?annotations == oldObject.metadata.?annotations
+    && object.metadata.?finalizers == oldObject.metadata.?finalizers
+{{- end -}}
+
+{{- define "sandlot.policies.snapshotFences" -}}
+- rule: controllers
+  says: The sandbox-controller may only create and delete SandboxSnapshots of hibernations, which a Sandbox owns
+  holds: >-
+    variables.who != '{{ include "sandlot.policies.account" (dict "root" . "name" "sandbox-controller") }}'
+    || (request.operation == 'CREATE' && object.spec.?whenSaved.orValue('') == 'StayPaused'
+    && {{ include "sandlot.policies.controlledBy" (dict "of" "variables.owners" "kinds" (list "Sandbox")) }})
+    || (request.operation == 'DELETE' && {{ include "sandlot.policies.controlledBy" (dict "of" "variables.oldOwners" "kinds" (list "Sandbox")) }})
+- rule: controllers
+  says: The snapshot-controller may delete SandboxSnapshots and hold them with a finalizer, and not change what they ask for, their labels or owners
+  holds: >-
+    variables.who != '{{ include "sandlot.policies.account" (dict "root" . "name" "snapshot-controller") }}'
+    || request.operation == 'DELETE'
+    || (request.operation == 'UPDATE' && variables.labels == variables.oldLabels && variables.owners == variables.oldOwners
+    && (object.metadata.generation == oldObject.metadata.generation || object.spec == oldObject.spec))
+{{- end -}}
+
 {{- define "sandlot.policies.childFences" -}}
 {{- $ofSandbox := dict "of" "variables.owners" "kinds" (list "Sandbox") -}}
 {{- $wasOfSandbox := dict "of" "variables.oldOwners" "kinds" (list "Sandbox") -}}

@@ -5,10 +5,15 @@ Shared parts of the ValidatingAdmissionPolicies. docs/security/admission-policie
 {{/* Label on a Namespace: rules that do not apply to its sandboxes, separated by dots, or `all`. */}}
 {{- define "sandlot.policies.exemptLabel" -}}sandlot.dev/policy-exempt{{- end -}}
 
-{{/* Usernames of the services of this release: name -> username. */}}
+{{/* Username of a service of this release; call with (dict "root" $ "name" NAME). */}}
+{{- define "sandlot.policies.account" -}}
+{{ printf "system:serviceaccount:%s:%s-%s" .root.Release.Namespace (include "sandlot.fullname" .root) .name }}
+{{- end -}}
+
+{{/* Usernames of the services that write Sandboxes, claims and what belongs to them: name -> username. */}}
 {{- define "sandlot.policies.accounts" -}}
 {{- range list "sandbox-controller" "warmpool-controller" "claim-controller" "api" }}
-{{ . }}: {{ printf "system:serviceaccount:%s:%s-%s" $.Release.Namespace (include "sandlot.fullname" $) . }}
+{{ . }}: {{ include "sandlot.policies.account" (dict "root" $ "name" .) }}
 {{- end }}
 {{- end -}}
 

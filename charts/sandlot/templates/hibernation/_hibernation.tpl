@@ -1,0 +1,95 @@
+{{/* Stops a rendering in which saved sandboxes could not be restored. */}}
+{{- define "sandlot.hibernation.check" -}}
+{{- if ne .Values.runtime.delivery "ImageVolume" -}}
+{{- fail "hibernation.enabled: a Pod whose daemon an init container installs cannot be restored; set runtime.delivery=ImageVolume, which needs Kubernetes 1.35 and, on every node, containerd 2.1 or a CRI-O that mounts image volumes executable" -}}
+{{- end -}}
+{{- if .Values.watchNamespace -}}
+{{- fail "hibernation.enabled: Nodes and SandboxSnapshotClasses belong to the cluster, and a release that serves one namespace (watchNamespace) has no role in it; leave out one of the two" -}}
+{{- end -}}
+{{- if ne (empty .Values.hibernation.tls.nodeSecret) (empty .Values.hibernation.tls.controllerSecret) -}}
+{{- fail "hibernation.tls: nodeSecret and controllerSecret have certificates of one authority; name both Secrets, or none" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The two sides of the connection: the component, and the DNS name in its certificate. */}}
+{{- define "sandlot.hibernation.sides" -}}
+node: sandlot-node
+snapshot-controller: snapshot-controller
+{{- end -}}
+
+{{/* Secret with the certificate of one side; call with (dict "root" $ "side" COMPONENT). */}}
+{{- define "sandlot.hibernation.tlsSecret" -}}
+{{- $tls := .root.Values.hibernation.tls -}}
+{{- $own := ternary $tls.nodeSecret $tls.controllerSecret (eq .side "node") -}}
+{{- default (printf "%s-%s-tls" (include "sandlot.fullname" .root) .side) $own -}}
+{{- end -}}
+
+{{/*
+Both certificates as their Secrets hold them, in base64, and their last day: those in the cluster while they are good for
+another year and have one authority, else new ones for ten years, kept for the rest of this rendering. The key of the
+authority is thrown away, so that no other client can prove to be the snapshot-controller.
+*/}}
+{{- define "sandlot.hibernation.certificates" -}}
+{{- if not .Values._snapshotCertificates -}}
+{{- $sides := include "sandlot.hibernation.sides" . | fromYaml -}}
+{{- $files := dict -}}
+{{- $authorities := list -}}
+{{- $days := list -}}
+{{- range $side, $_ := $sides -}}
+{{- $found := lookup "v1" "Secret" $.Release.Namespace (include "sandlot.hibernation.tlsSecret" (dict "root" $ "side" $side)) | default dict -}}
+{{- $kept := pick ($found.data | default dict) "ca.crt" "tls.crt" "tls.key" -}}
+{{- if eq (len $kept) 3 -}}
+{{- $_ := set $files $side $kept -}}
+{{- $authorities = append $authorities (get $kept "ca.crt") -}}
+{{- $days = append $days (get (($found.metadata | default dict).annotations | default dict) "sandlot.dev/expires-at" | default "1970-01-02") -}}
+{{- end -}}
+{{- end -}}
+{{- $expires := first (sortAlpha $days) | default "1970-01-02" -}}
+{{- $inAYear := dateModify "8760h" now | unixEpoch | int64 -}}
+{{- if or (lt (len $files) 2) (gt (len (uniq $authorities)) 1) (lt (toDate "2006-01-02" $expires | unixEpoch | int64) $inAYear) -}}
+{{- $authority := genCAWithKey (printf "%s-node authority" (include "sandlot.fullname" .)) 3650 (genPrivateKey "ecdsa") -}}
+{{- range $side, $name := $sides -}}
+{{- $certificate := genSignedCertWithKey $name list (list $name) 3650 $authority (genPrivateKey "ecdsa") -}}
+{{- $_ := set $files $side (dict "ca.crt" (b64enc $authority.Cert) "tls.crt" (b64enc $certificate.Cert) "tls.key" (b64enc $certificate.Key)) -}}
+{{- end -}}
+{{- $expires = dateModify "87600h" now | date "2006-01-02" -}}
+{{- end -}}
+{{- $_ := set .Values "_snapshotCertificates" (dict "files" $files "expires" $expires) -}}
+{{- end -}}
+{{- toYaml .Values._snapshotCertificates -}}
+{{- end -}}
+
+{{/* Annotation of pods that restarts them with a new certificate; empty with Secrets of the operator's. Call with (dict "root" $ "side" COMPONENT). */}}
+{{- define "sandlot.hibernation.checksum" -}}
+{{- if not .root.Values.hibernation.tls.nodeSecret -}}
+checksum/{{ .side }}-certificate: {{ get (get (include "sandlot.hibernation.certificates" .root | fromYaml).files .side) "tls.crt" | sha256sum | trunc 16 | quote }}
+{{- end -}}
+{{- end -}}
+
+{{/* Where the snapshot-controller finds the node components, and who it is to them. */}}
+{{- define "sandlot.hibernation.env" }}
+- { name: SNAPSHOT_AGENT_NAMESPACE, value: {{ .Release.Namespace | quote }} }
+{{- $labels := list }}
+{{- range $key, $value := include "sandlot.selectorLabels" (dict "root" . "component" "node") | fromYaml }}
+{{- $labels = append $labels (printf "%s=%s" $key $value) }}
+{{- end }}
+- { name: SNAPSHOT_AGENT_SELECTOR, value: {{ join "," $labels | quote }} }
+- { name: SNAPSHOT_AGENT_PORT, value: "8443" }
+- { name: SNAPSHOT_AGENT_TLS_DIR, value: /etc/sandlot/snapshot-agent }
+{{- end -}}
+
+{{/*
+Rights of the node component. It is root, because runsc keeps its state for root alone, and sees the processes of the node,
+because runsc checks by signal 0 whether a sandbox runs; AppArmor's default profile would refuse that signal.
+*/}}
+{{- define "sandlot.hibernation.nodeSecurityContext" -}}
+allowPrivilegeEscalation: false
+appArmorProfile: { type: Unconfined }
+capabilities:
+  drop: [ALL]
+  {{- with .Values.hibernation.node.capabilities }}
+  add: {{- toYaml . | nindent 4 }}
+  {{- end }}
+privileged: false
+readOnlyRootFilesystem: true
+{{- end -}}
