@@ -49,6 +49,7 @@ describe('hibernation', () => {
       `NetworkPolicy ${CONTROLLER}-node`,
       `Role ${CONTROLLER}-leader`,
       `RoleBinding ${CONTROLLER}-leader`,
+      'SandboxSnapshotClass node',
       `Secret ${NODE}-tls`,
       `Secret ${CONTROLLER}-tls`,
       `ServiceAccount ${NODE}`,
@@ -100,6 +101,20 @@ describe('hibernation', () => {
       expect(labels[key]).toBe(value);
     }
     expect(JSON.stringify(spec)).toContain('"mountPath":"/etc/sandlot/snapshot-agent","readOnly":true');
+  });
+});
+
+describe('the default class of snapshots', () => {
+  const readClass = async (values: object): Promise<Rendered> => find(await render(values), 'SandboxSnapshotClass', 'node');
+
+  it('keeps failed saves for ten minutes and others until they are used, unless the values say otherwise', async () => {
+    expect(await readClass(withHibernation)).toMatchObject({
+      metadata: { annotations: { 'sandlot.dev/is-default-class': 'true' } },
+      spec: { retention: { failedSeconds: 600 } },
+    });
+    expect((await readClass(withHibernation)).spec).toEqual({ retention: { failedSeconds: 600 } });
+    const retention = { failedSeconds: 0, readySeconds: 604_800 };
+    expect((await readClass({ ...withHibernation, hibernation: { enabled: true, retention } })).spec).toEqual({ retention });
   });
 });
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { render, withHibernation } from '../chart.ts';
-import { PLACE } from './objects.ts';
-import { accountOf, readTypeWarnings, startStage, waitForRefusal } from './stage.ts';
+import { PLACE, object, ownedBy } from './objects.ts';
+import { accountOf, buildPath, readTypeWarnings, startStage, waitForRefusal } from './stage.ts';
 import type { Answer } from './requests.ts';
-import type { Stage } from './stage.ts';
+import type { Draft, Stage } from './stage.ts';
 
 const REFUSED = '(rule controllers of docs/security/admission-policies.md)';
 const KEY = 'sandlot.dev/snapshot-fingerprint';
@@ -55,11 +55,57 @@ describe('the account of the snapshot-controller', () => {
   });
 });
 
+describe('a SandboxSnapshot', () => {
+  const boxer = accountOf('sandbox-controller');
+  const hibernation = { whenSaved: 'StayPaused' };
+  const theirs = object('SandboxSnapshot', { name: 'theirs', finalizers: ['sandlot.dev/snapshot-data'] });
+  let ours: Draft;
+
+  beforeAll(async () => {
+    const uid = await stage.create(object('Sandbox', { name: 'owner' }));
+    ours = object('SandboxSnapshot', { name: 'ours', ...ownedBy('Sandbox', uid) }, hibernation);
+    for (const draft of [ours, theirs]) await stage.create(draft);
+    await waitForRefusal(() => stage.tryCreate(theirs, boxer));
+  });
+
+  const change = (draft: Draft, body: object, as: string): Promise<Answer> =>
+    stage.send({ method: 'PATCH', path: `${buildPath(draft)}?dryRun=All`, body, as });
+  const remove = (draft: Draft, as: string): Promise<Answer> =>
+    stage.send({ method: 'DELETE', path: `${buildPath(draft)}?dryRun=All`, as });
+
+  it('of a hibernation is created and deleted by the sandbox-controller', async () => {
+    expect(await stage.tryCreate({ ...ours, metadata: { ...ours.metadata, name: 'next' } }, boxer)).toMatchObject({ status: 201 });
+    expect(await remove(ours, boxer)).toMatchObject({ status: 200 });
+  });
+
+  it.each<readonly [string, () => Promise<Answer>]>([
+    ['create one without a Sandbox', () => stage.tryCreate(object('SandboxSnapshot', {}, hibernation), boxer)],
+    ['create one that lets its Pod go on', () => stage.tryCreate(object('SandboxSnapshot', ownedBy('Sandbox')), boxer)],
+    ['delete one that a user made', () => remove(theirs, boxer)],
+  ])('the sandbox-controller cannot %s', async (_, attempt) => {
+    expect((await attempt()).message).toContain(REFUSED);
+  });
+
+  it('is held, let go and deleted by the snapshot-controller', async () => {
+    expect(await change(ours, { metadata: { finalizers: ['sandlot.dev/snapshot-data'] } }, saver)).toMatchObject({ status: 200 });
+    expect(await change(theirs, { metadata: { finalizers: null } }, saver)).toMatchObject({ status: 200 });
+    expect(await remove(theirs, saver)).toMatchObject({ status: 200 });
+  });
+
+  it.each<readonly [string, object]>([
+    ['change how long one is kept', { spec: { ttlSeconds: 60 } }],
+    ['label one', { metadata: { labels: { team: 'a' } } }],
+    ['give one a Sandbox', { metadata: ownedBy('Sandbox') }],
+  ])('the snapshot-controller cannot %s', async (_, body) => {
+    expect((await change(theirs, body, saver)).message).toContain(REFUSED);
+  });
+});
+
 describe('the policies with hibernation', () => {
   it('compile without a warning of the type checker', async () => {
     const policies = (await render(withHibernation)).filter(({ kind }) => kind === 'ValidatingAdmissionPolicy');
-    const nodes = policies.filter(({ metadata }) => metadata.name.endsWith('-nodes'));
-    expect(nodes).toHaveLength(1);
-    for (const policy of nodes) expect(await readTypeWarnings(stage, policy), policy.metadata.name).toEqual([]);
+    const added = policies.filter(({ metadata }) => /-(nodes|snapshots|reserved-keys)$/.test(metadata.name));
+    expect(added).toHaveLength(3);
+    for (const policy of added) expect(await readTypeWarnings(stage, policy), policy.metadata.name).toEqual([]);
   });
 });

@@ -104,6 +104,18 @@ describe('a tenant with edit rights in its namespace', () => {
     expect(message).toContain(REFUSED);
   });
 
+  it('cannot leave saved memory behind: the finalizer of a snapshot is not its to remove', async () => {
+    const draft = object('SandboxSnapshot', { name: 'held', finalizers: ['sandlot.dev/snapshot-data', 'example.com/own'] });
+    await stage.create(draft);
+    const patch = async (body: object, as: string): Promise<string> =>
+      (await stage.send({ method: 'PATCH', path: `${buildPath(draft)}?dryRun=All`, body, as })).message;
+    for (const finalizers of [null, [], ['example.com/own']])
+      expect(await patch({ metadata: { finalizers } }, users.tenant)).toContain(REFUSED);
+    expect(await patch({ metadata: { finalizers: ['sandlot.dev/snapshot-data'] }, spec: { ttlSeconds: 60 } }, users.tenant)).toBe('');
+    const asAdministrator = { method: 'PATCH', path: `${buildPath(draft)}?dryRun=All`, body: { metadata: { finalizers: null } } } as const;
+    expect((await stage.send(asAdministrator)).message).toBe('');
+  });
+
   it('cannot take a Pod out of the network rules of its template', async () => {
     const draft = object('Pod', { name: 'ruled', labels: { [HASH]: 'x', [TEMPLATE_HASH]: 'x' } });
     await stage.create(draft);

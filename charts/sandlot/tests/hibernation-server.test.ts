@@ -1,0 +1,73 @@
+import type { ControlPlane } from '@sandlot/local-cluster';
+import { startControlPlane } from '@sandlot/local-cluster';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chartFolder, helm, release } from './chart.ts';
+
+const ON = 'hibernation.enabled=true,runtime.delivery=ImageVolume';
+
+let plane: ControlPlane;
+
+beforeAll(async () => {
+  plane = await startControlPlane({});
+  await kubectl(['create', 'namespace', release.namespace]);
+});
+
+afterAll(() => plane.stop());
+
+async function kubectl(args: readonly string[]): Promise<string> {
+  const { stdout, stderr, code } = await plane.kubectl(args);
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
+  return stdout.trim();
+}
+
+async function install(values: string): Promise<void> {
+  const args = ['upgrade', '--install', release.name, chartFolder, '-n', release.namespace, '--set', values];
+  const { code, stderr } = await helm(args, { KUBECONFIG: plane.kubeconfigPath });
+  if (code !== 0) throw new Error(stderr);
+}
+
+const readClass = (): Promise<string> => kubectl(['get', 'sandboxsnapshotclass', '-o', 'jsonpath={.items[*].metadata.uid}']);
+const readRetention = (): Promise<string> =>
+  kubectl(['get', 'sandboxsnapshotclass', 'node', '-o', 'jsonpath={.spec.retention}']);
+const inRelease = (...args: string[]): Promise<string> => kubectl(['-n', release.namespace, ...args]);
+
+async function readCertificates(): Promise<readonly string[]> {
+  const read = (name: string): Promise<string> => inRelease('get', 'secret', name, '-o', 'jsonpath={.data}');
+  return Promise.all(['sandlot-node-tls', 'sandlot-snapshot-controller-tls'].map(read));
+}
+
+describe('hibernation on a real API server', () => {
+  it('has its default class with the first installation, which brings the kind', async () => {
+    await install(ON);
+    expect(await readClass()).toMatch(/^[0-9a-f-]{36}$/);
+    expect(JSON.parse(await readRetention())).toEqual({ failedSeconds: 600 });
+  });
+
+  it('leaves the class alone in an upgrade that does not change it, and makes it anew in one that does', async () => {
+    const uid = await readClass();
+    await install(`${ON},log.level=debug`);
+    expect(await readClass()).toBe(uid);
+    await install(`${ON},hibernation.retention.readySeconds=3600`);
+    expect(JSON.parse(await readRetention())).toEqual({ failedSeconds: 600, readySeconds: 3600 });
+  });
+
+  it('keeps both certificates on upgrade, and replaces both when one is lost, because their authority has no key', async () => {
+    const before = await readCertificates();
+    await install(ON);
+    expect(await readCertificates()).toEqual(before);
+    await inRelease('delete', 'secret', 'sandlot-snapshot-controller-tls');
+    await install(ON);
+    const after = await readCertificates();
+    expect(after.filter((text) => before.includes(text))).toEqual([]);
+  });
+
+  it('can be turned off, and then leaves nothing but the CRDs and the class', async () => {
+    await install('hibernation.enabled=false');
+    const kinds = 'daemonsets,deployments,secrets,networkpolicies,serviceaccounts,roles,rolebindings';
+    const left = await inRelease('get', kinds, '-o', 'name');
+    expect(left).toContain('deployment.apps/sandlot-sandbox-controller');
+    expect(left.split('\n').filter((name) => /snapshot|-node/.test(name))).toEqual([]);
+    const policies = await kubectl(['get', 'validatingadmissionpolicies,clusterroles', '-o', 'name']);
+    expect(policies.split('\n').filter((name) => /sandlot-(snapshot|controllers-(nodes|snapshots))/.test(name))).toEqual([]);
+  });
+});
