@@ -1,5 +1,5 @@
 // Checks the Go modules: format, vet, generated code, builds, tests and short fuzzing of the daemon; format, vet, builds and
-// tests of the node component, in the real gVisor; and the tests of the program that enforces NetworkPolicies on the local
+// tests of the node component and its shim, in the real gVisor; and the tests of the program that enforces NetworkPolicies on the local
 // cluster. Writes a report with vitest's counters, so that `npm test` counts each test.
 import { execFile, spawnSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { ensureBinaries, ensurePackages } from '@sandlot/local-cluster';
 
 const MODULE = join(import.meta.dirname, '../../../runtime');
 const NODE_MODULE = join(import.meta.dirname, '../../../node');
+const SHIM_MODULE = join(NODE_MODULE, 'shim');
 const POLICY_MODULE = join(import.meta.dirname, '../../local-cluster/go-policy');
 const OUTPUT_OPTION = '--outputFile.json=';
 const OUTPUT_LIMIT_BYTES = 256 * 2 ** 20;
@@ -45,6 +46,7 @@ const staticChecks: readonly Check[] = [
   () => isVetted(MODULE),
   () => isVetted(join(MODULE, 'generate')),
   () => isVetted(NODE_MODULE),
+  () => isVetted(SHIM_MODULE, ['-trimpath']),
   async () => (await run(['go', 'run', '.', '--check'], join(MODULE, 'generate'))).ok,
   () => canBuildFor('amd64', DAEMON),
   () => canBuildFor('arm64', DAEMON),
@@ -58,8 +60,8 @@ async function isFormatted(): Promise<boolean> {
   return ok && out === '';
 }
 
-async function isVetted(folder: string): Promise<boolean> {
-  return (await run(['go', 'vet', './...'], folder)).ok;
+async function isVetted(folder: string, options: readonly string[] = []): Promise<boolean> {
+  return (await run(['go', 'vet', ...options, './...'], folder, { CGO_ENABLED: '0' })).ok;
 }
 
 interface Build {
@@ -131,13 +133,20 @@ async function passesTests(module: string, options: readonly string[], env: Node
 
 // The tests build bare images from the one, and networks of sandboxes with the other.
 await ensurePackages(['busybox-static', 'iproute2']);
-const binaries = await ensureBinaries(['runsc']);
+const binaries = await ensureBinaries(['runsc', 'containerd', 'containerd-shim-runsc-v1']);
 const race = raceOptions();
 const gvisor = { ...race.env, SANDLOT_RUNSC: binaries('runsc') };
+const shim = {
+  ...gvisor,
+  CGO_ENABLED: '0',
+  SANDLOT_SHIM: binaries('containerd-shim-runsc-v1'),
+  SANDLOT_CONTAINERD: binaries('containerd'),
+};
 const suites: readonly Check[] = [
   () => passesTests(MODULE, race.args, gvisor),
   () => passesTests(NODE_MODULE, race.args, gvisor),
-  // The same flags as the program's build, so that the build cache serves both.
+  // The same flags as of the programs' builds, so that the build cache serves both.
+  () => passesTests(SHIM_MODULE, ['-trimpath'], shim),
   () => passesTests(POLICY_MODULE, ['-trimpath'], { CGO_ENABLED: '0' }),
 ];
 const fuzzing: readonly Check[] = fuzzTargets().map((target) => () => withstandsFuzzing(target));

@@ -62,8 +62,8 @@ const gvisorRecipes = {
     package: 'gvisor.dev/gvisor/runsc',
     ldflags: `-X gvisor.dev/gvisor/runsc/version.version=${gvisorVersion}`,
   },
-  /** The shim through which containerd runs gVisor pods. */
-  'containerd-shim-runsc-v1': { package: './shim' },
+  /** The shim through which containerd runs gVisor pods. It belongs to the product. */
+  'containerd-shim-runsc-v1': { package: '.' },
 } as const satisfies Record<string, Recipe>;
 
 const jaegerRecipes = {
@@ -94,14 +94,14 @@ export interface GoModule {
 
 /**
  * Every Go module. containerd, gVisor and Jaeger have modules of their own because their dependencies conflict with those of
- * Kubernetes. The policy enforcer has its own so that changing it rebuilds nothing else. The daemon belongs to the product
- * and lives outside this package.
+ * Kubernetes. The policy enforcer has its own so that changing it rebuilds nothing else. The daemon and gVisor's shim belong to
+ * the product and live outside this package.
  */
 export const goModules: readonly GoModule[] = [
   { folder: 'go', recipes: clusterRecipes },
   { folder: 'go-policy', recipes: policyRecipes },
   { folder: 'go-containerd', recipes: containerdRecipes },
-  { folder: 'go-gvisor', recipes: gvisorRecipes },
+  { folder: '../../node/shim', recipes: gvisorRecipes },
   { folder: 'go-jaeger', recipes: jaegerRecipes },
   { folder: '../../runtime', recipes: runtimeRecipes },
 ];

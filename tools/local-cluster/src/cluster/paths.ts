@@ -48,6 +48,8 @@ export const machinePaths = {
   containerdState: '/run/sandlot/containerd',
   /** State that gVisor's programs keep about their pods. */
   gvisorState: '/run/sandlot/gvisor',
+  /** A link to gVisor's program. */
+  runsc: '/run/sandlot/runsc',
   cniConfig: '/run/sandlot/cni',
   cniState: '/run/sandlot/cni-state',
   cniPlugins: '/run/sandlot/cni-plugins',

@@ -1,9 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
 import { machinePaths } from '../cluster/paths.ts';
-import { gvisorHandler, formatGvisorShimConfig } from './gvisor.ts';
+import { gvisorHandler, gvisorPodAnnotations, formatGvisorShimConfig } from './gvisor.ts';
 import { canLowerOomScore } from './machine.ts';
 import { pauseImage } from './pause-image.ts';
 
@@ -25,6 +25,7 @@ export async function buildContainerdComponent({ paths, choices, bin }: ClusterC
   await writeFile(file, configuration);
   // The shim reads this file for every pod, so a change needs no restart.
   await writeFile(gvisorConfigFile, formatGvisorShimConfig({ runsc: bin('runsc') }));
+  await linkRunsc(bin('runsc'));
   return {
     name: 'containerd',
     cwd: '/',
@@ -96,6 +97,7 @@ SystemdCgroup = false
 [${runtime}.containerd.runtimes.${gvisorHandler}]
 runtime_type = "io.containerd.runsc.v1"
 runtime_path = ${quote(settings.shims.runsc)}
+pod_annotations = [${gvisorPodAnnotations.map(quote).join(', ')}]
 
 [${runtime}.containerd.runtimes.${gvisorHandler}.options]
 TypeUrl = "io.containerd.runsc.v1.options"
@@ -111,6 +113,14 @@ const unusedPlugins = [
   'io.containerd.snapshotter.v1.erofs',
   'io.containerd.snapshotter.v1.zfs',
 ];
+
+/** Gives gVisor's program a path that stays, for Pods that mount it. */
+async function linkRunsc(program: string): Promise<void> {
+  const partial = `${machinePaths.runsc}.partial`;
+  await rm(partial, { force: true });
+  await symlink(program, partial);
+  await rename(partial, machinePaths.runsc);
+}
 
 /** Makes containerd try the local registry first for every image, and then the image's own registry. */
 async function writeRegistryHosts(port: number): Promise<void> {

@@ -16,8 +16,15 @@ export const gvisorClass = {
 };
 
 /**
+ * Annotations of a Pod that containerd passes on to gVisor: which SandboxSnapshot it is started from, and how to mount its
+ * volumes. Not all of `dev.gvisor.*`: others name files of the node that gVisor reads or writes as root.
+ */
+export const gvisorPodAnnotations = ['sandlot.dev/restore-snapshot', 'dev.gvisor.spec.mount.*'];
+
+/**
  * Configuration that gVisor's shim reads whenever a pod starts. The keys of the last table are flags of runsc. We do not
- * set `ignore-cgroups`: the kubelet needs cgroups anyway, and no limit would hold without them.
+ * set `ignore-cgroups`: the kubelet needs cgroups anyway, and no limit would hold without them. A Pod that is started from a
+ * snapshot always differs from the saved one, in the path of its cgroup: gVisor only warns of it.
  */
 export function formatGvisorShimConfig(options: { runsc: string }): string {
   return `binary_name = ${JSON.stringify(options.runsc)}
@@ -25,5 +32,6 @@ root = ${JSON.stringify(machinePaths.gvisorState)}
 
 [runsc_config]
 platform = "systrap"
+restore-spec-validation = "warning"
 `;
 }

@@ -1,10 +1,11 @@
+import { matchesGlob } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { pickPodNetwork } from '../cluster/choices.ts';
 import { getClusterPaths } from '../cluster/paths.ts';
 import { isLeftover } from './cleanup.ts';
 import { formatContainerdConfig } from './containerd.ts';
 import { withoutPortmap } from './firewall.ts';
-import { gvisorClass, formatGvisorShimConfig } from './gvisor.ts';
+import { gvisorClass, gvisorPodAnnotations, formatGvisorShimConfig } from './gvisor.ts';
 import { formatPodResolvConf } from './kubelet.ts';
 import { parseMounts } from './mounts.ts';
 import { getNodeAddress, formatPodCidr } from './network.ts';
@@ -101,6 +102,7 @@ describe("containerd's configuration", () => {
     expect(table(`containerd.runtimes.${gvisorClass.handler}`)).toEqual([
       'runtime_type = "io.containerd.runsc.v1"',
       'runtime_path = "/cache/b"',
+      'pod_annotations = ["sandlot.dev/restore-snapshot", "dev.gvisor.spec.mount.*"]',
     ]);
     expect(table(`containerd.runtimes.${gvisorClass.handler}.options`)).toContain('ConfigPath = "/run/x.toml"');
     expect(table('containerd')).toContain('default_runtime_name = "runc"');
@@ -113,7 +115,22 @@ describe("containerd's configuration", () => {
   it('does not make gVisor ignore cgroups, without which no limit holds', () => {
     const lines = formatGvisorShimConfig({ runsc: '/cache/runsc' }).split('\n');
     expect(lines).toContain('binary_name = "/cache/runsc"');
-    expect(lines.slice(lines.indexOf('[runsc_config]') + 1)).toEqual(['platform = "systrap"', '']);
+    expect(lines.slice(lines.indexOf('[runsc_config]') + 1)).toEqual([
+      'platform = "systrap"',
+      'restore-spec-validation = "warning"',
+      '',
+    ]);
+  });
+
+  it('passes no annotation on that makes gVisor read or write a file of the node', () => {
+    const unsafe = [
+      'dev.gvisor.internal.checkpoint.path',
+      'dev.gvisor.tar.rootfs.upper',
+      'dev.gvisor.spec.rootfs.source',
+      'dev.gvisor.spec.cgroup-parent',
+      'dev.gvisor.flag.debug-log',
+    ];
+    expect(unsafe.filter((key) => gvisorPodAnnotations.some((pattern) => matchesGlob(key, pattern)))).toEqual([]);
   });
 });
 

@@ -1,0 +1,150 @@
+package pod
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	task "github.com/containerd/containerd/api/runtime/task/v2"
+	"github.com/containerd/log"
+	"golang.org/x/sys/unix"
+	"gvisor.dev/gvisor/pkg/shim/v1/extension"
+	"gvisor.dev/gvisor/pkg/shim/v1/proc"
+	"gvisor.dev/gvisor/pkg/shim/v1/runsccmd"
+
+	"sandlot.dev/node/shim/internal/agent"
+)
+
+const (
+	// mostRestore is how long the other containers of a Pod may take to start: the kubelet may have to pull their images.
+	mostRestore = 5 * time.Minute
+	// goodbye is how long the end of a Pod waits for the report about its restore.
+	goodbye = 5 * time.Second
+	// failedStart is gVisor's exit code of a container that could not start.
+	failedStart = 128
+)
+
+func waitForReport(ctx context.Context, reported <-chan struct{}) {
+	select {
+	case <-reported:
+	case <-ctx.Done():
+	case <-time.After(goodbye):
+	}
+}
+
+// startFromSnapshot restores the pause container in place of starting it.
+func (s *Service) startFromSnapshot(ctx context.Context, c container, r *task.StartRequest) (*task.StartResponse, error) {
+	image, err := s.begin(ctx, c)
+	var refused *agent.Error
+	if errors.As(err, &refused) && refused.Code == agent.AlreadyRestored {
+		// As with every other Pod whose sandbox ended, its containers start anew.
+		log.G(ctx).Warnf("Pod %s/%s was restored before and its sandbox ended: it starts without its memory", c.restore.Namespace, c.restore.PodName)
+		return s.TaskServiceExt.Start(ctx, r)
+	}
+	if err != nil {
+		s.abandon(ctx, c)
+		return nil, fmt.Errorf("start Pod %s/%s from SandboxSnapshot %s: %w", c.restore.Namespace, c.restore.PodName, c.restore.SnapshotUID, err)
+	}
+	started, err := s.restore(ctx, c, &extension.RestoreRequest{
+		Start: r,
+		Conf:  extension.RestoreConfig{ImagePath: image.Path, Direct: image.Direct, Background: image.Background},
+	})
+	if err != nil {
+		s.report(ctx, c, err)
+		s.abandon(ctx, c)
+		return nil, fmt.Errorf("restore Pod %s/%s from SandboxSnapshot %s: %w", c.restore.Namespace, c.restore.PodName, c.restore.SnapshotUID, err)
+	}
+	s.follow(ctx, c)
+	return started, nil
+}
+
+func (s *Service) restore(ctx context.Context, c container, r *extension.RestoreRequest) (*task.StartResponse, error) {
+	if err := os.WriteFile(c.markFile(), nil, 0o600); err != nil {
+		return nil, err
+	}
+	return s.TaskServiceExt.Restore(ctx, r)
+}
+
+// begin takes the snapshot from the agent.
+func (s *Service) begin(ctx context.Context, c container) (agent.Image, error) {
+	options, err := c.settings()
+	if err != nil {
+		return agent.Image{}, err
+	}
+	if err := checkValidation(options); err != nil {
+		return agent.Image{}, err
+	}
+	image, err := s.agent.Begin(ctx, c.restore)
+	if err != nil && agent.HasBegun(err) {
+		s.report(ctx, c, err)
+	}
+	return image, err
+}
+
+// follow reports when all containers run, or the first failure. A sandbox whose restore failed runs nothing, and gVisor does
+// not report its end.
+func (s *Service) follow(ctx context.Context, c container) {
+	ctx = context.WithoutCancel(ctx)
+	reported := make(chan struct{})
+	s.mu.Lock()
+	s.reports[c.id] = reported
+	s.mu.Unlock()
+	go func() {
+		defer close(reported)
+		err := waitForRestore(ctx, c)
+		if err == nil {
+			err = os.Remove(c.markFile())
+		}
+		s.report(ctx, c, err)
+		if err != nil {
+			endSandbox(ctx, c)
+		}
+	}()
+}
+
+// waitForRestore returns when gVisor has started all containers that are in the snapshot and has read all of it.
+func waitForRestore(ctx context.Context, c container) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, mostRestore, fmt.Errorf("not all of its containers started within %s", mostRestore))
+	defer cancel()
+	command, err := c.command(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = command.WaitWithOptions(ctx, c.sandbox, &runsccmd.WaitOpts{Restore: true})
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// failRestore ends the restore of the Pod, if one is under way, because this container did not start.
+func (s *Service) failRestore(ctx context.Context, c container, err error) {
+	if !c.isRestoring() {
+		return
+	}
+	s.report(ctx, c, fmt.Errorf("start container %s: %w", c.id, err))
+	endSandbox(context.WithoutCancel(ctx), c)
+}
+
+// report tells the agent how the restore ended; nil: well.
+func (s *Service) report(ctx context.Context, c container, failure error) {
+	outcome := agent.Outcome{PodUID: c.restore.PodUID, Restored: failure == nil}
+	if failure != nil {
+		outcome.Message = failure.Error()
+	}
+	if err := s.agent.End(context.WithoutCancel(ctx), outcome); err != nil {
+		log.G(ctx).WithError(err).Warnf("The node agent does not know that the restore of Pod %s/%s has ended", c.restore.Namespace, c.restore.PodName)
+	}
+}
+
+// abandon ends the sandbox of a pause container that did not start. gVisor reports the end only of started ones, and
+// containerd waits for it.
+func (s *Service) abandon(ctx context.Context, c container) {
+	ctx = context.WithoutCancel(ctx)
+	if _, err := s.TaskServiceExt.Kill(ctx, &task.KillRequest{ID: c.id, Signal: uint32(unix.SIGKILL), All: true}); err != nil {
+		log.G(ctx).WithError(err).Warnf("The sandbox of Pod %s/%s, which did not start, may still be there", c.restore.Namespace, c.restore.PodName)
+	}
+	proc.ExitCh <- proc.Exit{Timestamp: time.Now(), ID: c.id, Status: failedStart}
+}
