@@ -2,6 +2,7 @@ import { sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { RetryableError, isConflict, isNotFound } from '@sandlot/kube';
 import type { PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
+import { applyToHibernation } from './hibernate/apply-hibernation.ts';
 import { getOwnership } from './ownership/ownership.ts';
 import { hasFailed } from './plan/snapshot.ts';
 import type { Phase, Snapshot } from './plan/snapshot.ts';
@@ -12,7 +13,7 @@ import { applyReport, recordEvent } from './troubles/apply-reports.ts';
 import type { ReportDeps } from './troubles/apply-reports.ts';
 import { formatDeletionKey } from './troubles/pod-troubles.ts';
 import { reduceSandbox } from './wiring/transform.ts';
-import { createOrRead, deleteObject, buildObjectKey, patchObject } from './writes/calls.ts';
+import { createOrRead, deleteIncarnation, deleteObject, buildObjectKey, patchObject } from './writes/calls.ts';
 import type { CallDeps } from './writes/calls.ts';
 import { findPublishableText } from './writes/error-text.ts';
 import { isRejection } from './writes/rejected-writes.ts';
@@ -97,7 +98,10 @@ async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Prom
     case 'patchPod':
       return withPod(s, await patchPod(deps, s, step));
     case 'deletePod':
-      return deletePod(deps, s, step.pod);
+      return deletePod(deps, s, step);
+    case 'createHibernation':
+    case 'deleteHibernation':
+      return applyToHibernation(deps, s, step);
     default:
       return { ...s, service: await applyToService(deps, step) };
   }
@@ -117,10 +121,17 @@ function applyToService(deps: ApplyDeps, step: ServiceStep): Promise<Service | u
   }
 }
 
+type PodDeletion = Extract<ChildStep, { readonly kind: 'deletePod' }>;
+
+/** The shortest time in which the kubelet still ends a Pod properly. Hooks of a Pod that stands still would never answer. */
+const FROZEN_GRACE_SECONDS = 1;
+
 /** Counts the deletion as reported before the request: the owner needs no Event about what the controller deletes. */
-async function deletePod(deps: ApplyDeps, s: Snapshot, pod: Pod): Promise<Snapshot> {
+async function deletePod(deps: ApplyDeps, s: Snapshot, { pod, isFrozen }: PodDeletion): Promise<Snapshot> {
+  const gracePeriodSeconds = isFrozen === true ? FROZEN_GRACE_SECONDS : undefined;
   const reportedTroubles = deps.reportedTroubles.record(s.sandbox.metadata.uid ?? '', formatDeletionKey(pod));
-  return { ...withoutPod(s, pod, await deleteObject(deps, deps.collections.pods, pod)), reportedTroubles };
+  const left = await deleteIncarnation(deps, deps.collections.pods, { object: pod, gracePeriodSeconds });
+  return { ...withoutPod(s, pod, left), reportedTroubles };
 }
 
 function patchPod(deps: ApplyDeps, { sandbox }: Snapshot, step: ChildStep & { kind: 'patchPod' }): Promise<Pod> {

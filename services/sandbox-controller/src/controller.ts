@@ -35,7 +35,7 @@ export function addSandboxController(
 ): { close(): Promise<void> } {
   const { client, manager, bus, clock, random, log, kubeMetrics } = parts;
   const state = createProcessState(clock);
-  const informers = createInformers({ client, namespace, clock, random, log, metrics: kubeMetrics });
+  const informers = createInformers({ client, namespace, clock, random, log, metrics: kubeMetrics, settings });
   const doubts = createChannelSource();
   const collections = createCollections(informers, { clock, enqueue: (key) => doubts.push(key) });
   followSandboxes(informers, state);

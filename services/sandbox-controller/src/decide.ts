@@ -1,4 +1,5 @@
 import { decideDisks } from './disks/decide-disks.ts';
+import { decideHibernations } from './hibernate/decide-hibernations.ts';
 import { decideExpiry } from './lifetime/decide-expiry.ts';
 import { decideIdleDeletion, decideIdleSuspension } from './lifetime/decide-idle.ts';
 import { decideStartup } from './lifetime/decide-startup.ts';
@@ -18,6 +19,7 @@ const stages: readonly ((snapshot: Snapshot) => Plan)[] = [
   (snapshot) => [...decideStartup(snapshot), ...decideIdleSuspension(snapshot)].slice(0, 1),
   decideDisks,
   decideIdleDeletion,
+  decideHibernations,
   (snapshot) => withLossPublished(snapshot, decidePod(snapshot)),
   decideService,
   (snapshot) => decidePublish(snapshot, getStatus(snapshot)),

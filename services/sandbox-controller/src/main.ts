@@ -15,6 +15,7 @@ await main(sandboxSettings, (settings) =>
           clusterDomain: settings.CLUSTER_DOMAIN,
           unsetService: settings.UNSET_SERVICE,
           protectsAuthored: settings.NETWORK_PROTECT_AUTHORED_SANDBOXES,
+          snapshotsEnabled: settings.SNAPSHOTS_ENABLED,
           runtime: {
             image: settings.RUNTIME_IMAGE,
             publicKey: settings.RUNTIME_PUBLIC_KEY,

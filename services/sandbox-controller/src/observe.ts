@@ -4,6 +4,7 @@ import { persistentVolumeClaims, pods as podResource } from '@sandlot/kube';
 import type { KubeClient, PersistentVolumeClaim, Pod } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { listDiskNames } from './disks/disk-names.ts';
+import { observeHibernations } from './hibernate/observe-hibernations.ts';
 import { isMarkedExpired } from './lifetime/expiry.ts';
 import { observeNetwork } from './pod/observe-network.ts';
 import { getOwnership } from './ownership/ownership.ts';
@@ -28,13 +29,16 @@ export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot 
   if (sandbox === undefined) return undefined;
   recordFirstSight(deps, sandbox);
   const found = await observePods(deps, sandbox);
-  const failures = [...found.failures, ...observeRejections(deps, sandbox, found)];
+  const rejections = observeRejections(deps, sandbox, found);
+  const seen = { ...found, failures: [...found.failures, ...rejections] };
+  const { hibernations, failures } = await observeHibernations(deps, sandbox, seen);
   return {
     nowMs: clock.now(),
     settings,
     sandbox,
     ...observeHolds(deps, sandbox),
     ...found,
+    hibernations,
     ...(await observeNetwork(deps, sandbox, { ...found, failures })),
     service: collections.services.own.get(key),
     disks: await observeDisks(deps, sandbox),
@@ -79,11 +83,16 @@ export function observeActivity(
   };
 }
 
-/** Rejected writes that it is too early to retry. They do not hold up an expiry, nor matter once a Pod exists after all. */
+/**
+ * Rejected writes that it is too early to retry. They do not hold up an expiry, nor matter once a Pod exists after
+ * all, or is gone for which a hibernation was wanted.
+ */
 function observeRejections({ rejectedWrites }: ObserveDeps, sandbox: Sandbox, found: FoundPods): Failure[] {
   if (isMarkedExpired(sandbox)) return [];
   const hasPod = found.ownedPods.length > 0 || found.foreignPod !== undefined;
-  return rejectedWrites.listPending(sandbox).filter(({ phase }) => phase !== 'pod' || !hasPod);
+  return rejectedWrites
+    .listPending(sandbox)
+    .filter(({ phase }) => (phase === 'hibernation' ? hasPod : phase !== 'pod' || !hasPod));
 }
 
 /**

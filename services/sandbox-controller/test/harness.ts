@@ -5,6 +5,7 @@ import {
   nameHash,
   sandboxes,
   sandboxesV1Alpha1,
+  sandboxSnapshots,
   sandboxTemplates,
 } from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
@@ -14,29 +15,38 @@ import type { KubeObject, Pod, Resource } from '@sandlot/kube';
 import { ControllerHarness, startTestEnvironment } from '@sandlot/service-testkit';
 import type { TestController } from '@sandlot/service-testkit';
 import { addSandboxController } from '../src/controller.ts';
-import type { RuntimeSettings } from '../src/plan/snapshot.ts';
+import type { RuntimeSettings, Settings } from '../src/plan/snapshot.ts';
 import { RUNTIME } from './builders.ts';
 
 export const KEY = { namespace: 'team-a', name: 'notebook' };
 
+const DEFAULTS: Settings = {
+  clusterDomain: 'cluster.local',
+  unsetService: 'V1Alpha1',
+  runtime: RUNTIME,
+  protectsAuthored: false,
+  snapshotsEnabled: false,
+};
+
 interface Choices {
   readonly protectsAuthored?: boolean;
+  readonly snapshotsEnabled?: boolean;
   readonly runtime?: RuntimeSettings;
 }
 
 /** The whole controller on the in-process API server, one Sandbox, and a kubelet that the test plays. */
 export class Harness extends ControllerHarness {
   static async start(): Promise<Harness> {
-    return new Harness(await startTestEnvironment([sandboxes, sandboxesV1Alpha1, sandboxTemplates]));
+    return new Harness(await startTestEnvironment([sandboxes, sandboxesV1Alpha1, sandboxSnapshots, sandboxTemplates]));
   }
 
   /** Starts another controller; resolves when its caches are synced. */
-  async startController({ protectsAuthored = false, runtime = RUNTIME }: Choices = {}): Promise<TestController> {
+  async startController(choices: Choices = {}): Promise<TestController> {
     const controller = this.run('sandbox-controller', (parts) =>
       addSandboxController(parts, {
         concurrency: 4,
         namespace: undefined,
-        settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', runtime, protectsAuthored },
+        settings: { ...DEFAULTS, ...choices },
       }),
     );
     await this.until(() => controller.isReady(), 'the caches are synced');

@@ -33,11 +33,18 @@ export class SimulatedSandbox {
     const owned = this.pods.filter((pod) => getOwnership(pod, sandbox) === 'ours');
     return {
       nowMs: this.nowMs,
-      settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', runtime: RUNTIME, protectsAuthored: false },
+      settings: {
+        clusterDomain: 'cluster.local',
+        unsetService: 'V1Alpha1',
+        runtime: RUNTIME,
+        protectsAuthored: false,
+        snapshotsEnabled: false,
+      },
       quietMs: 2_000,
       statusHoldUntilMs: undefined,
       sandbox,
       ownedPods: owned,
+      hibernations: [],
       needsNetworkLook: false,
       foreignPod: owned.length > 0 ? undefined : this.pods[0],
       service: this.service,

@@ -219,6 +219,18 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     meaning: 'Other names by which the API finds it, separated by commas.',
   },
   restoreSnapshot: { on: 'Pod', by: SANDBOX, meaning: `${RESTORE} The shim of gVisor reads it.` },
+  savedTemplate: {
+    on: 'SandboxSnapshot',
+    by: SANDBOX,
+    meaning:
+      'Digest of the Pod template of the Sandbox. If it was edited since, the Sandbox starts without the memory.',
+  },
+  savedRuntimeImage: {
+    on: 'SandboxSnapshot',
+    by: SANDBOX,
+    meaning:
+      'Image of the daemon in the saved Pod. The restored Pod mounts the same one, also after an upgrade of Sandlot.',
+  },
   isDefaultClass: {
     on: 'SandboxSnapshotClass',
     by: 'the cluster administrator',

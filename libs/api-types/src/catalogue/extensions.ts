@@ -55,6 +55,8 @@ export const eventReasons = {
   targetChanged: 'TargetChanged',
   scheduleInvalid: 'ScheduleInvalid',
   networkPolicyNotControlled: 'NetworkPolicyNotControlled',
+  hibernated: 'Hibernated',
   hibernationFailed: 'HibernationFailed',
+  restored: 'Restored',
   restoreFailed: 'RestoreFailed',
 } as const;

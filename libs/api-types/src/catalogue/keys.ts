@@ -99,6 +99,10 @@ export const annotations = {
   aliases: 'sandlot.dev/aliases',
   /** On a Pod that is to be restored: UID of the SandboxSnapshot. It reaches gVisor's shim, which labels do not. */
   restoreSnapshot: 'sandlot.dev/restore-snapshot',
+  /** On the SandboxSnapshot of a hibernation: digest of the Pod template; an edit of it makes the memory useless. */
+  savedTemplate: 'sandlot.dev/saved-template',
+  /** On the SandboxSnapshot of a hibernation: the image of the daemon that the saved Pod mounts, which its successor mounts too. */
+  savedRuntimeImage: 'sandlot.dev/saved-runtime-image',
   /** On a SandboxSnapshotClass: `true` for the one that snapshots without a class use. */
   isDefaultClass: 'sandlot.dev/is-default-class',
 } as const;

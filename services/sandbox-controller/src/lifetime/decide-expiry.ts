@@ -2,6 +2,7 @@ import type { Sandbox } from '@sandlot/api-types';
 import type { PersistentVolumeClaim } from '@sandlot/kube/objects';
 import { hasDisksToKeepWhenDeleted, releaseDisk, takeOverDisk } from '../disks/decide-disks.ts';
 import { listDiskNames } from '../disks/disk-names.ts';
+import { decideHibernationDeletion } from '../hibernate/decide-hibernations.ts';
 import { getOwnership, findRefusal } from '../ownership/ownership.ts';
 import { isTerminating } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
@@ -36,6 +37,7 @@ function decideTeardown(snapshot: Snapshot): Plan {
   const deletesSandbox = sandbox.spec.shutdownPolicy === 'Delete';
   const children = [
     ...decidePodDeletion(snapshot),
+    ...decideHibernationDeletion(snapshot),
     ...decideServiceDeletion(snapshot),
     ...decideDiskFate(snapshot, deletesSandbox),
   ];

@@ -1,3 +1,5 @@
+import { findAnewAtMs } from '../hibernate/choose-hibernation.ts';
+import { findSettledAtMs } from '../hibernate/judge-save.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import { restartRequeueAtMs } from '../pod/restart.ts';
 import { decideStatusWrite } from '../status/decide-status-write.ts';
@@ -20,6 +22,8 @@ export function requeueAtMs(snapshot: Snapshot): number | undefined {
     restartRequeueAtMs(snapshot),
     findIdleRequeueAtMs(snapshot),
     findTroubleRequeueAtMs(snapshot),
+    findAnewAtMs(snapshot),
+    findSettledAtMs(snapshot),
     write.kind === 'hold' ? write.untilMs : undefined,
     snapshot.foreignPod === undefined ? undefined : snapshot.nowMs + FOREIGN_POD_RECHECK_MS,
   ].filter((time) => time !== undefined);

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import type { Sandbox } from '@sandlot/api-types';
+import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
 import type { PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
 
 /** What `service` means on a Sandbox that leaves it unset: docs/reference/sandbox.md#service-left-unset. */
@@ -28,10 +28,12 @@ export interface Settings {
   readonly runtime: RuntimeSettings;
   /** Whether each namespace has a NetworkPolicy for its Sandboxes without a template. */
   readonly protectsAuthored: boolean;
+  /** Whether the installation saves memory. Without it the controller neither reads nor writes SandboxSnapshots. */
+  readonly snapshotsEnabled: boolean;
 }
 
 /** The parts of a pass that can fail on their own; a failure of one is reported and does not stop the others. */
-export type Phase = 'disks' | 'pod' | 'service' | 'expiry';
+export type Phase = 'disks' | 'hibernation' | 'pod' | 'service' | 'expiry';
 
 /** Something this pass could not do. The message is published. */
 export interface Failure {
@@ -66,6 +68,8 @@ export interface Snapshot {
   readonly service: Service | undefined;
   /** PersistentVolumeClaims with the names that the templates give, by name. Their owner may be another object. */
   readonly disks: ReadonlyMap<string, PersistentVolumeClaim>;
+  /** SandboxSnapshots by which this Sandbox hibernates or did, terminating ones included, the newest first. */
+  readonly hibernations: readonly SandboxSnapshot[];
   /** What has gone wrong in this pass. Nothing more is decided for a phase with a failure until the next pass. */
   readonly failures: readonly Failure[];
   /** Until when a request to wake the Sandbox stands; undefined without a request. */

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import type { SandboxSnapshot } from '@sandlot/api-types';
 import type { JsonObject, KubeObject, PersistentVolumeClaim, Pod, Secret, Service } from '@sandlot/kube';
 import type { WakeAnswer } from '../wake/wake-answers.ts';
 import type { Phase } from './snapshot.ts';
@@ -35,7 +36,9 @@ export type ChildStep = { readonly phase: Phase } & (
   | { readonly kind: 'patchDisk'; readonly disk: PersistentVolumeClaim; readonly patch: JsonObject }
   /** Puts the key into the Secret. One that exists counts as created. The key does not print, as part of a Secret it would. */
   | { readonly kind: 'createKeySecret'; readonly secret: Secret; readonly privateKey: KeyObject }
-  | { readonly kind: 'createPod' | 'deletePod'; readonly pod: Pod }
+  | { readonly kind: 'createPod'; readonly pod: Pod }
+  /** A Pod that stands still since it was saved can use no time to end. */
+  | { readonly kind: 'deletePod'; readonly pod: Pod; readonly isFrozen?: boolean }
   | {
       readonly kind: 'patchPod';
       readonly pod: Pod;
@@ -43,6 +46,10 @@ export type ChildStep = { readonly phase: Phase } & (
       /** Also makes this the image of the first container. */
       readonly image?: string;
     }
+  /** `pod` is the Pod to save. */
+  | { readonly kind: 'createHibernation'; readonly hibernation: SandboxSnapshot; readonly pod: Pod }
+  /** Guarded by resourceVersion: a save that is complete at this moment must be seen first. */
+  | { readonly kind: 'deleteHibernation'; readonly hibernation: SandboxSnapshot }
   | { readonly kind: 'createService' | 'deleteService'; readonly service: Service }
   | { readonly kind: 'patchService'; readonly service: Service; readonly patch: JsonObject }
 );

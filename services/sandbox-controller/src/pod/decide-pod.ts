@@ -2,6 +2,11 @@ import { resolveMode } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
 import { listDiskNames } from '../disks/disk-names.ts';
+import { buildHibernation } from '../hibernate/build-hibernation.ts';
+import { findAwaited, findNext } from '../hibernate/choose-hibernation.ts';
+import { isKept, judgeSave } from '../hibernate/judge-save.ts';
+import { buildSaveLossNote } from '../hibernate/notes.ts';
+import { withRestore, withSavedDaemon } from '../hibernate/restored-pod.ts';
 import { findRefusal, takeOver } from '../ownership/ownership.ts';
 import { hasFailed, isTerminating, findOnlyPod } from '../plan/snapshot.ts';
 import type { RuntimeSettings, Snapshot } from '../plan/snapshot.ts';
@@ -29,7 +34,26 @@ export function decidePod(snapshot: Snapshot): Plan {
 
 function decideSuspension(snapshot: Snapshot): Plan {
   const pod = findOnlyPod(snapshot);
-  return pod === undefined || isTerminating(pod) ? [] : [{ kind: 'deletePod', pod, phase: 'pod' }];
+  return pod === undefined || isTerminating(pod) ? [] : decideEnd(snapshot, pod);
+}
+
+/** With hibernation the Pod goes once its memory is saved, or cannot be. */
+function decideEnd(snapshot: Snapshot, pod: Pod): Plan {
+  const { sandbox } = snapshot;
+  const end: Step = { kind: 'deletePod', pod, phase: 'pod' };
+  const save = judgeSave(snapshot, pod);
+  switch (save.kind) {
+    case 'stop':
+      return [end];
+    case 'saved':
+      return [{ ...end, isFrozen: true }];
+    case 'wait':
+      return [];
+    case 'create':
+      return [{ kind: 'createHibernation', phase: 'hibernation', hibernation: buildHibernation(sandbox, pod), pod }];
+    default:
+      return isKept(snapshot, save) ? [] : [end, { kind: 'recordEvent', note: buildSaveLossNote(save.why) }];
+  }
 }
 
 /**
@@ -60,7 +84,8 @@ function decideCreation(snapshot: Snapshot): Plan {
     const disk = disks.get(name);
     return disk !== undefined && !isTerminating(disk);
   });
-  if (!isComplete || hasFailed(snapshot, 'disks')) return [];
+  if (!isComplete || hasFailed(snapshot, 'disks') || hasFailed(snapshot, 'hibernation')) return [];
+  if (findAwaited(snapshot) !== undefined) return [];
   if (snapshot.needsNetworkLook) return [{ kind: 'requeueNow' }];
   const { runtime } = snapshot.settings;
   const refusal = findRuntimeRefusal(sandbox, runtime);
@@ -69,9 +94,13 @@ function decideCreation(snapshot: Snapshot): Plan {
 }
 
 /** The Secret comes first: the kubelet holds a Pod back whose Secret is missing, and looks for it again only after a time. */
-function decideBuild({ sandbox, settings: { runtime } }: Snapshot): Plan {
+function decideBuild(snapshot: Snapshot): Plan {
+  const { runtime } = snapshot.settings;
+  const next = findNext(snapshot);
+  const sandbox = next === undefined ? snapshot.sandbox : withSavedDaemon(snapshot.sandbox, next);
   const key = findSandboxKey(sandbox, runtime);
-  const create: Step = { kind: 'createPod', phase: 'pod', pod: buildPod(sandbox, runtime, key) };
+  const pod = buildPod(sandbox, runtime, key);
+  const create: Step = { kind: 'createPod', phase: 'pod', pod: next === undefined ? pod : withRestore(pod, next) };
   if (key === undefined) return [create];
   const secret = buildKeySecret(sandbox, key);
   return [{ kind: 'createKeySecret', phase: 'pod', secret, privateKey: key.privateKey }, create];

@@ -42,7 +42,8 @@ export async function observeNetwork(
   return { needsNetworkLook: true, failures: [...seen.failures, deps.rejectedWrites.record(sandbox, failure)] };
 }
 
-function isPodDue({ metadata, spec }: Sandbox, { ownedPods, foreignPod, failures }: Seen): boolean {
+/** Whether this pass may create a Pod. */
+export function isPodDue({ metadata, spec }: Sandbox, { ownedPods, foreignPod, failures }: Seen): boolean {
   const isRunning = resolveMode(spec) === 'Running' && metadata.deletionTimestamp === undefined;
   const hasFailed = failures.some(({ phase }) => phase === 'pod');
   return isRunning && !hasFailed && ownedPods.length === 0 && foreignPod === undefined;

@@ -1,4 +1,4 @@
-import type { Container, EnvVar, Volume } from '@sandlot/kube/objects';
+import type { Container, EnvVar, Pod, Volume } from '@sandlot/kube/objects';
 import { formatIdentity, IDENTITY_VARIABLE } from './identity-text.ts';
 
 /** Port of the daemon. A container that declares it has a daemon of its own, and the Pod stays as it is. */
@@ -60,6 +60,13 @@ function buildInstalled(image: string, first: Container): Delivery {
     initContainers: [buildInstaller(image, first)],
     variables: { [KEY_FILE_VARIABLE]: '', [IDENTITY_VARIABLE]: '' },
   };
+}
+
+/** The image of the daemon that the node of `pod` mounts; undefined when it mounts none. */
+export function findDaemonImage({ spec: { volumes = [] } }: Pod): string | undefined {
+  const image = volumes.find(({ name }) => name === PROGRAM_VOLUME)?.['image'];
+  const reference = typeof image === 'object' && image !== null && 'reference' in image ? image.reference : undefined;
+  return typeof reference === 'string' ? reference : undefined;
 }
 
 /** Every user of the container may read the key: which one the daemon runs as stands in the image. */

@@ -8,6 +8,7 @@ import {
 } from '@sandlot/api-types';
 import type { Condition, NextCondition } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
+import { describeSuspending } from '../hibernate/describe-suspending.ts';
 import { isRunningRequestedImage } from '../pod/decide-image.ts';
 import { isAwaitingRestart } from '../pod/restart.ts';
 import { needsService, findServiceInUse } from '../service/decide-service.ts';
@@ -72,9 +73,8 @@ function buildSuspended(snapshot: Snapshot): Finding {
   if (isPodUnknown(snapshot)) {
     return { status: 'Unknown', reason: reasons.podStateUnknown, message: messages.podStateUnknown };
   }
-  if (findOnlyPod(snapshot) !== undefined) {
-    return { status: 'False', reason: reasons.podTerminating, message: messages.podTerminating };
-  }
+  const pod = findOnlyPod(snapshot);
+  if (pod !== undefined) return { status: 'False', ...describeSuspending(snapshot, pod) };
   if (snapshot.foreignPod !== undefined) {
     return { status: 'False', reason: reasons.podNotOwned, message: messages.podNotOwned };
   }

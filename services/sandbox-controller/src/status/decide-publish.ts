@@ -1,5 +1,6 @@
 import { annotations, resolveMode } from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
+import { findNext } from '../hibernate/choose-hibernation.ts';
 import { isStartupPending } from '../lifetime/decide-startup.ts';
 import { findOnlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
@@ -30,7 +31,7 @@ export function withLossPublished(snapshot: Snapshot, podPlan: Plan): Plan {
 function decideStatus(snapshot: Snapshot, next: SandboxStatus): Plan {
   const write = decideStatusWrite(snapshot, next);
   if (write.kind !== 'write') return [];
-  const notes = listTransitionNotes(snapshot.sandbox, next);
+  const notes = listTransitionNotes(snapshot.sandbox, next, findNext(snapshot));
   const status: Step = { kind: 'patchStatus', patch: write.patch };
   return [status, ...notes.map((note): Step => ({ kind: 'recordEvent', note }))];
 }

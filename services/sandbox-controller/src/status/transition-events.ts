@@ -1,15 +1,20 @@
 import { eventReasons, findCondition, sandboxConditions, sandboxMessages, sandboxReasons } from '@sandlot/api-types';
-import type { Condition, Sandbox, SandboxStatus } from '@sandlot/api-types';
+import type { Condition, Sandbox, SandboxSnapshot, SandboxStatus } from '@sandlot/api-types';
+import { buildHibernatedNote } from '../hibernate/notes.ts';
 import { restartCovers } from '../pod/restart.ts';
 import { formatWarning } from '../plan/steps.ts';
 import type { EventNote } from '../plan/steps.ts';
 
-/** The Events for a change of status: what happened and, where a person can act, what to do. */
+/**
+ * The Events for a change of status: what happened and, where a person can act, what to do. `hibernation` is the one that the
+ * next start continues from.
+ */
 export function listTransitionNotes(
   { spec, status }: Pick<Sandbox, 'spec' | 'status'>,
   next: SandboxStatus,
+  hibernation?: SandboxSnapshot,
 ): EventNote[] {
-  const change = { spec, before: status ?? {}, next };
+  const change = { spec, before: status ?? {}, next, hibernation };
   return [...listReadyNotes(change), ...listSuspensionNotes(change), ...restartNotes(change), ...endNotes(change)];
 }
 
@@ -17,6 +22,7 @@ interface Change {
   readonly spec: Sandbox['spec'];
   readonly before: SandboxStatus;
   readonly next: SandboxStatus;
+  readonly hibernation?: SandboxSnapshot | undefined;
 }
 
 function listReadyNotes(change: Change): EventNote[] {
@@ -53,10 +59,15 @@ function listSuspensionNotes(change: Change): EventNote[] {
   const suspended = findEntered(change, sandboxConditions.suspended);
   if (suspended === undefined) return [];
   if (suspended.reason === sandboxReasons.podTerminated) {
+    if (change.hibernation !== undefined) return [buildHibernatedNote(change.hibernation)];
     return [normal(eventReasons.suspended, 'Sandbox is suspended. Its volumes are kept for the next resume')];
   }
   if (suspended.reason === sandboxReasons.podNotOwned) {
     return [formatWarning(sandboxReasons.podNotOwned, `${suspended.message}. Delete or rename that Pod`)];
+  }
+  if (suspended.reason === sandboxReasons.hibernationFailed) {
+    const hint = 'Resume the Sandbox to use it, or set suspensionStrategy.type to Stop to end its Pod';
+    return [formatWarning(eventReasons.hibernationFailed, `${suspended.message}. ${hint}`)];
   }
   const wasSuspended = findCondition(change.before.conditions, sandboxConditions.suspended)?.status === 'True';
   if (!wasSuspended || suspended.message !== sandboxMessages.notSuspended) return [];

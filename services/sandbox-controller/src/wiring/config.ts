@@ -29,6 +29,8 @@ export const sandboxSettings = controllerSettings.extend({
     .default('InitContainer'),
   /** Base64 of 32 random bytes from which the keys of Sandboxes come; needed for ImageVolume. */
   RUNTIME_IDENTITY_SEED: secretValue('base64 of at least 32 bytes', readSeed).optional(),
+  /** Whether the snapshot-controller is installed, so that Sandboxes can hibernate: docs/reference/sandbox.md#hibernation. */
+  SNAPSHOTS_ENABLED: flag().default(false),
   /** Whether Sandboxes without a template wait for the NetworkPolicy of their namespace; as for the warmpool-controller. */
   NETWORK_PROTECT_AUTHORED_SANDBOXES: flag().default(false),
 });

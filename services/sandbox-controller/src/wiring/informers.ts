@@ -1,8 +1,9 @@
-import { labels, nameHash, sandboxes } from '@sandlot/api-types';
-import type { Sandbox } from '@sandlot/api-types';
+import { labels, nameHash, sandboxes, sandboxSnapshots } from '@sandlot/api-types';
+import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
 import { findController, createInformer, persistentVolumeClaims, pods, services } from '@sandlot/kube';
 import type { Informer, InformerOptions, KubeObject, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
 
+import type { Settings } from '../plan/snapshot.ts';
 import { reduceChild, reducePod, reduceSandbox } from './transform.ts';
 
 /** Index of Pods by the UID of their controller. */
@@ -11,17 +12,23 @@ export const BY_OWNER = 'byOwnerUid';
 /** Index of Sandboxes by namespace and the name hash that their children carry as a label. */
 export const BY_NAME_HASH = 'byNameHash';
 
-/** The collections this controller follows. Of Pods, Services and disks only those that carry the tracking label. */
+/** The collections this controller follows. Of children only those that carry the tracking label. */
 export interface Informers {
   readonly sandboxes: Informer<Sandbox>;
   readonly pods: Informer<Pod>;
   readonly services: Informer<Service>;
   readonly disks: Informer<PersistentVolumeClaim>;
+  /** The SandboxSnapshots that this controller made. Absent in an installation that does not hibernate. */
+  readonly hibernations?: Informer<SandboxSnapshot>;
 }
 
 type Shared = Pick<InformerOptions<KubeObject>, 'client' | 'namespace' | 'clock' | 'random' | 'metrics' | 'log'>;
 
-export function createInformers(shared: Shared): Informers {
+interface Choices {
+  readonly settings: Pick<Settings, 'snapshotsEnabled'>;
+}
+
+export function createInformers({ settings, ...shared }: Shared & Choices): Informers {
   const tracked = { ...shared, labelSelector: labels.nameHash };
   return {
     sandboxes: createInformer({
@@ -37,7 +44,13 @@ export function createInformers(shared: Shared): Informers {
       resource: persistentVolumeClaims,
       transform: reduceChild<PersistentVolumeClaim>,
     }),
+    ...(settings.snapshotsEnabled ? { hibernations: createHibernationInformer(tracked) } : {}),
   };
+}
+
+function createHibernationInformer(tracked: Shared & Pick<InformerOptions<KubeObject>, 'labelSelector'>) {
+  const indexers = { [BY_OWNER]: listOwnerUids };
+  return createInformer({ ...tracked, resource: sandboxSnapshots, indexers, transform: reduceChild<SandboxSnapshot> });
 }
 
 function listOwnerUids(object: KubeObject): readonly string[] {

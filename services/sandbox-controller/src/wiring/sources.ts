@@ -7,13 +7,14 @@ import { BY_NAME_HASH } from './informers.ts';
 import type { Informers } from './informers.ts';
 
 /** Which change of which object enqueues which Sandboxes, and how soon. */
-export function watchSources({ sandboxes, pods, services, disks }: Informers): Source[] {
+export function watchSources({ sandboxes, pods, services, disks, hibernations }: Informers): Source[] {
   const ofChild = (child: KubeObject): string[] => listSandboxKeys(child, sandboxes.store);
   return [
     watchSource(sandboxes, (sandbox) => [getKey(sandbox)], { delayMs: getDelay }),
     watchSource(pods, ofChild),
     watchSource(services, ofChild),
     watchSource(disks, ofChild),
+    ...(hibernations === undefined ? [] : [watchSource(hibernations, ofChild)]),
   ];
 }
 

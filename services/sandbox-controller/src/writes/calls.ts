@@ -66,13 +66,31 @@ export function patchObject<T extends KubeObject>(
  * Deletes this incarnation of `object`. Returns it as terminating, or undefined when it is already gone. Throws `Conflict`
  * when another incarnation has taken the name: the caller has to observe it first.
  */
-export async function deleteObject<T extends KubeObject>(
+export function deleteObject<T extends KubeObject>(
   deps: CallDeps,
-  { resource, own }: Collection<T>,
+  collection: Collection<T>,
   object: T,
 ): Promise<T | undefined> {
-  const { uid } = object.metadata;
-  const options = { ...callOptions(deps), ...(uid === undefined ? {} : { uid }) };
+  return deleteIncarnation(deps, collection, { object });
+}
+
+export interface DeleteInput<T extends KubeObject> {
+  readonly object: T;
+  /** Also throws `Conflict` when the object has changed since it was read. */
+  readonly isUnchanged?: boolean;
+  /** How long a Pod may take to end, in place of what its spec says. */
+  readonly gracePeriodSeconds?: number | undefined;
+}
+
+/** As {@link deleteObject}, with more to say. */
+export async function deleteIncarnation<T extends KubeObject>(
+  deps: CallDeps,
+  { resource, own }: Collection<T>,
+  { object, isUnchanged = false, gracePeriodSeconds }: DeleteInput<T>,
+): Promise<T | undefined> {
+  const { uid, resourceVersion } = object.metadata;
+  const precondition = { uid, resourceVersion: isUnchanged ? resourceVersion : undefined };
+  const options = { ...callOptions(deps), ...precondition, gracePeriodSeconds };
   try {
     await deps.client.delete(resource, buildObjectKey(object), options);
   } catch (error) {

@@ -1,5 +1,5 @@
-import { sandboxes } from '@sandlot/api-types';
-import type { Sandbox } from '@sandlot/api-types';
+import { sandboxes, sandboxSnapshots } from '@sandlot/api-types';
+import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
 import { createOwnWrites, persistentVolumeClaims, pods, services } from '@sandlot/kube';
 import type { Informer, KubeObject, OwnWrites, PersistentVolumeClaim, Pod, Resource, Service } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
@@ -21,6 +21,8 @@ export interface Collections {
   readonly pods: Collection<Pod>;
   readonly services: Collection<Service>;
   readonly disks: Collection<PersistentVolumeClaim>;
+  /** Absent in an installation that does not hibernate. */
+  readonly hibernations?: Collection<SandboxSnapshot>;
 }
 
 export interface CollectionsOptions {
@@ -52,6 +54,9 @@ export function createCollections(informers: Informers, { clock, enqueue }: Coll
     pods: buildCollection(pods, informers.pods),
     services: buildCollection(services, informers.services),
     disks: buildCollection(persistentVolumeClaims, informers.disks),
+    ...(informers.hibernations === undefined
+      ? {}
+      : { hibernations: buildCollection(sandboxSnapshots, informers.hibernations) }),
   };
 }
 

@@ -1,0 +1,87 @@
+import { needsHibernation, resolveMode } from '@sandlot/api-types';
+import type { SandboxSnapshot } from '@sandlot/api-types';
+import type { Pod } from '@sandlot/kube/objects';
+import { findOnlyPod, hasFailed, isTerminating } from '../plan/snapshot.ts';
+import type { Snapshot } from '../plan/snapshot.ts';
+import type { EventNote, Plan, Step } from '../plan/steps.ts';
+import { findMark, findSaveOf, isSaved } from './hibernations.ts';
+import { judgeRestoration } from './judge-restoration.ts';
+import { judgeUnused } from './judge-unused.ts';
+import { buildRestoredNote, buildRestoreLossNote } from './notes.ts';
+
+/**
+ * Ends restores, and drops every hibernation that no Pod may continue from any more: docs/reference/sandbox.md#hibernation.
+ * It comes before the Pod, so a Pod that begins anew never has an older memory beside it.
+ */
+export function decideHibernations(snapshot: Snapshot): Plan {
+  const { hibernations, ownedPods } = snapshot;
+  const pod = findOnlyPod(snapshot);
+  if (hibernations.length === 0 && (pod === undefined || findMark(pod) === undefined)) return [];
+  if (ownedPods.length > 1 || hasFailed(snapshot, 'hibernation') || hasFailed(snapshot, 'pod')) return [];
+  return pod === undefined ? decideWithoutPod(snapshot) : decideBesidePod(snapshot, pod);
+}
+
+/** At the end of a Sandbox. */
+export function decideHibernationDeletion({ hibernations }: Snapshot): Step[] {
+  return hibernations.filter((each) => !isTerminating(each)).map((each) => deleteHibernation(each, 'expiry'));
+}
+
+function deleteHibernation(hibernation: SandboxSnapshot, phase: 'hibernation' | 'expiry' = 'hibernation'): Step {
+  return { kind: 'deleteHibernation', phase, hibernation };
+}
+
+function record(note: EventNote | undefined): Step[] {
+  return note === undefined ? [] : [{ kind: 'recordEvent', note }];
+}
+
+function decideBesidePod(snapshot: Snapshot, pod: Pod): Plan {
+  const settled = decideOutcome(snapshot, pod);
+  if (settled.length > 0) return settled;
+  if (isWokenWhenSaved(snapshot, pod)) return [{ kind: 'deletePod', phase: 'pod', pod, isFrozen: true }];
+  const { hibernations } = snapshot;
+  return hibernations.filter((each) => isObsolete(snapshot, pod, each)).map((each) => deleteHibernation(each));
+}
+
+const STARTED_ANEW =
+  'its Pod runs, and no node says that it was restored. Check that containerd passes pod_annotations sandlot.dev/restore-snapshot to the shim';
+
+/** The Pod goes first: after a crash in between, the hibernation still shows why the Pod was useless. */
+function decideOutcome(snapshot: Snapshot, pod: Pod): Plan {
+  const outcome = judgeRestoration(snapshot, pod);
+  if (outcome.kind === 'restored') return [deleteHibernation(outcome.from), ...record(buildRestoredNote(outcome.from))];
+  if (outcome.kind === 'anew') return [deleteHibernation(outcome.from), ...record(buildRestoreLossNote(STARTED_ANEW))];
+  if (outcome.kind !== 'failed') return [];
+  const { from, why } = outcome;
+  const dropped = from === undefined || isTerminating(from) ? [] : [deleteHibernation(from)];
+  return [{ kind: 'deletePod', phase: 'pod', pod }, ...dropped, ...record(buildRestoreLossNote(why))];
+}
+
+/** A saved Pod stands still for ever. Its successor goes on where it stopped. */
+function isWokenWhenSaved(snapshot: Snapshot, pod: Pod): boolean {
+  if (resolveMode(snapshot.sandbox.spec) === 'Suspended' || isTerminating(pod)) return false;
+  return isSaved(findSaveOf(snapshot, pod), pod);
+}
+
+/** Whether `hibernation` has no use beside `pod`. That of a Pod that stands still goes after the Pod. */
+function isObsolete(snapshot: Snapshot, pod: Pod, hibernation: SandboxSnapshot): boolean {
+  if (isTerminating(hibernation) || hibernation.metadata.uid === findMark(pod)) return false;
+  if (hibernation === findSaveOf(snapshot, pod)) return isSaveUnwanted(snapshot, pod, hibernation);
+  if (!needsHibernation(snapshot.sandbox.spec)) return true;
+  // Both times are the API server's. A younger one is of a Pod that the cache does not show yet.
+  const isOlder = (hibernation.metadata.creationTimestamp ?? '') <= (pod.metadata.creationTimestamp ?? '');
+  return isOlder && hibernation.status?.phase !== 'Failed';
+}
+
+/** A save that failed is dropped too once the Sandbox runs: the next suspension tries again. */
+function isSaveUnwanted({ sandbox: { spec } }: Snapshot, pod: Pod, save: SandboxSnapshot): boolean {
+  if (!needsHibernation(spec)) return isTerminating(pod) || !isSaved(save, pod);
+  return resolveMode(spec) === 'Running' && !isTerminating(pod) && !isSaved(save, pod);
+}
+
+function decideWithoutPod(snapshot: Snapshot): Plan {
+  return snapshot.hibernations.flatMap((hibernation): Step[] => {
+    const fate = judgeUnused(snapshot, hibernation);
+    if (isTerminating(hibernation) || fate.kind === 'keep') return [];
+    return [deleteHibernation(hibernation), ...record(fate.note)];
+  });
+}

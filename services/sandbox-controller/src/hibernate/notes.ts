@@ -1,0 +1,28 @@
+import { eventReasons } from '@sandlot/api-types';
+import type { SandboxSnapshot } from '@sandlot/api-types';
+import { formatWarning } from '../plan/steps.ts';
+import type { EventNote } from '../plan/steps.ts';
+
+/** The Pod was deleted although its memory could not be saved. */
+export function buildSaveLossNote(why: string): EventNote {
+  const advice =
+    'The next start begins anew on the same volumes. To keep the Pod instead, set suspensionStrategy.hibernate.onFailure to KeepRunning';
+  return formatWarning(eventReasons.hibernationFailed, `Memory was not saved and is lost: ${why}. ${advice}`);
+}
+
+/** A saved memory is given up. */
+export function buildRestoreLossNote(why: string): EventNote {
+  const text = `Memory was not restored and is lost: ${why}. The Sandbox begins anew on the same volumes`;
+  return formatWarning(eventReasons.restoreFailed, text);
+}
+
+export function buildRestoredNote({ metadata }: SandboxSnapshot): EventNote {
+  const message = `Sandbox goes on in a new Pod with the memory that SandboxSnapshot "${metadata.name ?? ''}" kept`;
+  return { type: 'Normal', reason: eventReasons.restored, message };
+}
+
+export function buildHibernatedNote({ metadata, status }: SandboxSnapshot): EventNote {
+  const where = `SandboxSnapshot "${metadata.name ?? ''}" on node "${status?.nodeName ?? ''}"`;
+  const message = `Sandbox is suspended. ${where} keeps its memory for the next resume`;
+  return { type: 'Normal', reason: eventReasons.hibernated, message };
+}
