@@ -3,18 +3,11 @@ package api_test
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -24,38 +17,20 @@ import (
 	"time"
 
 	"sandlot.dev/node/internal/api"
+	"sandlot.dev/node/internal/apitest"
 	"sandlot.dev/node/internal/grants"
 	"sandlot.dev/node/internal/runsc"
+	"sandlot.dev/node/internal/runsctest"
 	"sandlot.dev/node/internal/save"
 	"sandlot.dev/node/internal/store"
 )
 
 const (
-	podUID      = "0f8fad5b-d9cb-469f-a165-70867728950e"
+	podUID      = runsctest.PodUID
 	snapshotUID = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 	otherUID    = "11111111-7425-40de-944b-e07fc1f90ae7"
 	patience    = 30 * time.Second
 )
-
-// fakeRunsc stands for gVisor where the tests are about the API: it has one Pod, and its files appear at once.
-const fakeRunsc = `#!/bin/sh
-state="$0.state"
-for last; do :; done
-for verb; do case "$verb" in --version|cpu-features|list|usage|pause|resume|checkpoint) break ;; esac; done
-case $verb in
---version) printf 'runsc version 1\nspec: 1.2.0\n' ;;
-cpu-features) echo sse,avx ;;
-list) printf '[{"id":"pause-1","status":"%s","annotations":{"io.kubernetes.cri.container-type":"sandbox","io.kubernetes.cri.sandbox-namespace":"team","io.kubernetes.cri.sandbox-name":"analyst-1","io.kubernetes.cri.sandbox-uid":"0f8fad5b-d9cb-469f-a165-70867728950e"}}]' "$(cat $state 2>/dev/null || echo running)" ;;
-usage) cat "$0.usage" 2>/dev/null || echo '{"Total": 4096}' ;;
-pause) echo paused > $state ;;
-resume) echo running > $state ;;
-checkpoint)
-	if [ -e "$0.gate" ]; then read line < "$0.gate"; fi
-	for arg; do if [ "$before" = --image-path ]; then folder=$arg; fi; before=$arg; done
-	if [ -e "$0.broken" ]; then echo "no memory" >&2; exit 1; fi
-	mkdir -p $folder && echo memory > $folder/pages.img ;;
-esac
-`
 
 // node is a node with an agent whose APIs are served.
 type node struct {
@@ -68,15 +43,15 @@ type node struct {
 	url   string
 	// shim is a client of the unix socket.
 	shim *http.Client
-	ca   *authority
+	ca   *apitest.Authority
 }
 
 func newNode(t *testing.T) *node {
 	t.Helper()
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	n := &node{t: t, folder: t.TempDir(), ca: newAuthority(t)}
+	n := &node{t: t, folder: t.TempDir(), ca: apitest.NewAuthority(t)}
 	n.runsc = filepath.Join(n.folder, "runsc")
-	n.write("runsc", fakeRunsc, 0o755)
+	n.write("runsc", runsctest.Script, 0o755)
 	n.startAgent()
 	n.serve()
 	return n
@@ -121,7 +96,7 @@ func (n *node) startAgent() {
 func (n *node) serve() {
 	n.t.Helper()
 	n.tls = filepath.Join(n.folder, "tls")
-	n.ca.write(n.t, n.tls, n.ca.issue(n.t, "sandlot-node"))
+	n.ca.Write(n.t, n.tls, n.ca.Issue(n.t, "sandlot-node"))
 	identity, err := api.OpenIdentity(n.tls)
 	if err != nil {
 		n.t.Fatal(err)
@@ -156,7 +131,7 @@ func (n *node) run(handler http.Handler, listener net.Listener) {
 
 // controller is a client with the certificate of the controller.
 func (n *node) controller() *http.Client {
-	return n.ca.client(n.ca.issue(n.t, "snapshot-controller"))
+	return n.ca.Client(n.ca.Issue(n.t, "snapshot-controller"))
 }
 
 type answer struct {
@@ -210,86 +185,3 @@ func code(status int, code string) answer {
 }
 
 func ok(status int) answer { return answer{status: status} }
-
-// authority issues certificates.
-type authority struct {
-	key  *ecdsa.PrivateKey
-	cert *x509.Certificate
-}
-
-func newAuthority(t *testing.T) *authority {
-	t.Helper()
-	key := newKey(t)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	return &authority{key, sign(t, template, &authority{key, template}, key)}
-}
-
-func newKey(t *testing.T) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
-func sign(t *testing.T, template *x509.Certificate, by *authority, key *ecdsa.PrivateKey) *x509.Certificate {
-	t.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, template, by.cert, &key.PublicKey, by.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cert
-}
-
-// issue makes a certificate for a client and a server.
-func (a *authority) issue(t *testing.T, name string, changes ...func(*x509.Certificate)) tls.Certificate {
-	t.Helper()
-	key := newKey(t)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "snapshot-controller"}, DNSNames: []string{name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
-	}
-	for _, change := range changes {
-		change(template)
-	}
-	return tls.Certificate{Certificate: [][]byte{sign(t, template, a, key).Raw}, PrivateKey: key}
-}
-
-// write puts the files of a TLS folder there.
-func (a *authority) write(t *testing.T, folder string, own tls.Certificate) {
-	t.Helper()
-	key, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for name, block := range map[string]*pem.Block{
-		"tls.crt": {Type: "CERTIFICATE", Bytes: own.Certificate[0]},
-		"tls.key": {Type: "PRIVATE KEY", Bytes: key},
-		"ca.crt":  {Type: "CERTIFICATE", Bytes: a.cert.Raw},
-	} {
-		if err := os.WriteFile(filepath.Join(folder, name), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// client makes a client that shows these certificates.
-func (a *authority) client(own ...tls.Certificate) *http.Client {
-	roots := x509.NewCertPool()
-	roots.AddCert(a.cert)
-	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
-		RootCAs: roots, ServerName: "sandlot-node", Certificates: own, MinVersion: tls.VersionTLS12,
-	}}}
-}

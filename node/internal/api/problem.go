@@ -65,6 +65,9 @@ func explain(err error, otherwise string) *problem {
 	if found, is := errors.AsType[*problem](err); is {
 		return found
 	}
+	if errors.Is(err, context.Canceled) {
+		err = fmt.Errorf("the agent ends, or the caller went away: ask again: %w", err)
+	}
 	for _, r := range rules {
 		if r.matches(err) {
 			return &problem{r.status, r.code, err.Error()}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sandlot.dev/node/internal/api"
+	"sandlot.dev/node/internal/apitest"
 )
 
 func (n *node) isLetIn(client *http.Client) bool {
@@ -24,7 +25,7 @@ func (n *node) isLetIn(client *http.Client) bool {
 
 func TestOnlyTheControllerIsLetIn(t *testing.T) {
 	n := newNode(t)
-	stranger := newAuthority(t)
+	stranger := apitest.NewAuthority(t)
 	expired := func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }
 	forServers := func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} }
 	withoutName := func(c *x509.Certificate) { c.DNSNames = nil }
@@ -35,14 +36,14 @@ func TestOnlyTheControllerIsLetIn(t *testing.T) {
 		want   bool
 	}{
 		"the controller":                         {n.controller(), true},
-		"no certificate":                         {n.ca.client(), false},
-		"a certificate of another authority":     {n.ca.client(stranger.issue(t, "snapshot-controller")), false},
-		"the certificate of an agent":            {n.ca.client(n.ca.issue(t, "sandlot-node")), false},
-		"a name that contains the controller's":  {n.ca.client(n.ca.issue(t, "snapshot-controller.evil")), false},
-		"a wildcard":                             {n.ca.client(n.ca.issue(t, "*")), false},
-		"only the common name of the controller": {n.ca.client(n.ca.issue(t, "", withoutName)), false},
-		"an expired certificate":                 {n.ca.client(n.ca.issue(t, "snapshot-controller", expired)), false},
-		"a certificate for servers":              {n.ca.client(n.ca.issue(t, "snapshot-controller", forServers)), false},
+		"no certificate":                         {n.ca.Client(), false},
+		"a certificate of another authority":     {n.ca.Client(stranger.Issue(t, "snapshot-controller")), false},
+		"the certificate of an agent":            {n.ca.Client(n.ca.Issue(t, "sandlot-node")), false},
+		"a name that contains the controller's":  {n.ca.Client(n.ca.Issue(t, "snapshot-controller.evil")), false},
+		"a wildcard":                             {n.ca.Client(n.ca.Issue(t, "*")), false},
+		"only the common name of the controller": {n.ca.Client(n.ca.Issue(t, "", withoutName)), false},
+		"an expired certificate":                 {n.ca.Client(n.ca.Issue(t, "snapshot-controller", expired)), false},
+		"a certificate for servers":              {n.ca.Client(n.ca.Issue(t, "snapshot-controller", forServers)), false},
 		"TLS 1.2":                                {old, false},
 	}
 	for name, row := range rows {
@@ -61,9 +62,9 @@ func TestOnlyTheControllerIsLetIn(t *testing.T) {
 func TestRotatedFilesAreUsedWithoutARestart(t *testing.T) {
 	n := newNode(t)
 	before := n.controller()
-	next := newAuthority(t)
-	next.write(t, n.tls, next.issue(t, "sandlot-node"))
-	if !n.isLetIn(next.client(next.issue(t, "snapshot-controller"))) {
+	next := apitest.NewAuthority(t)
+	next.Write(t, n.tls, next.Issue(t, "sandlot-node"))
+	if !n.isLetIn(next.Client(next.Issue(t, "snapshot-controller"))) {
 		t.Error("the controller of the next authority is not let in")
 	}
 	before.Transport.(*http.Transport).TLSClientConfig.InsecureSkipVerify = true
@@ -85,10 +86,10 @@ func TestFilesInTheMiddleOfARotationLeaveTheEarlierOnes(t *testing.T) {
 }
 
 func TestAgentWithoutUsableFilesDoesNotStart(t *testing.T) {
-	ca := newAuthority(t)
+	ca := apitest.NewAuthority(t)
 	for _, name := range []string{"tls.key", "tls.crt", "ca.crt"} {
 		folder := t.TempDir()
-		ca.write(t, folder, ca.issue(t, "sandlot-node"))
+		ca.Write(t, folder, ca.Issue(t, "sandlot-node"))
 		if err := os.Remove(filepath.Join(folder, name)); err != nil {
 			t.Fatal(err)
 		}

@@ -116,15 +116,15 @@ func (l *Ledger) Withdraw(podUID string) error {
 }
 
 // Begin lets the Pod have its snapshot and returns the snapshot's folder. It waits for the announcement. It returns a
-// NotAnnouncedError or an AlreadyBegunError.
+// NotAnnouncedError or an AlreadyBegunError, and the context's error if the caller or the agent gave up.
 func (l *Ledger) Begin(ctx context.Context, request Request) (folder string, err error) {
 	if err := request.Check(); err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, l.BeginLimit)
-	defer cancel()
+	waiting, end := context.WithTimeout(ctx, l.BeginLimit)
+	defer end()
 	for {
-		changed, err := l.tryBegin(ctx, request)
+		changed, err := l.tryBegin(waiting, request)
 		if err == nil {
 			return l.Store.Path(request.Snapshot()), nil
 		}
@@ -134,7 +134,10 @@ func (l *Ledger) Begin(ctx context.Context, request Request) (folder string, err
 		}
 		select {
 		case <-changed:
-		case <-ctx.Done():
+		case <-waiting.Done():
+			if ctx.Err() != nil {
+				return "", ctx.Err()
+			}
 			return "", &NotAnnouncedError{request, fmt.Sprintf("the controller did not announce it within %s", l.BeginLimit)}
 		}
 	}
