@@ -17,35 +17,41 @@ const [CLAIMS, TEMPLATES, POOLS] = ['sandboxclaims', 'sandboxtemplates', 'sandbo
   (plural) => `${plural}.extensions.agents.x-k8s.io`,
 ) as [string, string, string];
 
-const [SANDBOXER, POOLER, CLAIMER, API, GATEWAY] = [
+const [SNAPSHOTS, CLASSES] = ['sandboxsnapshots.sandlot.dev', 'sandboxsnapshotclasses.sandlot.dev'] as const;
+
+const [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY] = [
   'sandlot-sandbox-controller',
   'sandlot-warmpool-controller',
   'sandlot-claim-controller',
+  'sandlot-snapshot-controller',
   'sandlot-api',
   'sandlot-gateway',
 ] as const;
 
 export const exceptions: readonly Exception[] = [
   {
-    accounts: [SANDBOXER, POOLER, CLAIMER],
+    accounts: [SANDBOXER, POOLER, CLAIMER, SAVER],
     verbs: ['update'],
-    resources: [SANDBOXES, CLAIMS, POOLS].map((resource) => `${resource}/finalizers`),
+    resources: [SANDBOXES, CLAIMS, POOLS, SNAPSHOTS].map((resource) => `${resource}/finalizers`),
     why: 'admission of clusters with OwnerReferencesPermissionEnforcement asks for it, without a request of its own',
   },
   {
-    accounts: [SANDBOXER, POOLER, CLAIMER, API, GATEWAY],
+    accounts: [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY],
     verbs: ['list'],
-    resources: [SANDBOXES, CLAIMS, TEMPLATES, POOLS, POLICIES, 'pods', 'services', 'persistentvolumeclaims'],
+    resources: [
+      ...[SANDBOXES, CLAIMS, TEMPLATES, POOLS, POLICIES, SNAPSHOTS, CLASSES],
+      ...['pods', 'services', 'persistentvolumeclaims', 'nodes'],
+    ],
     why: 'informers list where the API server cannot stream a list; the one of the tests can',
   },
   {
-    accounts: [SANDBOXER, POOLER, CLAIMER],
+    accounts: [SANDBOXER, POOLER, CLAIMER, SAVER],
     verbs: ['watch'],
     resources: ['leases.coordination.k8s.io'],
     why: 'a standby watches the lease; in the tests a controller seldom meets another holder',
   },
   {
-    accounts: [SANDBOXER, POOLER, CLAIMER],
+    accounts: [SANDBOXER, POOLER, CLAIMER, SAVER],
     verbs: ['patch'],
     resources: ['events.events.k8s.io'],
     why: 'an Event that repeats is counted in its series; in the tests few do',
@@ -59,8 +65,8 @@ export const exceptions: readonly Exception[] = [
   {
     accounts: [SANDBOXER],
     verbs: ['get'],
-    resources: ['services'],
-    why: 'read when a Service of the name appears between a look and the create',
+    resources: ['services', SNAPSHOTS],
+    why: 'read when a Service or a snapshot of the name appears between a look and the create',
   },
   {
     accounts: [POOLER],

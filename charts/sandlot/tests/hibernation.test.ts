@@ -179,7 +179,7 @@ describe('the node component', () => {
   });
 
   it('gets its flags from the values, numbers in full', async () => {
-    const node = { storeFolder: '/data/saved', runscRoot: '/run/own/k8s.io', mostSaves: 2, wantedBytes: 34_359_738_368 };
+    const node = { storeFolder: '/data/saved', runscRoot: '/run/own/k8s.io', mostSaves: 9, wantedBytes: 0, keepFreeBytes: 34_359_738_368 };
     const { spec } = getPod(await render({ ...withHibernation, hibernation: { enabled: true, node } }), NODE);
     const { args } = spec.containers[0] as unknown as { args: readonly string[] };
     expect(args).toEqual([
@@ -192,8 +192,9 @@ describe('the node component', () => {
       '-listen=:8443',
       '-metrics=:9090',
       '-tls-dir=/etc/sandlot/tls',
-      '-most-saves=2',
-      '-wanted-bytes=34359738368',
+      '-most-saves=9',
+      '-wanted-bytes=0',
+      '-keep-free-bytes=34359738368',
     ]);
     const mounts = JSON.stringify(spec.containers[0]);
     for (const folder of [node.storeFolder, node.runscRoot]) expect(mounts).toContain(`"mountPath":"${folder}"`);

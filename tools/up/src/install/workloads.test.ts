@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isRolledOut, listTroubles } from './workloads.ts';
+import { buildWorkload, isRolledOut, listTroubles } from './workloads.ts';
 
 const pod = (status: object) => ({ metadata: { name: 'p' }, status });
 const waiting = (reason: string, restartCount = 0) =>
@@ -37,6 +37,26 @@ describe('troubles of a pod', () => {
     ['whose containers are being created', waiting('ContainerCreating')],
   ])('are empty for a pod %s', (_, given) => {
     expect(listTroubles(given)).toEqual([]);
+  });
+});
+
+describe('a DaemonSet', () => {
+  const status = { desiredNumberScheduled: 2, currentNumberScheduled: 2, updatedNumberScheduled: 2, numberReady: 2 };
+  const build = (difference: object) =>
+    buildWorkload({ kind: 'DaemonSet', metadata: { name: 'n' }, spec: {}, status: { ...status, ...difference } });
+
+  it.each([
+    ['is rolled out when every node has a new Pod that is ready', {}, true],
+    [
+      'is rolled out when it is for no node',
+      { desiredNumberScheduled: 0, currentNumberScheduled: 0, updatedNumberScheduled: 0, numberReady: 0 },
+      true,
+    ],
+    ['is not while the Pod of a node is not ready', { numberReady: 1 }, false],
+    ['is not while the Pod of a node has an old spec', { updatedNumberScheduled: 1 }, false],
+    ['is not while no controller has counted the nodes', { desiredNumberScheduled: undefined }, false],
+  ])('%s', (_, difference, over) => {
+    expect(isRolledOut(build(difference))).toBe(over);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { Target } from '../target.ts';
 
-/** Rollout progress of a Deployment or StatefulSet of the release. */
+/** Rollout progress of a Deployment, StatefulSet or DaemonSet of the release. */
 export interface Workload {
   readonly name: string;
   readonly desired: number;
@@ -23,6 +23,7 @@ export interface PodTrouble {
 }
 
 interface WorkloadJson {
+  readonly kind?: string;
   readonly metadata: { readonly name: string; readonly generation?: number };
   readonly spec: { readonly replicas?: number };
   readonly status?: {
@@ -30,6 +31,10 @@ interface WorkloadJson {
     readonly replicas?: number;
     readonly updatedReplicas?: number;
     readonly readyReplicas?: number;
+    readonly desiredNumberScheduled?: number;
+    readonly currentNumberScheduled?: number;
+    readonly updatedNumberScheduled?: number;
+    readonly numberReady?: number;
   };
 }
 
@@ -67,12 +72,20 @@ export async function readWorkloads(
   target: Target,
   release: { name: string; namespace: string },
 ): Promise<readonly Workload[]> {
-  return (await listObjects<WorkloadJson>(target, 'deployments,statefulsets', release)).map(buildWorkload);
+  return (await listObjects<WorkloadJson>(target, 'deployments,statefulsets,daemonsets', release)).map(buildWorkload);
 }
 
-function buildWorkload({ metadata, spec, status = {} }: WorkloadJson): Workload {
+/** What the API server says about a workload, in the words of all kinds. Pure. */
+export function buildWorkload({ kind, metadata, spec, status = {} }: WorkloadJson): Workload {
   const { replicas: total = 0, updatedReplicas: updated = 0, readyReplicas: ready = 0 } = status;
   const observed = (status.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+  if (kind === 'DaemonSet') {
+    // Nodes say how many there should be, and a DaemonSet that has seen none of them yet is not done.
+    const { desiredNumberScheduled, currentNumberScheduled = 0, updatedNumberScheduled = 0, numberReady = 0 } = status;
+    const counts = { total: currentNumberScheduled, updated: updatedNumberScheduled, ready: numberReady };
+    const isObserved = observed && desiredNumberScheduled !== undefined;
+    return { name: metadata.name, desired: desiredNumberScheduled ?? 0, ...counts, observed: isObserved };
+  }
   return { name: metadata.name, desired: spec.replicas ?? 1, total, updated, ready, observed };
 }
 
