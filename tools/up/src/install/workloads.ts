@@ -76,17 +76,32 @@ export async function readWorkloads(
 }
 
 /** What the API server says about a workload, in the words of all kinds. Pure. */
-export function buildWorkload({ kind, metadata, spec, status = {} }: WorkloadJson): Workload {
-  const { replicas: total = 0, updatedReplicas: updated = 0, readyReplicas: ready = 0 } = status;
+export function buildWorkload(workload: WorkloadJson): Workload {
+  const { metadata, status = {} } = workload;
   const observed = (status.observedGeneration ?? 0) >= (metadata.generation ?? 0);
-  if (kind === 'DaemonSet') {
-    // Nodes say how many there should be, and a DaemonSet that has seen none of them yet is not done.
-    const { desiredNumberScheduled, currentNumberScheduled = 0, updatedNumberScheduled = 0, numberReady = 0 } = status;
-    const counts = { total: currentNumberScheduled, updated: updatedNumberScheduled, ready: numberReady };
-    const isObserved = observed && desiredNumberScheduled !== undefined;
-    return { name: metadata.name, desired: desiredNumberScheduled ?? 0, ...counts, observed: isObserved };
-  }
-  return { name: metadata.name, desired: spec.replicas ?? 1, total, updated, ready, observed };
+  const base = { name: metadata.name, observed };
+  return workload.kind === 'DaemonSet' ? countNodes(status, base) : countReplicas(workload, base);
+}
+
+type Base = Pick<Workload, 'name' | 'observed'>;
+
+function countReplicas({ spec, status = {} }: WorkloadJson, base: Base): Workload {
+  const { replicas: total = 0, updatedReplicas: updated = 0, readyReplicas: ready = 0 } = status;
+  return { ...base, desired: spec.replicas ?? 1, total, updated, ready };
+}
+
+/** Nodes say how many there should be, and a DaemonSet that has seen none of them yet is not done. */
+function countNodes(status: NonNullable<WorkloadJson['status']>, base: Base): Workload {
+  const { desiredNumberScheduled: desired, updatedNumberScheduled: updated = 0, numberReady: ready = 0 } = status;
+  const total = status.currentNumberScheduled ?? 0;
+  return {
+    name: base.name,
+    desired: desired ?? 0,
+    total,
+    updated,
+    ready,
+    observed: base.observed && desired !== undefined,
+  };
 }
 
 /** Whether every replica runs the newest spec and is ready, and no old pod is left that may be the ready one. */
