@@ -17,10 +17,6 @@ import (
 // DefaultSocket is where the agent listens.
 const DefaultSocket = "/run/sandlot/node.sock"
 
-// AlreadyRestored is the code of a Pod that was restored before and whose sandbox has ended since: on another start nothing
-// of the snapshot is left to use.
-const AlreadyRestored = "AlreadyRestored"
-
 const (
 	// redialAfter is short, because an agent that restarts is away for about a second.
 	redialAfter = 200 * time.Millisecond

@@ -26,6 +26,7 @@ const (
 	namespaceKey = "io.kubernetes.cri.sandbox-namespace"
 	podNameKey   = "io.kubernetes.cri.sandbox-name"
 	podUIDKey    = "io.kubernetes.cri.sandbox-uid"
+	logsKey      = "io.kubernetes.cri.sandbox-log-directory"
 )
 
 // container is what the shim keeps of a container.
@@ -33,6 +34,8 @@ type container struct {
 	id, bundle string
 	// sandbox is the id of the Pod's pause container.
 	sandbox string
+	// logs is the folder with the logs of the Pod. Only the pause container has it.
+	logs string
 	// restore is what the Pod is started from. Without a snapshot it starts as any other.
 	restore agent.Restore
 }
@@ -41,15 +44,35 @@ func (c container) isPause() bool { return c.id == c.sandbox }
 
 func (c container) isRestored() bool { return c.restore.SnapshotUID != "" }
 
-// markFile is there while the Pod is being restored, and after it failed. The shims of its other containers look for it:
+// restoringFile is there while the Pod is being restored, and after it failed. The shims of its other containers look for it:
 // containerd has the folders of all containers side by side.
-func (c container) markFile() string {
+func (c container) restoringFile() string {
 	return filepath.Join(filepath.Dir(c.bundle), c.sandbox, "sandlot-restoring")
 }
 
 func (c container) isRestoring() bool {
-	_, err := os.Stat(c.markFile())
+	_, err := os.Stat(c.restoringFile())
 	return c.isRestored() && err == nil
+}
+
+// restoredFile is there once the Pod was restored. The folder with the logs of a Pod outlives its sandbox and the node's
+// restart, and goes with the Pod.
+func (c container) restoredFile() string { return filepath.Join(c.logs, "sandlot-restored") }
+
+// wasRestored reports whether an earlier sandbox of this Pod was restored. The snapshot is used up then, and the Pod starts
+// as every other Pod whose sandbox ended.
+func (c container) wasRestored() bool {
+	_, err := os.Stat(c.restoredFile())
+	return c.logs != "" && err == nil
+}
+
+func (c container) markRestored() error {
+	if c.logs != "" {
+		if err := os.WriteFile(c.restoredFile(), nil, 0o600); err != nil {
+			return err
+		}
+	}
+	return os.Remove(c.restoringFile())
 }
 
 func readContainer(id, bundle string) (container, error) {
@@ -62,7 +85,7 @@ func readContainer(id, bundle string) (container, error) {
 
 // decideContainer takes a container that is not of a Pod as one that stands for itself.
 func decideContainer(id, bundle string, annotations map[string]string) container {
-	c := container{id: id, bundle: bundle, sandbox: annotations[sandboxIDKey]}
+	c := container{id: id, bundle: bundle, sandbox: annotations[sandboxIDKey], logs: annotations[logsKey]}
 	if annotations[typeKey] != "container" || c.sandbox == "" {
 		c.sandbox = id
 	}

@@ -2,7 +2,6 @@ package pod
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -36,13 +35,11 @@ func waitForReport(ctx context.Context, reported <-chan struct{}) {
 
 // startFromSnapshot restores the pause container in place of starting it.
 func (s *Service) startFromSnapshot(ctx context.Context, c container, r *task.StartRequest) (*task.StartResponse, error) {
-	image, err := s.begin(ctx, c)
-	var refused *agent.Error
-	if errors.As(err, &refused) && refused.Code == agent.AlreadyRestored {
-		// As with every other Pod whose sandbox ended, its containers start anew.
+	if c.wasRestored() {
 		log.G(ctx).Warnf("Pod %s/%s was restored before and its sandbox ended: it starts without its memory", c.restore.Namespace, c.restore.PodName)
 		return s.TaskServiceExt.Start(ctx, r)
 	}
+	image, err := s.begin(ctx, c)
 	if err != nil {
 		s.abandon(ctx, c)
 		return nil, fmt.Errorf("start Pod %s/%s from SandboxSnapshot %s: %w", c.restore.Namespace, c.restore.PodName, c.restore.SnapshotUID, err)
@@ -61,7 +58,7 @@ func (s *Service) startFromSnapshot(ctx context.Context, c container, r *task.St
 }
 
 func (s *Service) restore(ctx context.Context, c container, r *extension.RestoreRequest) (*task.StartResponse, error) {
-	if err := os.WriteFile(c.markFile(), nil, 0o600); err != nil {
+	if err := os.WriteFile(c.restoringFile(), nil, 0o600); err != nil {
 		return nil, err
 	}
 	return s.TaskServiceExt.Restore(ctx, r)
@@ -95,7 +92,7 @@ func (s *Service) follow(ctx context.Context, c container) {
 		defer close(reported)
 		err := waitForRestore(ctx, c)
 		if err == nil {
-			err = os.Remove(c.markFile())
+			err = c.markRestored()
 		}
 		s.report(ctx, c, err)
 		if err != nil {
