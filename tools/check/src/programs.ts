@@ -24,6 +24,7 @@ const PROGRAMS: Readonly<Record<BinaryName, true>> = {
   'containerd-shim-runsc-v1': true,
   jaeger: true,
   'sandlot-runtime': true,
+  'sandlot-node': true,
 };
 
 await ensureBinaries(Object.keys(PROGRAMS) as BinaryName[], { progress: createConsoleProgress() });

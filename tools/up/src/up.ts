@@ -161,12 +161,12 @@ interface BuiltImages {
 async function buildAll(progress: Progress, { observability }: { observability: boolean }): Promise<BuiltImages> {
   const buildah = await prepareBuilds(progress);
   await bundleServices();
-  const programs = ['nats-server', 'sandlot-runtime'] as const;
+  const programs = ['nats-server', 'sandlot-runtime', 'sandlot-node'] as const;
   const bin = await ensureBinaries(observability ? [...programs, 'jaeger'] : programs, { progress });
   const busybox = (await findProgram('busybox')) ?? '/bin/busybox';
   const jaeger = observability ? bin('jaeger') : undefined;
-  const runtime = bin('sandlot-runtime');
-  const recipes = listImageRecipes({ natsServer: bin('nats-server'), busybox, runtime, jaeger });
+  const [natsServer, runtime, node] = [bin('nats-server'), bin('sandlot-runtime'), bin('sandlot-node')];
+  const recipes = listImageRecipes({ natsServer, busybox, runtime, node, jaeger });
   return { buildah, images: await buildImages(recipes, { buildah, progress }) };
 }
 

@@ -76,6 +76,11 @@ const runtimeRecipes = {
   'sandlot-runtime': { package: './cmd/sandlot-runtime' },
 } as const satisfies Record<string, Recipe>;
 
+const nodeRecipes = {
+  /** The agent of a node, which saves sandboxes with their memory. */
+  'sandlot-node': { package: './cmd/sandlot-node' },
+} as const satisfies Record<string, Recipe>;
+
 /** A program built from one of the Go modules. */
 export type BinaryName =
   | keyof typeof clusterRecipes
@@ -83,7 +88,8 @@ export type BinaryName =
   | keyof typeof containerdRecipes
   | keyof typeof gvisorRecipes
   | keyof typeof jaegerRecipes
-  | keyof typeof runtimeRecipes;
+  | keyof typeof runtimeRecipes
+  | keyof typeof nodeRecipes;
 
 /** A folder with a go.mod and the binaries built from it. Each module has its own cache folder. */
 export interface GoModule {
@@ -94,8 +100,8 @@ export interface GoModule {
 
 /**
  * Every Go module. containerd, gVisor and Jaeger have modules of their own because their dependencies conflict with those of
- * Kubernetes. The policy enforcer has its own so that changing it rebuilds nothing else. The daemon and gVisor's shim belong to
- * the product and live outside this package.
+ * Kubernetes. The policy enforcer has its own so that changing it rebuilds nothing else. The daemon, gVisor's shim and the agent
+ * belong to the product and live outside this package.
  */
 export const goModules: readonly GoModule[] = [
   { folder: 'go', recipes: clusterRecipes },
@@ -104,6 +110,7 @@ export const goModules: readonly GoModule[] = [
   { folder: '../../node/shim', recipes: gvisorRecipes },
   { folder: 'go-jaeger', recipes: jaegerRecipes },
   { folder: '../../runtime', recipes: runtimeRecipes },
+  { folder: '../../node', recipes: nodeRecipes },
 ];
 
 /** Returns the module and the recipe of a binary. */

@@ -15,12 +15,13 @@ export type ImageName =
   | 'busybox'
   | 'debian'
   | 'runtime'
+  | 'node'
   | 'sandbox-base'
   | 'code-interpreter'
   | 'prometheus'
   | 'jaeger';
 
-const chartImages: ReadonlySet<ImageName> = new Set([...serviceNames, 'nats', 'redis', 'runtime']);
+const chartImages: ReadonlySet<ImageName> = new Set([...serviceNames, 'nats', 'redis', 'runtime', 'node']);
 
 /** Whether the chart names this image. The others are for sandboxes and observers. */
 export function isOfChart(name: ImageName): boolean {
@@ -47,6 +48,8 @@ export interface ImagePrograms {
   readonly busybox: string;
   /** The daemon inside sandboxes. */
   readonly runtime: string;
+  /** The agent of a node. */
+  readonly node: string;
   /** Set to build Prometheus and Jaeger too. */
   readonly jaeger?: string | undefined;
 }
@@ -69,6 +72,7 @@ export function listImageRecipes(programs: ImagePrograms): readonly ImageRecipe[
     },
     { name: 'debian', folder: 'debian', base: 'debian', context: [] },
     { name: 'runtime', folder: 'runtime', context: [{ target: 'sandlot-runtime', source: programs.runtime }] },
+    { name: 'node', folder: 'node', context: [{ target: 'sandlot-node', source: programs.node }] },
     { name: 'sandbox-base', folder: 'sandbox-base', base: 'debian', context: [] },
     {
       name: 'code-interpreter',

@@ -10,6 +10,7 @@ const images = (
     'warmpool-controller',
     'claim-controller',
     'runtime',
+    'node',
     'api',
     'gateway',
     'streams',
@@ -27,6 +28,7 @@ describe('buildChartValues', () => {
       warmpoolController: { image: { tag: 't-warmpool-controller' } },
       claimController: { image: { tag: 't-claim-controller' }, envsFromSecrets: true, persistentVolumes: true },
       runtime: { image: { tag: 't-runtime' } },
+      hibernation: { node: { image: { tag: 't-node' } } },
       api: { image: { tag: 't-api' } },
       gateway: {
         image: { tag: 't-gateway' },

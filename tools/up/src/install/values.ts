@@ -31,6 +31,7 @@ export interface ChartValues {
     readonly persistentVolumes: boolean;
   };
   readonly runtime: { readonly image: { readonly tag: string }; readonly delivery?: 'ImageVolume' };
+  readonly hibernation: { readonly node: { readonly image: { readonly tag: string } } };
   readonly api: { readonly image: { readonly tag: string } };
   readonly gateway: {
     readonly image: { readonly tag: string };
@@ -84,6 +85,7 @@ export function buildChartValues(
     warmpoolController: controller('warmpool-controller'),
     claimController: { ...controller('claim-controller'), envsFromSecrets: true, persistentVolumes: true },
     runtime: { ...controller('runtime'), ...(isLocal ? { delivery: 'ImageVolume' as const } : {}) },
+    hibernation: { node: controller('node') },
     api: controller('api'),
     gateway: {
       ...controller('gateway'),
