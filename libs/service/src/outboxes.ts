@@ -1,4 +1,5 @@
 import { eventTypes } from '@sandlot/bus';
+import type { EventType } from '@sandlot/bus';
 import type { KubeObject } from '@sandlot/kube';
 import { createOutbox } from '@sandlot/outbox';
 import type { Outbox, OutboxOptions, FactSource } from '@sandlot/outbox';
@@ -6,19 +7,33 @@ import { createOutboxMetrics } from '@sandlot/telemetry';
 import type { ControllerParts } from './controller-parts.ts';
 
 export interface OutboxInput<T extends KubeObject> extends FactSource<T> {
-  /** Prefix of the event types, as in `claim.bound`. The plural is the name of the record. */
+  /** Prefix of the event types, as in `claim.bound`; of snapshots also events of their Sandboxes. The plural is the name of the record. */
   readonly kind: keyof typeof LEDGERS;
   readonly informer: OutboxOptions<T>['informer'];
 }
 
 /** Name of the record of each kind. */
-const LEDGERS = { claim: 'claims', sandbox: 'sandboxes', pool: 'pools', template: 'templates' } as const;
+const LEDGERS = {
+  claim: 'claims',
+  sandbox: 'sandboxes',
+  pool: 'pools',
+  template: 'templates',
+  snapshot: 'snapshots',
+} as const;
 
 /** Names of the records of all controllers. */
 export const ledgerNames: readonly string[] = Object.values(LEDGERS);
 
 /** Event types that are requests to other processes. They do not follow from the state of an object. */
 const REQUEST_TYPES: ReadonlySet<string> = new Set(['sandbox.wake.requested']);
+
+/** Events of Sandboxes that follow from their SandboxSnapshots. */
+const BY_SNAPSHOT: ReadonlySet<EventType> = new Set(['sandbox.hibernated', 'sandbox.restored']);
+
+function belongsTo(kind: keyof typeof LEDGERS, type: EventType): boolean {
+  if (BY_SNAPSHOT.has(type)) return kind === 'snapshot';
+  return type.startsWith(`${kind}.`) && !REQUEST_TYPES.has(type);
+}
 
 /** Creates outboxes for a controller. They publish while it leads and its caches are synced. */
 export function openOutboxes(parts: ControllerParts): <T extends KubeObject>(input: OutboxInput<T>) => Outbox<T> {
@@ -28,7 +43,7 @@ export function openOutboxes(parts: ControllerParts): <T extends KubeObject>(inp
     createOutbox({
       ...input,
       name: LEDGERS[kind],
-      types: eventTypes.filter((type) => type.startsWith(`${kind}.`) && !REQUEST_TYPES.has(type)),
+      types: eventTypes.filter((type) => belongsTo(kind, type)),
       bus,
       isActive: () => manager.isLeader() && manager.isReady(),
       clock,

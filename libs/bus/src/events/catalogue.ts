@@ -19,6 +19,7 @@ const pool = z.object({
   desired: z.number().int(),
   ready: z.number().int(),
 });
+const snapshot = z.object({ ...objectRef, sandbox: z.object({ name: z.string(), uid: z.string().optional() }) });
 const rollout = pool.extend({ templateHash: z.string() });
 
 /** Data of every lifecycle event, version 1. Within a version fields may be added, but none changes or goes away. */
@@ -36,11 +37,15 @@ export const eventData = {
   'sandbox.expired': sandbox.extend(reason),
   'sandbox.deleted': sandbox.extend({ cause: z.string() }),
   'sandbox.wake.requested': sandbox.extend({ requestedBy: z.string().optional() }),
+  'sandbox.hibernated': sandbox.extend({ snapshot: named, sizeBytes: z.number().int().nonnegative() }),
+  'sandbox.restored': sandbox.extend({ snapshot: named, podName: z.string() }),
   'pool.depleted': pool,
   'pool.ready': pool,
   'pool.rollout.started': rollout,
   'pool.rollout.finished': rollout,
   'pool.stuck': pool.extend({ stuck: z.number().int(), ...reason }),
+  'snapshot.ready': snapshot.extend({ nodeName: z.string(), sizeBytes: z.number().int().nonnegative() }),
+  'snapshot.failed': snapshot.extend(reason),
   'template.changed': z.object({ ...objectRef, generation: z.number().int() }),
   'audit.recorded': z.object({
     ...objectRef,
@@ -73,11 +78,15 @@ export const about: Readonly<Record<EventType, string>> = {
   'sandbox.deleted': 'A Sandbox is gone.',
   'sandbox.wake.requested':
     'A request needs a suspended Sandbox. The gateway repeats the event, because it may be lost.',
+  'sandbox.hibernated': 'The memory of a Sandbox is saved, and its pod stands still until it is deleted.',
+  'sandbox.restored': 'A Sandbox goes on from its saved memory in a new pod.',
   'pool.depleted': 'A pool has no Ready member left.',
   'pool.ready': 'A pool is full for the first time since it was empty or another size was wanted.',
   'pool.rollout.started': 'Members of an earlier template are being replaced.',
   'pool.rollout.finished': 'All members are of the current template.',
   'pool.stuck': 'A pool does not progress.',
+  'snapshot.ready': 'A SandboxSnapshot is complete on its node.',
+  'snapshot.failed': 'A SandboxSnapshot could not be saved, or has lost its data.',
   'template.changed': 'A template was created or its spec was edited.',
   'audit.recorded':
     'A client asked the API for a change: who, what, from where, and the result. The UID is empty if the object was not found.',

@@ -62,8 +62,9 @@ export function declareStreams(
     {
       ...common,
       name: EVENT_STREAM,
-      description: 'Lifecycle events of claims, sandboxes, pools and templates, and the audit log of the API',
-      subjects: ['claim', 'sandbox', 'pool', 'template', 'audit'].map((kind) => `sandlot.*.${kind}.>`),
+      description:
+        'Lifecycle events of claims, sandboxes, pools, templates and snapshots, and the audit log of the API',
+      subjects: ['claim', 'sandbox', 'pool', 'template', 'snapshot', 'audit'].map((kind) => `sandlot.*.${kind}.>`),
       max_age: maxAge,
       duplicate_window: window,
       max_bytes: sizing.maxBytes ?? 256 * MEBIBYTE,

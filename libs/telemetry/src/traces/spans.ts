@@ -21,6 +21,8 @@ export const spanNames = {
   sandboxResume: 'sandbox.resume',
   sandboxDelete: 'sandbox.delete',
   poolRefill: 'pool.refill',
+  snapshotSave: 'snapshot.save',
+  snapshotRestore: 'snapshot.restore',
   podCreate: 'pod.create',
   podSchedule: 'pod.schedule',
   podPrepare: 'pod.prepare',

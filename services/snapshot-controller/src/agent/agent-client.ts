@@ -1,0 +1,163 @@
+import { readFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Clock } from '@sandlot/std';
+import { z } from 'zod';
+import { AgentAway, AgentRefusal } from './agent-error.ts';
+import { manifest, nodeAnswer, refusal, restoreAnswer } from './messages.ts';
+import type { Manifest, RestoreAnswer, RestoreEnd, RestoreRequest, SaveRequest } from './messages.ts';
+import type { SnapshotId, WithdrawEnd } from './messages.ts';
+
+/** How agents are reached, beside their address. */
+export interface AgentSettings {
+  /** Folder with tls.crt, tls.key and ca.crt; read for each connection, so that new certificates need no restart. */
+  readonly tlsDir: string;
+  readonly port: number;
+}
+
+export interface AgentClientOptions extends AgentSettings {
+  readonly clock: Clock;
+  /** Address of the Pod of the agent. */
+  readonly host: string;
+}
+
+/** The name in the certificate of every agent. */
+const AGENT_NAME = 'sandlot-node';
+const QUICK_MS = 15_000;
+/** Longer than the agent waits for a save to end that the deletion cancels. */
+const ERASE_MS = 75_000;
+/** A save of many gigabytes onto a slow disk. The controller then asks again, and joins the save. */
+const SAVE_MS = 15 * 60_000;
+const WAIT_SECONDS = 20;
+
+/** What is sent, and how long the answer may take. */
+interface Message {
+  readonly method: 'GET' | 'PUT' | 'DELETE';
+  readonly path: string;
+  readonly body?: object | undefined;
+  readonly limitMs: number;
+}
+
+/**
+ * The API of one agent. Every method rejects with {@link AgentRefusal} for what the agent refuses, and with
+ * {@link AgentAway} when there is no answer. Every request may be repeated.
+ */
+export class AgentClient {
+  readonly #o: AgentClientOptions;
+
+  constructor(options: AgentClientOptions) {
+    this.#o = options;
+  }
+
+  async describeNode(signal: AbortSignal): Promise<z.output<typeof nodeAnswer>> {
+    return this.#ask({ method: 'GET', path: '/v1/node', limitMs: QUICK_MS }, { answer: nodeAnswer, signal });
+  }
+
+  /** Saves, or joins the save. Resolves when the snapshot is complete. */
+  save(id: SnapshotId, { source, mode }: SaveRequest, signal: AbortSignal): Promise<Manifest> {
+    const { sandboxName, sandboxUID: sandboxUid, podName, podUID: podUid } = source;
+    const body = { source: { sandboxName, sandboxUid, podName, podUid }, mode };
+    return this.#ask({ method: 'PUT', path: formatPath(id), body, limitMs: SAVE_MS }, { answer: manifest, signal });
+  }
+
+  /** Removes the data. A save in progress ends, and its Pod goes on. */
+  async erase(id: SnapshotId, signal: AbortSignal): Promise<'erased'> {
+    await this.#ask({ method: 'DELETE', path: formatPath(id), limitMs: ERASE_MS }, { answer: z.undefined(), signal });
+    return 'erased';
+  }
+
+  /** Lets the Pod have the snapshot and waits for the end. An agent that forgot the announcement gets it again. */
+  async restore({ namespace, uid }: SnapshotId, pod: RestoreRequest, signal: AbortSignal): Promise<RestoreEnd> {
+    const path = `/v1/restores/${pod.podUID}`;
+    const body = { namespace, podName: pod.podName, snapshotUid: uid };
+    const announce = (): Promise<RestoreAnswer> =>
+      this.#ask({ method: 'PUT', path, body, limitMs: QUICK_MS }, { answer: restoreAnswer, signal });
+    const wait = (): Promise<RestoreAnswer> => {
+      const limitMs = WAIT_SECONDS * 1_000 + QUICK_MS;
+      const message = { method: 'GET', path: `${path}?waitSeconds=${WAIT_SECONDS}`, limitMs } as const;
+      return this.#ask(message, { answer: restoreAnswer, signal });
+    };
+    let { state, message } = await announce();
+    while (state !== 'Restored' && state !== 'Failed') ({ state, message } = await wait().catch(againIfForgotten));
+    return { state, message };
+
+    function againIfForgotten(error: unknown): Promise<RestoreAnswer> {
+      if (error instanceof AgentRefusal && error.code === 'Absent') return announce();
+      throw error;
+    }
+  }
+
+  async withdraw(podUID: string, signal: AbortSignal): Promise<WithdrawEnd> {
+    try {
+      const message = { method: 'DELETE', path: `/v1/restores/${podUID}`, limitMs: QUICK_MS } as const;
+      await this.#ask(message, { answer: z.undefined(), signal });
+      return 'withdrawn';
+    } catch (error) {
+      if (error instanceof AgentRefusal && error.code === 'Begun') return 'begun';
+      throw error;
+    }
+  }
+
+  async #ask<T>(message: Message, how: { readonly answer: z.ZodType<T>; readonly signal: AbortSignal }): Promise<T> {
+    const { statusCode = 0, body } = await this.#send(message, how.signal);
+    const what = `${message.method} ${message.path}`;
+    if (statusCode >= 200 && statusCode < 300) {
+      const answer = how.answer.safeParse(body);
+      if (answer.success) return answer.data;
+      throw new AgentAway(`the agent answered to ${what} with something else than expected: ${answer.error.message}`);
+    }
+    const refused = refusal.safeParse(body);
+    if (refused.success) throw new AgentRefusal(refused.data.code, refused.data.message);
+    throw new AgentAway(`the agent answered ${statusCode} to ${what}`);
+  }
+
+  async #send(message: Message, outer: AbortSignal): Promise<{ readonly statusCode?: number; readonly body: unknown }> {
+    const limit = new AbortController();
+    const tooLate = new AgentAway(`no answer within ${message.limitMs / 1_000} s`);
+    const timer = this.#o.clock.setTimeout(() => limit.abort(tooLate), message.limitMs);
+    const signal = AbortSignal.any([outer, limit.signal]);
+    try {
+      const answer = await this.#open(message, signal);
+      const content = await text(answer);
+      const { statusCode } = answer;
+      return { ...(statusCode === undefined ? {} : { statusCode }), body: parseJson(content) };
+    } catch (error) {
+      throw limit.signal.aborted ? tooLate : new AgentAway(getText(error), { cause: error });
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  async #open({ method, path, body }: Message, signal: AbortSignal): Promise<IncomingMessage> {
+    const { tlsDir, host, port } = this.#o;
+    const read = (name: string): Promise<string> => readFile(join(tlsDir, name), 'utf8');
+    const [cert, key, ca] = await Promise.all([read('tls.crt'), read('tls.key'), read('ca.crt')]);
+    const content = body === undefined ? undefined : JSON.stringify(body);
+    const headers = content === undefined ? {} : { 'Content-Type': 'application/json' };
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const tls = { cert, key, ca, servername: AGENT_NAME, minVersion: 'TLSv1.3' } as const;
+    const sent = request({ host, port, method, path, headers, ...tls, agent: false, signal }, resolve);
+    sent.on('error', reject);
+    sent.end(content);
+    return promise;
+  }
+}
+
+function formatPath({ namespace, uid }: SnapshotId): string {
+  return `/v1/snapshots/${namespace}/${uid}`;
+}
+
+function parseJson(content: string): unknown {
+  if (content === '') return undefined;
+  try {
+    return JSON.parse(content);
+  } catch {
+    return undefined;
+  }
+}
+
+function getText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,60 @@
+// What the agent of a node says, by docs/reference/sandbox-snapshot.md and node/README.md. Unknown fields are ignored.
+import { z } from 'zod';
+
+const machine = z.object({
+  runscVersion: z.string(),
+  architecture: z.string(),
+  hash: z.string().max(63),
+});
+
+/** A finished snapshot as its node describes it. */
+export const manifest = z.object({
+  namespace: z.string(),
+  snapshotUid: z.string(),
+  source: z.object({ sandboxUid: z.string(), podUid: z.string() }),
+  machine,
+  bytes: z.int().min(0),
+  savedAt: z.iso.datetime({ offset: true }),
+});
+export type Manifest = z.output<typeof manifest>;
+
+export const nodeAnswer = z.object({ node: z.string(), fingerprint: machine });
+
+export const restoreAnswer = z.object({
+  state: z.enum(['Announced', 'Begun', 'Restored', 'Failed']),
+  message: z.string().default(''),
+});
+export type RestoreAnswer = z.output<typeof restoreAnswer>;
+
+export const refusal = z.object({ code: z.string(), message: z.string() });
+
+/** How a restore ended. */
+export interface RestoreEnd {
+  readonly state: 'Restored' | 'Failed';
+  readonly message: string;
+}
+
+/** `begun`: too late, the Pod already goes on from the snapshot. */
+export type WithdrawEnd = 'withdrawn' | 'begun';
+
+/** Names one snapshot of a node. */
+export interface SnapshotId {
+  readonly namespace: string;
+  readonly uid: string;
+}
+
+export interface SaveRequest {
+  readonly source: {
+    readonly sandboxName: string;
+    readonly sandboxUID: string;
+    readonly podName: string;
+    readonly podUID: string;
+  };
+  /** `Hibernate`: the Pod stands still afterwards. */
+  readonly mode: 'Hibernate' | 'Snapshot';
+}
+
+export interface RestoreRequest {
+  readonly podName: string;
+  readonly podUID: string;
+}

@@ -1,0 +1,140 @@
+import { annotations, buildMergePatch, finalizers, sandboxSnapshots } from '@sandlot/api-types';
+import type { SandboxSnapshot } from '@sandlot/api-types';
+import { getKey, parseKey } from '@sandlot/kube';
+import type { EventRecorder, JsonObject, KubeClient, OwnWrites } from '@sandlot/kube';
+import { parseCarriedContext, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
+import type { SpanName } from '@sandlot/telemetry';
+import type { Agents } from './agent/agents.ts';
+import { callIds } from './agent/call-ids.ts';
+import type { AgentCalls } from './agent/calls.ts';
+import type { SnapshotId } from './agent/messages.ts';
+import type { Step } from './plan/steps.ts';
+import type { SnapshotMetrics } from './telemetry/metrics.ts';
+
+export interface ApplyDeps {
+  readonly client: KubeClient;
+  readonly recorder: EventRecorder;
+  readonly metrics: SnapshotMetrics;
+  readonly snapshots: OwnWrites<SandboxSnapshot>;
+  readonly agents: Agents;
+  readonly calls: AgentCalls;
+}
+
+/** Takes one step and returns the object as it is afterwards. Every write is guarded by the resourceVersion. */
+export async function apply(
+  deps: ApplyDeps,
+  object: SandboxSnapshot,
+  { step, signal }: { readonly step: Step; readonly signal: AbortSignal },
+): Promise<SandboxSnapshot> {
+  switch (step.kind) {
+    case 'hold':
+    case 'release':
+      return write(deps, object, { patch: buildFinalizerPatch(object, step.kind), signal });
+    case 'status':
+      return writeStatus(deps, object, { step, signal });
+    case 'delete':
+      await remove(deps, object, signal);
+      return object;
+    case 'refuse':
+      deps.recorder.record({ object: step.pod, type: 'Warning', reason: 'RestoreRefused', message: step.message });
+      return object;
+    default:
+      startCall(deps, object, step);
+      return object;
+  }
+}
+
+function buildFinalizerPatch({ metadata }: SandboxSnapshot, kind: 'hold' | 'release'): JsonObject {
+  const others = (metadata.finalizers ?? []).filter((name) => name !== finalizers.snapshotData);
+  return { metadata: { finalizers: kind === 'hold' ? [...others, finalizers.snapshotData] : others } };
+}
+
+interface Write {
+  readonly patch: JsonObject;
+  readonly signal: AbortSignal;
+  readonly subresource?: 'status';
+}
+
+/** Whoever changed the object first wins: what was decided was about the object as it was. */
+async function write({ client, snapshots }: ApplyDeps, object: SandboxSnapshot, how: Write): Promise<SandboxSnapshot> {
+  const { uid, resourceVersion } = object.metadata;
+  const key = getKey(object);
+  const { patch, signal, subresource } = how;
+  const guarded = { ...patch, metadata: { ...(patch['metadata'] as JsonObject | undefined), uid, resourceVersion } };
+  return snapshots.write(key, () =>
+    client.mergePatch(sandboxSnapshots, parseKey(key), guarded, { signal, subresource }),
+  );
+}
+
+type StatusStep = Extract<Step, { readonly kind: 'status' }>;
+
+async function writeStatus(
+  deps: ApplyDeps,
+  object: SandboxSnapshot,
+  { step, signal }: { readonly step: StatusStep; readonly signal: AbortSignal },
+): Promise<SandboxSnapshot> {
+  const status = buildMergePatch(object.status, step.status);
+  if (status === undefined) return object;
+  const after = await write(deps, object, { patch: { status }, signal, subresource: 'status' });
+  deps.metrics.onStatusWritten(object, after);
+  return after;
+}
+
+async function remove({ client, snapshots }: ApplyDeps, object: SandboxSnapshot, signal: AbortSignal): Promise<void> {
+  const { uid, resourceVersion } = object.metadata;
+  await client.delete(sandboxSnapshots, parseKey(getKey(object)), { uid, resourceVersion, signal });
+  snapshots.recordDelete(object);
+}
+
+type CallStep = Extract<Step, { readonly nodeName: string }>;
+
+/** Starts a call and returns at once. The object is reconciled again when the call ends. */
+function startCall(deps: ApplyDeps, object: SandboxSnapshot, step: CallStep): void {
+  const { agents, calls } = deps;
+  const { namespace = '', uid = '' } = object.metadata;
+  const id: SnapshotId = { namespace, uid };
+  const ids = callIds(object);
+  const agent = () => agents.get(step.nodeName);
+  switch (step.kind) {
+    case 'save':
+      calls.start(ids.save, (signal) =>
+        measure(deps, object, { step, work: async () => agent().save(id, step.request, signal) }),
+      );
+      return;
+    case 'restore':
+      calls.start(ids.restore(step.request.podUID), (signal) =>
+        measure(deps, object, { step, work: async () => agent().restore(id, step.request, signal) }),
+      );
+      return;
+    case 'withdraw':
+      calls.start(ids.withdraw(step.podUID), async (signal) => agent().withdraw(step.podUID, signal));
+      return;
+    case 'erase':
+      calls.start(ids.erase, async (signal) => agent().erase(id, signal));
+  }
+}
+
+const SPANS: Readonly<Record<'save' | 'restore', SpanName>> = {
+  save: spanNames.snapshotSave,
+  restore: spanNames.snapshotRestore,
+};
+
+interface Measured<T> {
+  readonly step: Extract<CallStep, { readonly kind: 'save' | 'restore' }>;
+  readonly work: () => Promise<T>;
+}
+
+/** The span belongs to the operation that the object carries: the suspension or the resume. */
+function measure<T>(
+  { metrics }: ApplyDeps,
+  { metadata, spec }: SandboxSnapshot,
+  { step, work }: Measured<T>,
+): Promise<T> {
+  const attributes = {
+    [spanAttributes.namespace]: metadata.namespace ?? '',
+    [spanAttributes.sandboxName]: spec.sandboxName,
+    [spanAttributes.nodeName]: step.nodeName,
+  };
+  const parent = parseCarriedContext(metadata.annotations?.[annotations.traceContext]);
+  return withSpan({ name: SPANS[step.kind], attributes, parent }, () => metrics.measureCall(step.kind, work));
+}

@@ -1,0 +1,38 @@
+import type { SandboxSnapshot, SandboxSnapshotClass } from '@sandlot/api-types';
+import type { Pod } from '@sandlot/kube';
+import type { Call } from '../agent/calls.ts';
+import type { Manifest, RestoreEnd, WithdrawEnd } from '../agent/messages.ts';
+
+/** What a save would be of, as the API server says at this moment. */
+export interface SourceLook {
+  /** Absent: there is no such Sandbox. */
+  readonly sandbox?: { readonly uid: string; readonly hibernates: boolean } | undefined;
+  /** Absent: the Sandbox has no Pod of its own that runs on a node. */
+  readonly pod?: { readonly name: string; readonly uid: string; readonly nodeName: string } | undefined;
+}
+
+/** The last call of each kind to the agent, for one SandboxSnapshot. Absent: none by this process. */
+export interface Calls {
+  readonly save?: Call<Manifest> | undefined;
+  /** Of the Pod in `status.restore`. */
+  readonly restore?: Call<RestoreEnd> | undefined;
+  readonly withdraw?: Call<WithdrawEnd> | undefined;
+  readonly erase?: Call<'erased'> | undefined;
+}
+
+/** Everything that one pass may know about one SandboxSnapshot. Other services say "snapshot" for it, which here is taken. */
+export interface Scene {
+  readonly nowMs: number;
+  readonly object: SandboxSnapshot;
+  /** The class that the object names, or the default one. */
+  readonly snapshotClass: SandboxSnapshotClass | undefined;
+  /** Looked up while a decision needs it: before the save, and when the agent does not know the Pod. */
+  readonly source: SourceLook | undefined;
+  /** The node that saves or has the data is certainly gone. */
+  readonly isNodeGone: boolean;
+  readonly calls: Calls;
+  /** Pods that are marked for a restore of this object, in any namespace, by whoever made them. */
+  readonly pods: readonly Pod[];
+  /** The Pod in `status.restore` is certainly gone, or ended. */
+  readonly isRestorePodGone: boolean;
+}

@@ -1,0 +1,27 @@
+import type { SandboxSnapshotStatus } from '@sandlot/api-types';
+import type { Pod } from '@sandlot/kube';
+import type { RestoreRequest, SaveRequest } from '../agent/messages.ts';
+
+/** What to do. The steps of a plan are taken in order, and the first failure ends the pass. */
+export type Step =
+  /** Sets the finalizer. It comes before the first call: from then on a node may have data. */
+  | { readonly kind: 'hold' }
+  /** Removes the finalizer. */
+  | { readonly kind: 'release' }
+  /** Deletes the object. */
+  | { readonly kind: 'delete' }
+  | { readonly kind: 'status'; readonly status: SandboxSnapshotStatus }
+  | { readonly kind: 'save'; readonly nodeName: string; readonly request: SaveRequest }
+  | { readonly kind: 'erase'; readonly nodeName: string }
+  | { readonly kind: 'restore'; readonly nodeName: string; readonly request: RestoreRequest }
+  | { readonly kind: 'withdraw'; readonly nodeName: string; readonly podUID: string }
+  /** Tells the author of a Pod why it is not restored. */
+  | { readonly kind: 'refuse'; readonly pod: Pod; readonly message: string };
+
+export interface Plan {
+  readonly steps: readonly Step[];
+  /** When the next pass is due even if nothing changes; epoch milliseconds. */
+  readonly nextMs?: number | undefined;
+}
+
+export const NOTHING: Plan = { steps: [] };

@@ -1,0 +1,27 @@
+import { done, requeueAfter } from '@sandlot/kube';
+import type { ReconcileContext, ReconcileResult } from '@sandlot/kube';
+import { apply } from './apply.ts';
+import type { ApplyDeps } from './apply.ts';
+import { decide } from './decide.ts';
+import { observe } from './observe.ts';
+import type { ObserveDeps } from './observe.ts';
+
+export type ReconcileDeps = ObserveDeps & ApplyDeps;
+
+/** One pass over one SandboxSnapshot. Its own writes, and the end of a call to an agent, enqueue the next one. */
+export async function reconcile(
+  deps: ReconcileDeps,
+  key: string,
+  { signal }: Pick<ReconcileContext, 'signal'>,
+): Promise<ReconcileResult> {
+  const object = deps.snapshots.get(key);
+  if (object === undefined) {
+    deps.calls.forget(key);
+    return done;
+  }
+  const { steps, nextMs } = decide(await observe(deps, object, signal));
+  let after = object;
+  for (const step of steps) after = await apply(deps, after, { step, signal });
+  if (nextMs === undefined) return done;
+  return requeueAfter(Math.max(0, nextMs - deps.clock.now()), 'the next deadline or attempt');
+}

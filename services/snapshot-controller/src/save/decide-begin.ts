@@ -1,0 +1,55 @@
+import { finalizers, snapshotMessages, snapshotReasons } from '@sandlot/api-types';
+import type { Plan, Step } from '../plan/steps.ts';
+import type { Scene } from '../plan/scene.ts';
+import { buildFailedStatus, buildSavingStatus } from '../status/build-status.ts';
+import type { Problem, Source } from '../status/build-status.ts';
+import { buildSaveStep } from './build-save.ts';
+
+type Check = (scene: Scene) => Problem | undefined;
+
+/** In this order; the first one that objects decides. */
+const checks: readonly Check[] = [findClassProblem, findSandboxProblem, findStrategyProblem, findPodProblem];
+
+/**
+ * Begins the save of a new object, or says why there will be none. The source is in the status before the agent is asked, so
+ * that no later pass saves another Pod, and so is the finalizer.
+ */
+export function decideBegin(scene: Scene): Plan {
+  const problem = checks.map((check) => check(scene)).find((found) => found !== undefined);
+  if (problem !== undefined) return { steps: [{ kind: 'status', status: buildFailedStatus(scene, problem) }] };
+  const source = getSource(scene);
+  const isHeld = scene.object.metadata.finalizers?.includes(finalizers.snapshotData) === true;
+  const hold: readonly Step[] = isHeld ? [] : [{ kind: 'hold' }];
+  const begun: Step = { kind: 'status', status: buildSavingStatus(scene, source) };
+  return { steps: [...hold, begun, buildSaveStep(scene.object, source)] };
+}
+
+function findClassProblem({ object: { spec }, snapshotClass }: Scene): Problem | undefined {
+  if (snapshotClass !== undefined) return undefined;
+  const name = spec.snapshotClassName;
+  const message = name === undefined ? snapshotMessages.noDefaultClass : snapshotMessages.noSnapshotClass(name);
+  return { reason: snapshotReasons.noSnapshotClass, message };
+}
+
+function findSandboxProblem({ object: { spec }, source }: Scene): Problem | undefined {
+  if (source?.sandbox !== undefined) return undefined;
+  return { reason: snapshotReasons.sandboxNotFound, message: snapshotMessages.sandboxNotFound(spec.sandboxName) };
+}
+
+/** A Pod that stands still serves nobody, so only a suspension may leave one. */
+function findStrategyProblem({ object: { spec }, source }: Scene): Problem | undefined {
+  if (spec.whenSaved !== 'StayPaused' || source?.sandbox?.hibernates === true) return undefined;
+  return { reason: snapshotReasons.notSuspended, message: snapshotMessages.notSuspended(spec.sandboxName) };
+}
+
+function findPodProblem({ object: { spec }, source }: Scene): Problem | undefined {
+  if (source?.pod !== undefined) return undefined;
+  return { reason: snapshotReasons.sandboxNotRunning, message: snapshotMessages.sandboxNotRunning(spec.sandboxName) };
+}
+
+/** The checks have made sure that both are there. */
+function getSource({ source }: Scene): Source {
+  const { sandbox, pod } = source ?? {};
+  if (sandbox === undefined || pod === undefined) throw new Error('a save begins without a Pod');
+  return { sandboxUID: sandbox.uid, podName: pod.name, podUID: pod.uid, nodeName: pod.nodeName };
+}

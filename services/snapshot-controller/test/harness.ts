@@ -1,0 +1,202 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findCondition, sandboxes, sandboxSnapshotClasses, sandboxSnapshots } from '@sandlot/api-types';
+import type {
+  SandboxSnapshot,
+  SandboxSnapshotClassSpec,
+  SandboxSnapshotSpec,
+  SandboxSnapshotStatus,
+  SandboxSpec,
+} from '@sandlot/api-types';
+import { nodes, pods } from '@sandlot/kube';
+import type { OwnerReference, Pod } from '@sandlot/kube';
+import { ControllerHarness, startTestEnvironment } from '@sandlot/service-testkit';
+import type { TestController } from '@sandlot/service-testkit';
+import { addSnapshotController } from '../src/controller.ts';
+import { authority, controllerIdentity } from './certificates.ts';
+import { TestAgent } from './test-agent.ts';
+
+export const PLACE = 'team-a';
+export const NODE = 'node-1';
+const SYSTEM = 'sandlot-system';
+export const KEY = { namespace: PLACE, name: 'notebook-1' };
+const AGENT_POD = { namespace: SYSTEM, name: 'sandlot-node-x' };
+
+/** Writes the folder by which the controller identifies itself. */
+export async function writeTlsDir(
+  identity: { readonly cert: string; readonly key: string } = controllerIdentity,
+): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'sandlot-agent-tls-'));
+  const files = { 'tls.crt': identity.cert, 'tls.key': identity.key, 'ca.crt': authority };
+  await Promise.all(Object.entries(files).map(([name, content]) => writeFile(join(folder, name), content)));
+  return folder;
+}
+
+/** The whole controller on the in-process API server, one node with its agent, and one Sandbox that hibernates. */
+export class Harness extends ControllerHarness {
+  readonly agent: TestAgent;
+  readonly #tlsDir: string;
+
+  private constructor(environment: Awaited<ReturnType<typeof startTestEnvironment>>, agent: TestAgent, tlsDir: string) {
+    super(environment);
+    this.agent = agent;
+    this.#tlsDir = tlsDir;
+  }
+
+  /** Starts everything but the controller. */
+  static async start(agent?: TestAgent, tlsDir?: string): Promise<Harness> {
+    const environment = await startTestEnvironment([sandboxes, sandboxSnapshots, sandboxSnapshotClasses]);
+    const harness = new Harness(environment, agent ?? (await TestAgent.start()), tlsDir ?? (await writeTlsDir()));
+    harness.addNode();
+    harness.addClass();
+    harness.addSandbox();
+    return harness;
+  }
+
+  async startController(): Promise<TestController> {
+    const agents = { tlsDir: this.#tlsDir, port: this.agent.port };
+    const places = { namespace: undefined, agentNamespace: SYSTEM, agentSelector: 'app.kubernetes.io/component=node' };
+    const controller = this.run('snapshot-controller', (parts) =>
+      addSnapshotController(parts, { concurrency: 4, places, agents }),
+    );
+    await this.eventually(() => {
+      if (!controller.isReady()) throw new Error('the caches are not synced');
+    });
+    return controller;
+  }
+
+  addNode(): void {
+    this.api.seed(nodes, { metadata: { name: NODE } });
+    this.api.seed(pods, {
+      metadata: { ...AGENT_POD, labels: { 'app.kubernetes.io/component': 'node' } },
+      spec: { nodeName: NODE, containers: [{ name: 'agent', image: 'agent' }] },
+      status: { phase: 'Running', podIP: '127.0.0.1' },
+    });
+  }
+
+  /** The node is taken out of the cluster, and its agent with it. */
+  removeNode(): void {
+    this.removeAgent();
+    this.api.remove(nodes, { name: NODE });
+  }
+
+  removeAgent(): void {
+    this.api.remove(pods, AGENT_POD);
+  }
+
+  addClass(spec: SandboxSnapshotClassSpec = {}, name = 'node'): void {
+    const annotations = { 'sandlot.dev/is-default-class': 'true' };
+    this.api.seed(sandboxSnapshotClasses, { metadata: { name, annotations }, spec });
+  }
+
+  /** A suspended Sandbox that hibernates, and its Pod, which still runs. */
+  addSandbox(name = 'notebook', spec: Partial<SandboxSpec> = {}): OwnerReference {
+    const podTemplate = { spec: { containers: [{ name: 'main', image: 'busybox' }] } };
+    const asleep = { operatingMode: 'Suspended', suspensionStrategy: { type: 'Hibernate' } } as const;
+    this.api.seed(sandboxes, {
+      metadata: { namespace: PLACE, name },
+      spec: { podTemplate, shutdownPolicy: 'Retain', ...asleep, ...spec },
+    });
+    const owner = this.owner(name);
+    this.addPod(name, { owner });
+    return owner;
+  }
+
+  owner(name = 'notebook'): OwnerReference {
+    const { uid = '' } = this.api.object(sandboxes, { namespace: PLACE, name })?.metadata ?? {};
+    return { apiVersion: 'agents.x-k8s.io/v1beta1', kind: 'Sandbox', name, uid, controller: true };
+  }
+
+  addPod(
+    name: string,
+    parts: { owner?: OwnerReference; namespace?: string; marks?: Partial<Pod['metadata']>; node?: string } = {},
+  ): Pod {
+    const { owner, namespace = PLACE, marks, node = NODE } = parts;
+    const ownerReferences = owner === undefined ? [] : [owner];
+    const [pod] = this.api.seed(pods, {
+      metadata: { namespace, name, ownerReferences, ...marks },
+      spec: { nodeName: node, containers: [{ name: 'main', image: 'busybox' }] },
+      status: { phase: marks === undefined ? 'Running' : 'Pending' },
+    });
+    if (pod === undefined) throw new Error('the Pod was not stored');
+    return pod;
+  }
+
+  /** A Pod that waits to be restored from the snapshot. */
+  addMarkedPod(
+    name: string,
+    parts: { owner?: OwnerReference; namespace?: string; node?: string; annotated?: string } = {},
+  ): Pod {
+    const uid = this.snapshot().metadata.uid ?? '';
+    const mark = { 'sandlot.dev/restore-snapshot': uid };
+    const annotations = parts.annotated === undefined ? mark : { 'sandlot.dev/restore-snapshot': parts.annotated };
+    return this.addPod(name, { owner: this.owner(), ...parts, marks: { labels: mark, annotations } });
+  }
+
+  /** The kubelet: the containers of the Pod run. */
+  runPod(name: string): void {
+    this.api.change(pods, { namespace: PLACE, name }, (pod) => {
+      pod.status = { phase: 'Running' };
+    });
+  }
+
+  removePod(name: string, namespace = PLACE): void {
+    this.api.remove(pods, { namespace, name });
+  }
+
+  /** The hibernation of the Sandbox. */
+  hibernate(spec: Partial<SandboxSnapshotSpec> = {}): void {
+    this.api.seed(sandboxSnapshots, {
+      metadata: { ...KEY, ownerReferences: [this.owner()] },
+      spec: { sandboxName: 'notebook', whenSaved: 'StayPaused', ...spec },
+    });
+  }
+
+  snapshot(): SandboxSnapshot {
+    const found = this.api.object(sandboxSnapshots, KEY);
+    if (found === undefined) throw new Error('the SandboxSnapshot is gone');
+    return found;
+  }
+
+  status(): SandboxSnapshotStatus {
+    return this.snapshot().status ?? {};
+  }
+
+  /** `phase/reason`. */
+  summary(): string {
+    const { phase = '', conditions } = this.status();
+    return `${phase}/${findCondition(conditions, 'Ready')?.reason ?? ''}`;
+  }
+
+  isGone(): boolean {
+    return this.api.object(sandboxSnapshots, KEY) === undefined;
+  }
+
+  /** Hibernates the Sandbox and deletes its Pod, as the sandbox-controller does. */
+  async asleep(spec: Partial<SandboxSnapshotSpec> = {}): Promise<void> {
+    this.hibernate(spec);
+    await this.until(() => this.summary() === 'Ready/Saved');
+    this.removePod('notebook');
+  }
+
+  /** A user, or the sandbox-controller, deletes the snapshot. */
+  async deleteSnapshot(): Promise<void> {
+    await this.api.client({ user: 'user', clock: this.clock }).delete(sandboxSnapshots, KEY);
+  }
+
+  until(holds: () => boolean): Promise<void> {
+    return this.eventually(() => {
+      if (!holds())
+        throw new Error(
+          `it never came true: ${JSON.stringify(this.api.object(sandboxSnapshots, KEY), undefined, 1)}, ${this.agent.requests.join(', ')}`,
+        );
+    });
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await super[Symbol.asyncDispose]();
+    await this.agent[Symbol.asyncDispose]();
+    await rm(this.#tlsDir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,232 @@
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { TLSSocket } from 'node:tls';
+import { z } from 'zod';
+import { agentIdentity, authority } from './certificates.ts';
+
+const saveBody = z.strictObject({
+  source: z.strictObject({
+    sandboxName: z.string(),
+    sandboxUid: z.string(),
+    podName: z.string(),
+    podUid: z.string(),
+  }),
+  mode: z.enum(['Hibernate', 'Snapshot']),
+});
+const restoreBody = z.strictObject({ namespace: z.string(), podName: z.string(), snapshotUid: z.string() });
+
+type SaveBody = z.output<typeof saveBody>;
+
+/** One Pod that may go on from a snapshot. */
+interface Grant {
+  readonly snapshotUid: string;
+  state: 'Announced' | 'Begun' | 'Restored' | 'Failed';
+  message: string;
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body?: object;
+}
+
+const MACHINE = { runscVersion: 'release-20260905.0', ociVersion: '1.2.1', architecture: 'amd64', cpuFeatures: [] };
+/** Label value of every test node. */
+export const HASH = 'e8e5573af5881ef2';
+export const BYTES = 5_767_168;
+
+export interface TestAgentOptions {
+  readonly node?: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly identity?: { readonly cert: string; readonly key: string };
+}
+
+/** The agent of a node: a real HTTPS server that keeps the contract of the Agent API, without gVisor. */
+export class TestAgent implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #node: string;
+  /** `METHOD /path` of every request, in the order of arrival. */
+  readonly requests: string[] = [];
+  /** Saves that were begun: a repeated request joins. */
+  readonly begun: SaveBody[] = [];
+  /** UIDs of the finished snapshots. */
+  readonly stored = new Map<string, object>();
+  readonly grants = new Map<string, Grant>();
+  /** The next saves end with this. */
+  refusal: Refusal | undefined;
+  /** While true, saves do not end by themselves. */
+  holdsSaves = false;
+  readonly #saving = new Map<string, PromiseWithResolvers<Answer>>();
+  #changed = Promise.withResolvers<undefined>();
+
+  private constructor(server: Server, node: string) {
+    this.#server = server;
+    this.#node = node;
+  }
+
+  static async start(options: TestAgentOptions = {}): Promise<TestAgent> {
+    const { node = 'node-1', host = '127.0.0.1', port = 0, identity = agentIdentity } = options;
+    const tls = {
+      ...identity,
+      ca: authority,
+      requestCert: true,
+      rejectUnauthorized: true,
+      minVersion: 'TLSv1.3',
+    } as const;
+    const server = createServer(tls);
+    const agent = new TestAgent(server, node);
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => void agent.#serve(request, response));
+    server.listen(port, host);
+    await once(server, 'listening');
+    return agent;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Lets the held saves end. */
+  finishSaves(): void {
+    this.holdsSaves = false;
+    for (const [key, { resolve }] of this.#saving) resolve(this.#endSave(key));
+    this.#saving.clear();
+  }
+
+  /** The shim begins: from now on no withdrawal is possible. */
+  begin(podUID: string): void {
+    this.#grant(podUID).state = 'Begun';
+    this.#announceChange();
+  }
+
+  /** The shim reports how the restore ended. */
+  end(podUID: string, state: 'Restored' | 'Failed', message = ''): void {
+    Object.assign(this.#grant(podUID), { state, message });
+    this.#announceChange();
+  }
+
+  /** As an agent that was killed: connections break, and announcements that nobody used are gone. */
+  forget(): void {
+    for (const [podUID, { state }] of this.grants) if (state === 'Announced') this.grants.delete(podUID);
+    for (const { reject } of this.#saving.values()) reject(new Error('killed'));
+    this.#saving.clear();
+    this.#server.closeAllConnections();
+    this.#announceChange();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  #grant(podUID: string): Grant {
+    const grant = this.grants.get(podUID);
+    if (grant === undefined) throw new Error(`Pod ${podUID} was not announced`);
+    return grant;
+  }
+
+  #announceChange(): void {
+    this.#changed.resolve(undefined);
+    this.#changed = Promise.withResolvers();
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url = '' } = request;
+    this.requests.push(`${method} ${url}`);
+    try {
+      const { status, body } = isController(request) ? await this.#answer(request) : FORBIDDEN;
+      response.writeHead(status, { 'Content-Type': 'application/json' });
+      response.end(body === undefined ? undefined : JSON.stringify(body));
+    } catch {
+      response.destroy();
+    }
+  }
+
+  async #answer(request: IncomingMessage): Promise<Answer> {
+    const { pathname } = new URL(request.url ?? '', 'https://agent');
+    const [, , collection = '', first = '', second = ''] = pathname.split('/');
+    if (collection === 'node') return { status: 200, body: this.#describeNode() };
+    if (collection === 'snapshots') return this.#answerSnapshot(request, `${first}/${second}`);
+    return this.#answerRestore(request, first);
+  }
+
+  #describeNode(): object {
+    return { node: this.#node, fingerprint: { ...MACHINE, hash: HASH }, freeBytes: 1, usedBytes: 0, saving: 0 };
+  }
+
+  async #answerSnapshot(request: IncomingMessage, key: string): Promise<Answer> {
+    if (request.method === 'PUT') return this.#save(key, saveBody.parse(await json(request)));
+    this.#saving.get(key)?.resolve(refuse({ status: 500, code: 'SaveFailed', message: 'the save was cancelled' }));
+    this.#saving.delete(key);
+    this.stored.delete(key);
+    return { status: 204 };
+  }
+
+  async #save(key: string, body: SaveBody): Promise<Answer> {
+    if (this.refusal !== undefined) return refuse(this.refusal);
+    const stored = this.stored.get(key);
+    if (stored !== undefined) return { status: 200, body: stored };
+    const joined = this.#saving.get(key);
+    if (joined !== undefined) return joined.promise;
+    this.begun.push(body);
+    if (!this.holdsSaves) return this.#endSave(key);
+    const saving = Promise.withResolvers<Answer>();
+    this.#saving.set(key, saving);
+    return saving.promise;
+  }
+
+  #endSave(key: string): Answer {
+    const [namespace = '', snapshotUid = ''] = key.split('/');
+    const body = this.begun.at(-1);
+    const machine = { ...MACHINE, hash: HASH };
+    const saved = { version: 1, namespace, snapshotUid, ...body, machine, files: [], bytes: BYTES };
+    const manifest = { ...saved, containers: ['main'], savedAt: '2026-01-01T12:00:00.123456789Z' };
+    this.stored.set(key, manifest);
+    return { status: 200, body: manifest };
+  }
+
+  async #answerRestore(request: IncomingMessage, podUID: string): Promise<Answer> {
+    if (request.method === 'PUT') return this.#announce(podUID, restoreBody.parse(await json(request)));
+    const grant = this.grants.get(podUID);
+    if (request.method === 'DELETE') {
+      if (grant !== undefined && grant.state !== 'Announced') return BEGUN;
+      this.grants.delete(podUID);
+      return { status: 204 };
+    }
+    if (grant === undefined) return ABSENT;
+    if (grant.state === 'Announced' || grant.state === 'Begun') await this.#changed.promise;
+    const after = this.grants.get(podUID);
+    return after === undefined ? ABSENT : { status: 200, body: { state: after.state, message: after.message } };
+  }
+
+  #announce(podUID: string, { namespace, snapshotUid }: z.output<typeof restoreBody>): Answer {
+    if (!this.stored.has(`${namespace}/${snapshotUid}`)) return ABSENT;
+    const rival = [...this.grants].find(([uid, grant]) => uid !== podUID && grant.snapshotUid === snapshotUid);
+    if (rival !== undefined) return refuse({ status: 409, code: 'Conflict', message: `Pod ${rival[0]} has it` });
+    const grant = this.grants.get(podUID) ?? { snapshotUid, state: 'Announced' as const, message: '' };
+    this.grants.set(podUID, grant);
+    return { status: 200, body: { state: grant.state, message: grant.message } };
+  }
+}
+
+function isController({ socket }: IncomingMessage): boolean {
+  if (!(socket instanceof TLSSocket)) return false;
+  return socket.getPeerX509Certificate()?.checkHost('snapshot-controller') !== undefined;
+}
+
+function refuse({ status, code, message }: Refusal): Answer {
+  return { status, body: { code, message } };
+}
+
+const FORBIDDEN = refuse({ status: 403, code: 'Forbidden', message: 'not the controller' });
+const ABSENT = refuse({ status: 404, code: 'Absent', message: 'it is not here' });
+const BEGUN = refuse({ status: 409, code: 'Begun', message: 'the Pod has begun' });
