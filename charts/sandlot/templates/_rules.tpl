@@ -51,7 +51,7 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
 {{- define "sandlot.rules.snapshot-controller" -}}
 - apiGroups: [sandlot.dev]
   resources: [sandboxsnapshots]
-  verbs: [delete, get, list, patch, watch]
+  verbs: [delete, list, patch, watch]
 - apiGroups: [sandlot.dev]
   resources: [sandboxsnapshots/status]
   verbs: [patch]
@@ -61,9 +61,10 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
 - apiGroups: [sandlot.dev]
   resources: [sandboxsnapshotclasses]
   verbs: [list, watch]
+# The Sandbox of a snapshot, before its Pod is saved.
 - apiGroups: [agents.x-k8s.io]
   resources: [sandboxes]
-  verbs: [get, list, watch]
+  verbs: [get]
 # Pods that are saved and restored, and those of the node component.
 - apiGroups: [""]
   resources: [pods]

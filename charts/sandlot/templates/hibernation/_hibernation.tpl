@@ -77,19 +77,3 @@ checksum/{{ .side }}-certificate: {{ get (get (include "sandlot.hibernation.cert
 - { name: SNAPSHOT_AGENT_PORT, value: "8443" }
 - { name: SNAPSHOT_AGENT_TLS_DIR, value: /etc/sandlot/snapshot-agent }
 {{- end -}}
-
-{{/*
-Rights of the node component. It is root, because runsc keeps its state for root alone, and sees the processes of the node,
-because runsc checks by signal 0 whether a sandbox runs; AppArmor's default profile would refuse that signal.
-*/}}
-{{- define "sandlot.hibernation.nodeSecurityContext" -}}
-allowPrivilegeEscalation: false
-appArmorProfile: { type: Unconfined }
-capabilities:
-  drop: [ALL]
-  {{- with .Values.hibernation.node.capabilities }}
-  add: {{- toYaml . | nindent 4 }}
-  {{- end }}
-privileged: false
-readOnlyRootFilesystem: true
-{{- end -}}
