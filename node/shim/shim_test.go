@@ -27,14 +27,17 @@ var mark = map[string]string{pod.RestoreAnnotation: snapshotUID}
 type nodeAgent struct {
 	begins chan agent.Restore
 	ends   chan agent.Outcome
+	starts chan string
 	status int
 	answer any
+	// stop may be called twice.
+	stop func()
 }
 
 // serveAgent stands for the node agent, whose own tests are elsewhere: it says what the test wants.
 func serveAgent(t *testing.T, node *shimtest.Node, status int, answer any) *nodeAgent {
 	t.Helper()
-	a := &nodeAgent{begins: make(chan agent.Restore, 8), ends: make(chan agent.Outcome, 8), status: status, answer: answer}
+	a := &nodeAgent{begins: make(chan agent.Restore, 8), ends: make(chan agent.Outcome, 8), starts: make(chan string, 8), status: status, answer: answer}
 	listener, err := net.Listen("unix", node.Socket)
 	if err != nil {
 		t.Fatal(err)
@@ -49,8 +52,14 @@ func serveAgent(t *testing.T, node *shimtest.Node, status int, answer any) *node
 		a.ends <- read[agent.Outcome](t, r)
 		w.WriteHeader(http.StatusNoContent)
 	})
+	mux.HandleFunc("POST /v1/start", func(w http.ResponseWriter, r *http.Request) {
+		a.starts <- read[map[string]string](t, r)["podUid"]
+		w.WriteHeader(a.status)
+		_ = json.NewEncoder(w).Encode(a.answer)
+	})
 	server := &http.Server{Handler: mux}
-	t.Cleanup(func() { _ = server.Close() })
+	a.stop = func() { _ = server.Close() }
+	t.Cleanup(a.stop)
 	go func() { _ = server.Serve(listener) }()
 	return a
 }
@@ -77,8 +86,8 @@ func next[T any](t *testing.T, told <-chan T) T {
 
 func (a *nodeAgent) expectSilence(t *testing.T) {
 	t.Helper()
-	if len(a.begins)+len(a.ends) > 0 {
-		t.Errorf("the agent was asked %d times and told %d times", len(a.begins), len(a.ends))
+	if len(a.begins)+len(a.starts)+len(a.ends) > 0 {
+		t.Errorf("the agent was asked %d times and told %d times", len(a.begins)+len(a.starts), len(a.ends))
 	}
 }
 
@@ -232,4 +241,26 @@ func TestPausedPodIsDeleted(t *testing.T) {
 		t.Error(err)
 	}
 	node.WaitFor("end of the Pod's processes", func() bool { return len(node.Processes()) == 0 })
+}
+
+func TestPodThatEndedWhilePausedStartsOnlyIfTheAgentLetsIt(t *testing.T) {
+	node := shimtest.NewNode(t)
+	saveAndDelete(t, node)
+	refusing := serveAgent(t, node, http.StatusConflict, refusal("Hibernated", "it is hibernated"))
+	if _, err := node.RunPod(savedUID, nil); err == nil || !strings.Contains(err.Error(), "start Pod team/analyst-1, whose sandbox ended while it was paused: ") || !strings.Contains(err.Error(), "it is hibernated") {
+		t.Errorf("got %v", err)
+	}
+	if got := next(t, refusing.starts); got != savedUID {
+		t.Errorf("the agent is asked for Pod %s", got)
+	}
+	node.WaitFor("end of the Pod's processes", func() bool { return len(node.Processes()) == 0 })
+	refusing.stop()
+
+	letting := serveAgent(t, node, http.StatusOK, nil)
+	if err := node.StartPod(savedUID, nil).Delete(); err != nil {
+		t.Error(err)
+	}
+	next(t, letting.starts)
+	node.StartPod(savedUID, nil)
+	letting.expectSilence(t)
 }

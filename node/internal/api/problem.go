@@ -39,6 +39,7 @@ var rules = []rule{
 	{isA[*runsc.AbsentError], http.StatusNotFound, "PodAbsent"},
 	{isA[*save.BusyError], http.StatusServiceUnavailable, "Busy"},
 	{isA[*save.ConflictError], http.StatusConflict, "Conflict"},
+	{isA[*save.HibernatedError], http.StatusConflict, "Hibernated"},
 	{isA[*store.NoSpaceError], http.StatusInsufficientStorage, "NoSpace"},
 	{isA[*store.DamagedError], http.StatusNotFound, "Absent"},
 	{is(store.ErrAbsent), http.StatusNotFound, "Absent"},

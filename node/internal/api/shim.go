@@ -15,6 +15,7 @@ func (a *Agent) Shim() http.Handler {
 	return handle([]route{
 		{"POST /v1/begin", "Internal", a.begin},
 		{"POST /v1/end", "Internal", a.end},
+		{"POST /v1/start", "Internal", a.start},
 	})
 }
 
@@ -61,4 +62,23 @@ func (a *Agent) end(r *http.Request) (any, error) {
 		return nil, refuse(errNoOutcome)
 	}
 	return nil, a.Grants.End(body.PodUID, *body.Restored, body.Message)
+}
+
+type startBody struct {
+	PodUID string `json:"podUid"`
+}
+
+// start lets a Pod start without its memory after its sandbox ended while it stood still.
+func (a *Agent) start(r *http.Request) (any, error) {
+	if err := checkQuery(r); err != nil {
+		return nil, err
+	}
+	var body startBody
+	if err := decode(r, &body); err != nil {
+		return nil, err
+	}
+	if err := names.CheckUID("podUid", body.PodUID); err != nil {
+		return nil, refuse(err)
+	}
+	return nil, a.Saver.CheckStart(body.PodUID)
 }

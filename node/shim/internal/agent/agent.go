@@ -115,6 +115,14 @@ func (c *Client) Begin(ctx context.Context, restore Restore) (Image, error) {
 	return image, nil
 }
 
+// Start asks whether a Pod whose sandbox ended while it stood still may start without its memory.
+func (c *Client) Start(ctx context.Context, podUID string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.limits.Begin, fmt.Errorf("no answer of the node agent within %s", c.limits.Begin))
+	defer cancel()
+	question := map[string]string{"podUid": podUID}
+	return c.redial(ctx, func() error { return c.post(ctx, "/v1/start", question, nil) })
+}
+
 // HasBegun reports whether the agent may hold the restore to be under way although Begin returned this error.
 func HasBegun(err error) bool {
 	var refused *Error

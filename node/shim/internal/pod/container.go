@@ -101,6 +101,23 @@ func decideContainer(id, bundle string, annotations map[string]string) container
 	return c
 }
 
+// endedPausedFile is there after the sandbox of the Pod ended while it stood still. A hibernation may have the memory of the
+// Pod: a kubelet that starts the Pod anew, for example after a failed probe, must not make it change its disks.
+func (c container) endedPausedFile() string { return filepath.Join(c.logs, "sandlot-ended-paused") }
+
+func (c container) hasEndedPaused() bool {
+	_, err := os.Stat(c.endedPausedFile())
+	return c.logs != "" && c.restore.PodUID != "" && err == nil
+}
+
+// readPause returns the pause container of the container's Pod.
+func (c container) readPause() (container, error) {
+	if c.isPause() {
+		return c, nil
+	}
+	return readContainer(c.sandbox, filepath.Join(filepath.Dir(c.bundle), c.sandbox))
+}
+
 // settings are the options with which gVisor's shim made the container.
 func (c container) settings() (runsc.Options, error) {
 	var state runsc.State

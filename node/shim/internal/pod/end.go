@@ -38,8 +38,11 @@ func endIf(ctx context.Context, c container, has func(status string) bool) bool 
 	if err != nil || !has(state.Status) {
 		return false
 	}
-	// A sandbox that is only killed counts as paused for ever, and gVisor refuses to delete it without force.
 	err = checkSandbox(state.Pid, c.sandbox)
+	if err == nil && state.Status == paused {
+		err = markEndedPaused(c)
+	}
+	// A sandbox that is only killed counts as paused for ever, and gVisor refuses to delete it without force.
 	if err == nil {
 		err = command.Delete(ctx, c.sandbox, &runsccmd.DeleteOpts{Force: true})
 	}
@@ -49,6 +52,15 @@ func endIf(ctx context.Context, c container, has func(status string) bool) bool 
 	}
 	log.G(ctx).Infof("Ended sandbox %s, which was %s", c.sandbox, state.Status)
 	return true
+}
+
+// markEndedPaused comes before the end, because the kubelet starts the Pod anew at once.
+func markEndedPaused(c container) error {
+	pause, err := c.readPause()
+	if err != nil || pause.logs == "" {
+		return err
+	}
+	return os.WriteFile(pause.endedPausedFile(), nil, 0o600)
 }
 
 // checkSandbox refuses a process that is not the sandbox: the number of one that has ended may be another's by now.

@@ -33,6 +33,22 @@ func waitForReport(ctx context.Context, reported <-chan struct{}) {
 	}
 }
 
+func (s *Service) startPause(ctx context.Context, c container, r *task.StartRequest) (*task.StartResponse, error) {
+	if c.hasEndedPaused() {
+		if err := s.agent.Start(ctx, c.restore.PodUID); err != nil {
+			s.abandon(ctx, c)
+			return nil, fmt.Errorf("start Pod %s/%s, whose sandbox ended while it was paused: %w", c.restore.Namespace, c.restore.PodName, err)
+		}
+		if err := os.Remove(c.endedPausedFile()); err != nil {
+			return nil, err
+		}
+	}
+	if c.isRestored() {
+		return s.startFromSnapshot(ctx, c, r)
+	}
+	return s.TaskServiceExt.Start(ctx, r)
+}
+
 // startFromSnapshot restores the pause container in place of starting it.
 func (s *Service) startFromSnapshot(ctx context.Context, c container, r *task.StartRequest) (*task.StartResponse, error) {
 	if c.wasRestored() {

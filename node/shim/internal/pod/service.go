@@ -69,8 +69,8 @@ func (s *Service) Start(ctx context.Context, r *task.StartRequest) (*task.StartR
 	if r.ExecID != "" || !found {
 		return s.TaskServiceExt.Start(ctx, r)
 	}
-	if c.isPause() && c.isRestored() {
-		return s.startFromSnapshot(ctx, c, r)
+	if c.isPause() {
+		return s.startPause(ctx, c, r)
 	}
 	started, err := s.TaskServiceExt.Start(ctx, r)
 	if err != nil {

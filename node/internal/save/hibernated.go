@@ -1,0 +1,36 @@
+package save
+
+import (
+	"fmt"
+
+	"sandlot.dev/node/internal/store"
+)
+
+// HibernatedError means that the memory of the Pod is in a snapshot, or will be.
+type HibernatedError struct {
+	PodUID   string
+	Snapshot store.Key
+}
+
+func (e *HibernatedError) Error() string {
+	return fmt.Sprintf("Pod %s is hibernated as SandboxSnapshot %s/%s: started without its memory, it could change disks that this memory relies on. It starts once the SandboxSnapshot is deleted", e.PodUID, e.Snapshot.Namespace, e.Snapshot.UID)
+}
+
+// CheckStart refuses the start of a Pod whose sandbox ended while it stood still, with a HibernatedError, if a hibernation of
+// it is finished or being saved.
+func (s *Saver) CheckStart(podUID string) error {
+	s.mutex.Lock()
+	j, isSaving := s.running[podUID]
+	s.mutex.Unlock()
+	// A save leaves running after its snapshot is in the store.
+	if isSaving && j.request.Mode == Hibernate {
+		return &HibernatedError{podUID, j.request.Snapshot}
+	}
+	manifests, _ := s.Store.List()
+	for _, m := range manifests {
+		if m.Source.PodUID == podUID && m.Mode == string(Hibernate) {
+			return &HibernatedError{podUID, m.Key}
+		}
+	}
+	return nil
+}
