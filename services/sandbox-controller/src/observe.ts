@@ -31,14 +31,14 @@ export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot 
   const found = await observePods(deps, sandbox);
   const rejections = observeRejections(deps, sandbox, found);
   const seen = { ...found, failures: [...found.failures, ...rejections] };
-  const { hibernations, failures } = await observeHibernations(deps, sandbox, seen);
+  const { failures, ...memory } = await observeHibernations(deps, sandbox, seen);
   return {
     nowMs: clock.now(),
     settings,
     sandbox,
     ...observeHolds(deps, sandbox),
     ...found,
-    hibernations,
+    ...memory,
     ...(await observeNetwork(deps, sandbox, { ...found, failures })),
     service: collections.services.own.get(key),
     disks: await observeDisks(deps, sandbox),

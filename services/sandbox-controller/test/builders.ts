@@ -142,6 +142,7 @@ export function buildSnapshot(parts: SnapshotParts = {}): Snapshot {
     statusHoldUntilMs: undefined,
     ownedPods: [],
     hibernations: [],
+    needsMemoryLook: false,
     foreignPod: undefined,
     needsNetworkLook: false,
     service: undefined,

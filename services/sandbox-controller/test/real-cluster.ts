@@ -16,10 +16,10 @@ import type { ControlPlane, ControlPlaneOptions } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service-testkit';
 import type { ServiceProcess } from '@sandlot/service-testkit';
 import { systemClock } from '@sandlot/std';
+import { BINDING, ROLE, USER } from './role.ts';
 
 const MAIN = new URL('../src/main.ts', import.meta.url);
 const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
-const USER = 'sandbox-controller';
 const PATIENCE_MS = 30_000;
 const LOOK_EVERY_MS = 50;
 
@@ -32,35 +32,6 @@ type Settings = Readonly<Record<string, string>>;
 /** Where every Sandbox of a test lives. */
 export const NAMESPACE = 'team-a';
 
-/** Everything the controller may do: a verb that it needs and that is missing here fails the tests. */
-const ROLE = {
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'ClusterRole',
-  metadata: { name: USER },
-  rules: [
-    { apiGroups: ['agents.x-k8s.io'], resources: ['sandboxes'], verbs: ['get', 'list', 'watch', 'patch', 'delete'] },
-    { apiGroups: ['agents.x-k8s.io'], resources: ['sandboxes/status'], verbs: ['patch'] },
-    { apiGroups: ['agents.x-k8s.io'], resources: ['sandboxes/finalizers'], verbs: ['update'] },
-    {
-      apiGroups: [''],
-      resources: ['pods', 'services', 'persistentvolumeclaims'],
-      verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
-    },
-    { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
-    { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['get'] },
-    { apiGroups: ['extensions.agents.x-k8s.io'], resources: ['sandboxtemplates'], verbs: ['get'] },
-    { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
-    { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['list'] },
-    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update', 'patch'] },
-  ],
-};
-const BINDING = {
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'ClusterRoleBinding',
-  metadata: { name: USER },
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: USER },
-  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: USER }],
-};
 const ACCOUNT = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace: NAMESPACE, name: 'default' } };
 const LANDLORD = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: NAMESPACE, name: 'landlord' } };
 

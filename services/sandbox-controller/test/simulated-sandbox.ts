@@ -2,10 +2,13 @@ import { annotations as keys, formatRfc3339 } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { JsonObject, JsonValue, KubeObject, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
 import { decide } from '../src/decide.ts';
+import type { HibernationStep } from '../src/hibernate/apply-hibernation.ts';
 import { getOwnership } from '../src/ownership/ownership.ts';
 import type { Failure, Phase, Snapshot } from '../src/plan/snapshot.ts';
 import type { Step } from '../src/plan/steps.ts';
+import { isPodDue } from '../src/pod/observe-network.ts';
 import { EARLIER, NOW_MS, RUNTIME, WORK, notebook } from './builders.ts';
+import { SimulatedMemory } from './simulated-memory.ts';
 
 type Spec = Sandbox['spec'];
 
@@ -27,10 +30,17 @@ export class SimulatedSandbox {
   reportedTroubles: ReadonlyMap<string, number> = new Map();
   /** Whose writes the API server rejects at present. */
   rejecting: Phase | undefined;
+  readonly memory: SimulatedMemory;
   #uids = 0;
+
+  constructor(hibernates = false) {
+    this.memory = new SimulatedMemory(hibernates);
+  }
 
   snapshot(sandbox: Sandbox): Snapshot {
     const owned = this.pods.filter((pod) => getOwnership(pod, sandbox) === 'ours');
+    const foreignPod = owned.length > 0 ? undefined : this.pods[0];
+    const isLive = isPodDue(sandbox, { ownedPods: owned, foreignPod, failures: [] });
     return {
       nowMs: this.nowMs,
       settings: {
@@ -38,15 +48,16 @@ export class SimulatedSandbox {
         unsetService: 'V1Alpha1',
         runtime: RUNTIME,
         protectsAuthored: false,
-        snapshotsEnabled: false,
+        snapshotsEnabled: this.memory.isEnabled,
       },
       quietMs: 2_000,
       statusHoldUntilMs: undefined,
       sandbox,
       ownedPods: owned,
-      hibernations: [],
+      hibernations: this.memory.list(isLive),
+      needsMemoryLook: false,
       needsNetworkLook: false,
-      foreignPod: owned.length > 0 ? undefined : this.pods[0],
+      foreignPod,
       service: this.service,
       disks: new Map(this.disks.map((disk) => [disk.metadata.name ?? '', disk])),
       failures: [],
@@ -69,7 +80,7 @@ export class SimulatedSandbox {
         if (left === 0) return false;
         left -= 1;
         if (this.#rejects(step, failures)) continue;
-        this.#apply(step);
+        if (!this.#apply(step)) return false;
         check(step);
       }
       if (plan.some((step) => step.kind === 'requeueNow')) return false;
@@ -87,7 +98,18 @@ export class SimulatedSandbox {
   report(phase: 'Running' | 'Failed' | 'Succeeded', ready: boolean): void {
     const conditions = [{ type: 'Ready', status: ready ? ('True' as const) : ('False' as const) }];
     const status = { phase, conditions, podIPs: ready ? [{ ip: '10.0.0.7' }] : [] };
-    this.pods = this.pods.map((pod) => (pod.metadata.deletionTimestamp === undefined ? { ...pod, status } : pod));
+    this.pods = this.pods.map((pod) => {
+      if (pod.metadata.deletionTimestamp !== undefined || !this.memory.isStarting(pod)) return pod;
+      if (phase === 'Running') this.memory.noteRun(pod);
+      return { ...pod, status };
+    });
+  }
+
+  /** A node restores the Pod that waits for that. */
+  restore(): void {
+    for (const uid of this.memory.settle(this.pods, 'Restored')) {
+      for (const pod of this.pods) if (pod.metadata.uid === uid) this.memory.noteRun(pod);
+    }
   }
 
   /** A user deletes the Pods; with `force` they are gone at once. */
@@ -121,7 +143,14 @@ export class SimulatedSandbox {
     return hasFailed || step.phase === this.rejecting;
   }
 
-  #apply(step: Step): void {
+  /** Whether the pass can go on. */
+  #apply(step: Step): boolean {
+    if (isAboutMemory(step)) return this.memory.apply(step, this.nowMs);
+    this.#applyToChild(step);
+    return true;
+  }
+
+  #applyToChild(step: Step): void {
     switch (step.kind) {
       case 'createDisk':
         this.disks = [...this.disks, this.#create(step.disk)];
@@ -193,6 +222,10 @@ export class SimulatedSandbox {
   #terminate(pod: Pod): Pod {
     return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: pod.metadata.deletionTimestamp ?? EARLIER } };
   }
+}
+
+function isAboutMemory(step: Step): step is HibernationStep {
+  return step.kind === 'createHibernation' || step.kind === 'deleteHibernation';
 }
 
 function isSame(a: KubeObject, b: KubeObject): boolean {

@@ -102,8 +102,13 @@ describe('a Sandbox that hibernates', () => {
     await h.elapse(6_000);
     const stall = h.api.faults.stallWatches({ resource: 'sandboxsnapshots' });
     h.api.seed(sandboxSnapshots, saved);
+    const wokenMs = h.clock.now();
     h.wake();
     expect(await h.untilNextPod(first)).toBe(saved.metadata.uid);
+    expect(h.clock.now() - wokenMs).toBeLessThan(10_000);
+    const [second] = h.podUids();
+    await h.elapse(2_000);
+    expect([h.podUids(), h.pod()?.metadata.deletionTimestamp]).toEqual([[second], undefined]);
     stall.end();
     await h.restore();
   });

@@ -31,8 +31,7 @@ export function judgeRestoration(snapshot: Snapshot, pod: Pod): Restoration {
 }
 
 function judgeRestored(pod: Pod, from: SandboxSnapshot): Restoration {
-  if (hasEnded(pod)) return NONE;
-  if (pod.status?.phase !== 'Running') return { kind: 'waiting' };
+  if (pod.status?.phase !== 'Running' && !hasEnded(pod)) return { kind: 'waiting' };
   return isTerminating(from) ? NONE : { kind: 'restored', from };
 }
 

@@ -17,20 +17,23 @@ export interface HibernationDeps {
 }
 
 type Seen = Pick<Snapshot, 'ownedPods' | 'foreignPod' | 'failures'>;
-type Found = Pick<Snapshot, 'hibernations' | 'failures'>;
+type Found = Pick<Snapshot, 'hibernations' | 'needsMemoryLook' | 'failures'>;
 
 /** The hibernations of the Sandbox, from the cache unless a decision could not be taken back. */
 export async function observeHibernations(deps: HibernationDeps, sandbox: Sandbox, seen: Seen): Promise<Found> {
   const { hibernations } = deps.collections;
-  if (hibernations === undefined) return { hibernations: [], failures: seen.failures };
+  const { failures } = seen;
+  if (hibernations === undefined) return { hibernations: [], needsMemoryLook: false, failures };
   const known = listOwn(sandbox, hibernations.own.listByIndex(BY_OWNER, sandbox.metadata.uid ?? ''));
-  if (!needsLiveList(sandbox, seen, known)) return { hibernations: known, failures: seen.failures };
+  const needsMemoryLook = mayHaveMemory(sandbox, known);
+  const isNeeded = isPodDue(sandbox, seen) ? needsMemoryLook : isMemoryOfPodUnknown(seen, known);
+  if (!isNeeded) return { hibernations: known, needsMemoryLook, failures };
   try {
-    return { hibernations: listOwn(sandbox, await listLive(deps, sandbox)), failures: seen.failures };
+    return { hibernations: listOwn(sandbox, await listLive(deps, sandbox)), needsMemoryLook: false, failures };
   } catch (error) {
     const message = findPublishableText(error);
     if (message === undefined) throw error;
-    return { hibernations: known, failures: [...seen.failures, { phase: 'hibernation', message }] };
+    return { hibernations: known, needsMemoryLook, failures: [...failures, { phase: 'hibernation', message }] };
   }
 }
 
@@ -39,16 +42,15 @@ function listOwn(sandbox: Sandbox, found: Iterable<SandboxSnapshot>): SandboxSna
 }
 
 /**
- * Whether the caches may lag too far behind each other: the next Pod must neither begin anew beside a saved memory nor
- * continue from one that a Pod has had, and a Pod may be useless only if its hibernation is certainly gone. A Sandbox of the
- * first generation was never suspended.
+ * Whether the next Pod may have a memory to continue from. It must neither begin anew beside one nor continue from one that a
+ * Pod has had, and the cache may lag. A Sandbox of the first generation was never suspended.
  */
-function needsLiveList(sandbox: Sandbox, seen: Seen, known: readonly SandboxSnapshot[]): boolean {
-  if (isPodDue(sandbox, seen)) {
-    const wasEdited = (sandbox.metadata.generation ?? 1) > 1;
-    return wasEdited && (needsHibernation(sandbox.spec) || known.length > 0);
-  }
-  const [pod] = seen.ownedPods;
+function mayHaveMemory({ metadata, spec }: Sandbox, known: readonly SandboxSnapshot[]): boolean {
+  return (metadata.generation ?? 1) > 1 && (needsHibernation(spec) || known.length > 0);
+}
+
+/** Whether the Pod may be useless, because its hibernation is gone. That has to be certain. */
+function isMemoryOfPodUnknown({ ownedPods: [pod] }: Seen, known: readonly SandboxSnapshot[]): boolean {
   if (pod === undefined || isTerminating(pod) || pod.status?.phase !== 'Pending') return false;
   const mark = findMark(pod);
   return mark !== undefined && !known.some(({ metadata }) => metadata.uid === mark);

@@ -67,6 +67,12 @@ describe('a Sandbox that wakes without a Pod', () => {
     expect(acts(stays)).toEqual(['Event ReconcilerError']);
   });
 
+  it('looks at the API server before anything is created, and starts again for that', () => {
+    const unsure = { ...waking([hibernation()]), needsMemoryLook: true };
+    expect(acts(unsure)).toEqual([]);
+    expect(decide(unsure)).toEqual([{ kind: 'requeueNow' }]);
+  });
+
   it('looks again when the outcome of a restore is overdue', () => {
     expect(requeueAtMs(waking([hibernation(restore('Announced'))]))).toBe(NOW_MS + 50_000);
   });
@@ -124,6 +130,16 @@ describe('a Pod that is restored', () => {
       'is done when it runs: the memory goes',
       starting({}, restore('Restored')),
       ['drop saved-pod-1', 'Event Restored'],
+    ],
+    [
+      'is done too when it has ended since',
+      starting({ phase: 'Succeeded' }, restore('Restored')),
+      ['drop saved-pod-1', 'Event Restored'],
+    ],
+    [
+      'keeps the memory when it ended without ever being restored',
+      starting({ phase: 'Failed' }, {}),
+      ['Event PodFailed'],
     ],
     ['is an ordinary Pod after that', starting({}, undefined), []],
     ['that nobody says is restored keeps the memory', starting({}, restore('Announced')), []],

@@ -70,6 +70,8 @@ export interface Snapshot {
   readonly disks: ReadonlyMap<string, PersistentVolumeClaim>;
   /** SandboxSnapshots by which this Sandbox hibernates or did, terminating ones included, the newest first. */
   readonly hibernations: readonly SandboxSnapshot[];
+  /** The cache of hibernations may lag, and this pass has not read them from the API server, so it may create no Pod. */
+  readonly needsMemoryLook: boolean;
   /** What has gone wrong in this pass. Nothing more is decided for a phase with a failure until the next pass. */
   readonly failures: readonly Failure[];
   /** Until when a request to wake the Sandbox stands; undefined without a request. */

@@ -86,7 +86,7 @@ function decideCreation(snapshot: Snapshot): Plan {
   });
   if (!isComplete || hasFailed(snapshot, 'disks') || hasFailed(snapshot, 'hibernation')) return [];
   if (findAwaited(snapshot) !== undefined) return [];
-  if (snapshot.needsNetworkLook) return [{ kind: 'requeueNow' }];
+  if (snapshot.needsNetworkLook || snapshot.needsMemoryLook) return [{ kind: 'requeueNow' }];
   const { runtime } = snapshot.settings;
   const refusal = findRuntimeRefusal(sandbox, runtime);
   if (refusal !== undefined) return [{ kind: 'reportFailure', phase: 'pod', message: refusal }];

@@ -169,6 +169,11 @@ describe('a Pod', () => {
         /^Warning PodUnschedulable: No node takes the Pod: 0\/3 nodes are available: 3 Insufficient cpu\.\. Ask for less/,
       ],
     ],
+    [
+      'that is to be restored is reported with the choice that its owner has',
+      settled(makePod(sandbox, { ...unscheduled(NO_CPU, 5), annotations: { 'sandlot.dev/restore-snapshot': 'uid' } })),
+      [/cpu\.\. Only the node that has the saved memory of the Sandbox will do: .* suspensionStrategy\.type Stop$/],
+    ],
     ['that has been on its node for a moment is no trouble', settled(makePod(sandbox, scheduled(29))), []],
     [
       'that has been on its node for long is reported with its cause',

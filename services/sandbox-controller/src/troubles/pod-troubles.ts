@@ -1,5 +1,6 @@
 import { resolveMode, findCondition } from '@sandlot/api-types';
 import type { Condition, Pod } from '@sandlot/kube/objects';
+import { findMark } from '../hibernate/hibernations.ts';
 import { listContainerTroubles } from './container-troubles.ts';
 import { UNSCHEDULED_MS, listUnboundDisks } from './disk-troubles.ts';
 import { isTerminating, findOnlyPod } from '../plan/snapshot.ts';
@@ -22,13 +23,18 @@ export function listPodTroubles(snapshot: Snapshot): Trouble[] {
   return [...containers, ...listSchedulingTroubles(snapshot, pod), ...silence];
 }
 
+const ADVICE_FOR_NODES = 'Ask for less, relax nodeSelector, affinity or tolerations, or add nodes';
+const ADVICE_FOR_MEMORY =
+  'Only the node that has the saved memory of the Sandbox will do: make room there, or give the memory up with suspensionStrategy.type Stop';
+
+const getAdvice = (pod: Pod): string => (findMark(pod) === undefined ? ADVICE_FOR_NODES : ADVICE_FOR_MEMORY);
+
 /** When disks are not the reason. */
 function listSchedulingTroubles(snapshot: Snapshot, pod: Pod): Trouble[] {
   const said = findCondition(pod.status?.conditions, 'PodScheduled');
   if (said?.status !== 'False' || listUnboundDisks(snapshot).length > 0) return [];
   const text = `No node takes the Pod: ${said.message ?? said.reason ?? 'the scheduler says no more'}`;
-  const advice = 'Ask for less, relax nodeSelector, affinity or tolerations, or add nodes';
-  const note = formatWarning('PodUnschedulable', `${text}. ${advice}`);
+  const note = formatWarning('PodUnschedulable', `${text}. ${getAdvice(pod)}`);
   const dueMs = Date.parse(said.lastTransitionTime ?? '') + UNSCHEDULED_MS;
   return [{ key: `${pod.metadata.uid ?? ''}/unschedulable`, note, ...(Number.isNaN(dueMs) ? {} : { dueMs }) }];
 }
