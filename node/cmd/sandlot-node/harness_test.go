@@ -68,7 +68,9 @@ type node struct {
 	runsc, runscRoot string
 	// more are flags beside the usual ones.
 	more []string
-	ca   *apitest.Authority
+	// within is a command that runs the agent with fewer rights.
+	within []string
+	ca     *apitest.Authority
 
 	listen, metrics string
 	log             log
@@ -84,6 +86,9 @@ func newNode(t *testing.T) *node {
 	n := &node{t: t, folder: t.TempDir(), ca: apitest.NewAuthority(t), listen: freeAddress(t), metrics: freeAddress(t)}
 	n.runsc, n.runscRoot = n.path("runsc"), n.path("runsc-root")
 	n.write("runsc", runsctest.Script, 0o755)
+	if err := os.Mkdir(n.runscRoot, 0o711); err != nil {
+		t.Fatal(err)
+	}
 	n.ca.Write(t, n.path("tls"), n.ca.Issue(t, "sandlot-node"))
 	n.controller = n.ca.Client(n.ca.Issue(t, "snapshot-controller"))
 	n.shim = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -119,7 +124,8 @@ func (n *node) command() *exec.Cmd {
 		"-socket", n.path("run/node.sock"), "-listen", n.listen, "-metrics", n.metrics, "-tls-dir", n.path("tls"),
 		"-wanted-bytes", "1048576", "-keep-free-bytes", "0",
 	}
-	cmd := exec.Command(os.Args[0], append(args, n.more...)...)
+	line := append(append(append([]string{}, n.within...), os.Args[0]), append(args, n.more...)...)
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), mainVariable+"=1")
 	cmd.Stdout, cmd.Stderr = &n.log, &n.log
 	return cmd

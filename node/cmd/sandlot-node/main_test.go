@@ -14,12 +14,17 @@ import (
 	"sandlot.dev/node/internal/runsctest"
 )
 
-// The whole way in the real gVisor, with the flags that a node has.
+// The whole way in the real gVisor, with the flags and the rights that the agent has in its Pod: root without a single
+// capability, which sees no process of the node.
 func TestHibernatedSandboxGoesOnInAnotherPod(t *testing.T) {
 	rt := runsctest.NewRuntime(t)
 	pod := rt.StartPod(runsc.PodName{Namespace: "team", Name: "analyst-1", UID: podUID})
 	n := newNode(t)
 	n.runsc, n.runscRoot = rt.Binary, rt.Root
+	n.within = []string{
+		"unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--mount", "--ipc", "--uts", "--cgroup",
+		"setpriv", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all",
+	}
 	n.start()
 	pod.WaitFor("count of 20", func() bool { return pod.Count() >= 20 })
 	before := pod.Count()
@@ -45,9 +50,6 @@ func TestHibernatedSandboxGoesOnInAnotherPod(t *testing.T) {
 	}
 	n.expect(n.controller, "DELETE "+snapshotPath, "", 204)
 	next.GoesOn()
-	if code := n.terminate(); code != 0 {
-		t.Errorf("the agent ended with %d:\n%s", code, n.log.text())
-	}
 }
 
 func (n *node) gate() {
@@ -192,6 +194,16 @@ func TestProbesAndMetrics(t *testing.T) {
 	}
 	if status, text := n.probe("/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(text, "runsc") {
 		t.Errorf("without gVisor: %d %s", status, text)
+	}
+	if err := os.Rename(n.path("gone"), n.path("runsc")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", n.runscRoot, "tmpfs", syscall.MS_RDONLY, ""); err != nil {
+		t.Fatalf("these tests need root: %v", err)
+	}
+	defer syscall.Unmount(n.runscRoot, syscall.MNT_DETACH)
+	if status, text := n.probe("/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(text, n.runscRoot) {
+		t.Errorf("with gVisor's folder read-only: %d %s", status, text)
 	}
 	if status, _ := n.probe("/healthz"); status != http.StatusOK {
 		t.Errorf("the agent would be killed for what it cannot change: %d", status)

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"sandlot.dev/node/internal/api"
@@ -34,6 +35,8 @@ const (
 	// recoveries are tried before the agent serves without those Pods that may stand still.
 	recoveries    = 3
 	recoveryPause = time.Second
+	// writable is W_OK of access(2).
+	writable = 2
 )
 
 // process is a running agent.
@@ -144,11 +147,17 @@ func (p *process) listenProbes(requests context.Context) (*http.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	check := func(r *http.Request) error {
-		_, err := p.machine.Describe(r.Context())
-		return err
+	return p.serve(requests, listener, probes(p.ready, p.metrics.registry, p.check)), nil
+}
+
+// check finds what the agent lacks of its node.
+func (p *process) check(r *http.Request) error {
+	// A pause that cannot be recorded there would never be undone.
+	if err := syscall.Access(p.RunscRoot, writable); err != nil {
+		return fmt.Errorf("gVisor's folder %s cannot be written to: %w", p.RunscRoot, err)
 	}
-	return p.serve(requests, listener, probes(p.ready, p.metrics.registry, check)), nil
+	_, err := p.machine.Describe(r.Context())
+	return err
 }
 
 // listen serves the two APIs. The socket comes first: its mode depends on that of the process.

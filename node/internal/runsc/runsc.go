@@ -66,6 +66,17 @@ func (r Runsc) Pause(ctx context.Context, sandbox string, held *os.File) error {
 	return err
 }
 
+// IsUnrecorded reports whether a pause may have stopped the sandbox although its state says that it runs: gVisor could not
+// write the state, or did not end. Such a sandbox cannot be resumed.
+func IsUnrecorded(pause error) bool {
+	failed, isOurs := errors.AsType[*Error](pause)
+	if !isOurs {
+		return false
+	}
+	_, exited := errors.AsType[*exec.ExitError](failed.Err)
+	return !exited || strings.Contains(failed.Tail, "saving container metadata")
+}
+
 // Resume lets a paused sandbox go on.
 func (r Runsc) Resume(ctx context.Context, sandbox string) error {
 	_, err := r.run(ctx, command{verb: "resume", args: []string{sandbox}, limit: r.Limits.Brief})

@@ -159,6 +159,29 @@ func TestDeathWhileAHibernationIsDeletedLeavesItOrLetsThePodGoOn(t *testing.T) {
 	}
 }
 
+// The shim kills the sandbox of a paused Pod that is deleted. Until containerd deletes it, gVisor has it as paused.
+func TestHibernationIsDeletedWhileItsPodEnds(t *testing.T) {
+	n := newNode(t)
+	if err := n.trySaving(save.Hibernate); err != nil {
+		t.Fatal(err)
+	}
+	tried := filepath.Join(t.TempDir(), "tried")
+	n.wrap(`if [ $verb = resume ]; then touch ` + tried + `; echo "connection refused" >&2; exit 1; fi`)
+	n.startAgent()
+	var group sync.WaitGroup
+	group.Go(func() {
+		if err := n.saver.Delete(t.Context(), deletion()); err != nil {
+			t.Error(err)
+		}
+	})
+	n.pod.WaitFor("resume", func() bool { _, err := os.Stat(tried); return err == nil })
+	n.pod.Delete()
+	group.Wait()
+	if left := n.remains(); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
 func TestDeletionThatCannotResumeKeepsTheIntent(t *testing.T) {
 	n := newNode(t)
 	n.startAgent()

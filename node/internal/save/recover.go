@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"sandlot.dev/node/internal/runsc"
 	"sandlot.dev/node/internal/store"
@@ -56,10 +57,26 @@ func (s *Saver) recoverOne(ctx context.Context, request Request) error {
 	return s.intents.remove(request.Source.PodUID)
 }
 
+// The tries of a resume. A Pod whose sandbox was killed counts as paused until containerd deletes it.
+const (
+	resumeTries = 10
+	resumePause = 200 * time.Millisecond
+)
+
 // resume lets the Pod go on. It does so also while the agent ends, and succeeds if the Pod has ended or was not paused.
 func (s *Saver) resume(name runsc.PodName) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.base), s.ResumeLimit)
 	defer cancel()
+	for try := 1; ; try++ {
+		err := s.tryResume(ctx, name)
+		if err == nil || try == resumeTries || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(resumePause)
+	}
+}
+
+func (s *Saver) tryResume(ctx context.Context, name runsc.PodName) error {
 	pod, err := s.Runsc.FindPod(ctx, name)
 	var absent *runsc.AbsentError
 	if errors.As(err, &absent) {

@@ -319,6 +319,17 @@ func TestPodGoesOnAfterAFailure(t *testing.T) {
 	}
 }
 
+// gVisor stops the kernel and then writes that it did. Without this record there is no way to let the Pod go on.
+func TestPauseWithoutARecordIsReported(t *testing.T) {
+	n := newNode(t)
+	n.wrap(`if [ $verb = pause ]; then mount --bind "$2" "$2"; mount -o remount,bind,ro "$2"; run "$@"; code=$?; umount "$2"; exit $code; fi`)
+	n.startAgent()
+	var stuck *save.StuckError
+	if _, err := n.saver.Save(t.Context(), request(save.Hibernate)); !errors.As(err, &stuck) || !strings.Contains(err.Error(), "delete it") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestPodGoesOnWhenTheDiskIsFull(t *testing.T) {
 	for _, mode := range []save.Mode{save.Hibernate, save.Snapshot} {
 		t.Run(string(mode), func(t *testing.T) {

@@ -244,7 +244,11 @@ func (s *Saver) forget(podUID string) {
 func (s *Saver) write(ctx context.Context, what savable, options runsc.CheckpointOptions) error {
 	if what.request.Mode == Hibernate {
 		// Nothing cuts a pause short: its outcome would be unknown.
-		if err := s.Runsc.Pause(context.WithoutCancel(ctx), what.pod.Sandbox, options.Held); err != nil {
+		err := s.Runsc.Pause(context.WithoutCancel(ctx), what.pod.Sandbox, options.Held)
+		if runsc.IsUnrecorded(err) {
+			return &StuckError{what.pod.PodName, err}
+		}
+		if err != nil {
 			return err
 		}
 	}
