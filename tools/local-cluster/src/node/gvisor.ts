@@ -16,10 +16,10 @@ export const gvisorClass = {
 };
 
 /**
- * Annotations of a Pod that containerd passes on to gVisor: which SandboxSnapshot it is started from, and how to mount its
- * volumes. Not all of `dev.gvisor.*`: others name files of the node that gVisor reads or writes as root.
+ * Annotations of a Pod that containerd passes on to the shim: which SandboxSnapshot it is started from. Nothing of
+ * `dev.gvisor.*`: some of these name files of the node that gVisor reads or writes as root.
  */
-export const gvisorPodAnnotations = ['sandlot.dev/restore-snapshot', 'dev.gvisor.spec.mount.*'];
+export const gvisorPodAnnotations = ['sandlot.dev/restore-snapshot'];
 
 /**
  * Configuration that gVisor's shim reads whenever a pod starts. The keys of the last table are flags of runsc. We do not

@@ -102,7 +102,7 @@ describe("containerd's configuration", () => {
     expect(table(`containerd.runtimes.${gvisorClass.handler}`)).toEqual([
       'runtime_type = "io.containerd.runsc.v1"',
       'runtime_path = "/cache/b"',
-      'pod_annotations = ["sandlot.dev/restore-snapshot", "dev.gvisor.spec.mount.*"]',
+      'pod_annotations = ["sandlot.dev/restore-snapshot"]',
     ]);
     expect(table(`containerd.runtimes.${gvisorClass.handler}.options`)).toContain('ConfigPath = "/run/x.toml"');
     expect(table('containerd')).toContain('default_runtime_name = "runc"');
