@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { runPromtool } from '@sandlot/local-cluster';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { chartFolder, find, render, template } from './chart.ts';
+import { chartFolder, find, render, template, withHibernation } from './chart.ts';
 import type { Rendered } from './chart.ts';
 
 const RUNBOOKS = join(chartFolder, '../../docs/runbooks');
@@ -60,7 +60,7 @@ describe('dashboards, rules and the monitor', () => {
 
   it('include a PrometheusRule with the runbook URL of the values', async () => {
     const rules = { enabled: true, labels: { release: 'prometheus' }, runbookUrl: 'https://wiki.example.com/sandlot/' };
-    const [rule] = findMonitoring(await render({ metrics: { rules } }));
+    const [rule] = findMonitoring(await render({ ...withHibernation, metrics: { rules } }));
     expect(rule).toMatchObject({ kind: 'PrometheusRule', metadata: { labels: { release: 'prometheus' } } });
     const { groups } = (rule as unknown as { spec: RuleFile }).spec;
     const rendered = groups.flatMap((group) => group.rules);
@@ -68,6 +68,15 @@ describe('dashboards, rules and the monitor', () => {
     for (const { annotations } of rendered.filter(({ alert }) => alert !== undefined)) {
       expect(annotations?.['runbook_url']).toMatch(/^https:\/\/wiki\.example\.com\/sandlot\/[a-z-]+\.md$/);
     }
+  });
+
+  it('include alerts about hibernation only where sandboxes hibernate', async () => {
+    const listGroups = async (values: object): Promise<string[]> => {
+      const [rule] = findMonitoring(await render({ ...values, metrics: { rules: { enabled: true } } }));
+      return (rule as unknown as { spec: RuleFile }).spec.groups.map(({ name }) => name);
+    };
+    expect(await listGroups(withHibernation)).toContain('sandlot-hibernation');
+    expect(await listGroups({})).not.toContain('sandlot-hibernation');
   });
 
   it('pass the template labels of the values to every controller, and none by default', async () => {

@@ -2,6 +2,7 @@ import { createAlert, RUNBOOKS } from './alert.ts';
 import type { AlertingRule, RecordingRule, RuleGroup } from './alert.ts';
 import { objectives } from './dashboards/creation-latency.ts';
 import { doorRules } from './door-rules.ts';
+import { hibernationRules } from './hibernation-rules.ts';
 import { leMatcher } from './dashboards/queries.ts';
 
 export { RUNBOOKS } from './alert.ts';
@@ -256,4 +257,5 @@ export const ruleGroups: readonly RuleGroup[] = [
   bus,
   controllers,
   ...doorRules,
+  hibernationRules,
 ];

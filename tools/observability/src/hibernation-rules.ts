@@ -1,0 +1,57 @@
+import { createAlert } from './alert.ts';
+import type { RuleGroup } from './alert.ts';
+
+/** Reasons that are the platform's to mend; the others say what a user asked for in vain. */
+const OURS = ['SaveFailed', 'NoSpace', 'NoNodeAgent', 'NodeBusy', 'NoSnapshotClass', 'DataLost'].join('|');
+
+/** Rules for installations whose sandboxes hibernate. */
+export const hibernationRules: RuleGroup = {
+  name: 'sandlot-hibernation',
+  rules: [
+    createAlert({
+      alert: 'SandlotSavesFailing',
+      expr: `sum by (reason) (increase(sandlot_snapshot_saves_total{reason=~"${OURS}"}[15m])) > 0`,
+      severity: 'warning',
+      summary: 'Sandboxes could not be saved: {{ $labels.reason }}',
+      description:
+        '{{ $value | humanize }} saves failed with the reason {{ $labels.reason }} in 15 minutes. These sandboxes lost their memory, or go on running, as their template says.',
+      runbook: 'saves-failing',
+    }),
+    createAlert({
+      alert: 'SandlotRestoresFailing',
+      expr: 'sum(increase(sandlot_snapshot_restores_total{state="Failed"}[15m])) > 0',
+      severity: 'warning',
+      summary: 'Sandboxes could not be restored and lost their memory',
+      description: '{{ $value | humanize }} restores failed in 15 minutes. These sandboxes started cold.',
+      runbook: 'restores-failing',
+    }),
+    createAlert({
+      alert: 'SandlotPodsStandStill',
+      expr: 'max by (instance) (sandlot_node_recovery_failed) > 0',
+      for: '2m',
+      severity: 'critical',
+      summary: 'Sandboxes may stand still on the node of {{ $labels.instance }}',
+      description:
+        'The node component {{ $labels.instance }} found sandboxes that an earlier one had paused for a save, and cannot let them go on.',
+      runbook: 'pods-stand-still',
+    }),
+    createAlert({
+      alert: 'SandlotSnapshotControllerDown',
+      expr: 'absent(sandlot_controller_workers{controller="snapshot"})',
+      for: '2m',
+      severity: 'critical',
+      summary: 'No process of the snapshot-controller is scraped',
+      description: 'There has been no snapshot-controller for two minutes, or Prometheus does not reach it.',
+      runbook: 'hibernation-down',
+    }),
+    createAlert({
+      alert: 'SandlotNodeComponentDown',
+      expr: 'absent(sandlot_node_saves_in_progress)',
+      for: '5m',
+      severity: 'critical',
+      summary: 'No node component is scraped',
+      description: 'There has been no node component on any node for five minutes, or Prometheus reaches none.',
+      runbook: 'hibernation-down',
+    }),
+  ],
+};
