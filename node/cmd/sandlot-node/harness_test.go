@@ -44,20 +44,20 @@ func TestMain(m *testing.M) {
 
 // log collects what a process prints.
 type log struct {
-	mutex sync.Mutex
-	bytes.Buffer
+	mutex  sync.Mutex
+	buffer bytes.Buffer
 }
 
 func (l *log) Write(p []byte) (int, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return l.Buffer.Write(p)
+	return l.buffer.Write(p)
 }
 
 func (l *log) text() string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return l.String()
+	return l.buffer.String()
 }
 
 // node is a node on which agents run as processes, one after the other.

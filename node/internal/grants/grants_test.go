@@ -68,7 +68,7 @@ func (n *node) save(key store.Key, machine fingerprint.Fingerprint) {
 func (n *node) open() (*grants.Ledger, error) {
 	return grants.Open(grants.Options{
 		Folder: filepath.Join(n.folder, "grants"), Store: n.store, BeginLimit: n.limit, KeepFor: time.Hour,
-		Machine: func(context.Context) (fingerprint.Fingerprint, error) { return machine, nil },
+		Machine: func(ctx context.Context) (fingerprint.Fingerprint, error) { return machine, ctx.Err() },
 		Now:     func() time.Time { return n.now },
 	})
 }
@@ -261,6 +261,15 @@ func TestOfManyBeginsOneGetsTheSnapshot(t *testing.T) {
 	group.Wait()
 	if given.Load() != 1 {
 		t.Errorf("given %d times", given.Load())
+	}
+}
+
+func TestAnnouncementSucceedsWhileTheAgentEnds(t *testing.T) {
+	n := newNode(t)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if g, err := n.ledger.Announce(ended, request()); err != nil || g.State != grants.Announced {
+		t.Errorf("got %+v, %v", g, err)
 	}
 }
 

@@ -63,7 +63,8 @@ func (l *Ledger) Announce(ctx context.Context, request Request) (Grant, error) {
 	if err := request.Check(); err != nil {
 		return Grant{}, err
 	}
-	machine, err := l.Machine(ctx)
+	// The controller takes any error for the end of the restore, also that of an agent that ends.
+	machine, err := l.Machine(context.WithoutCancel(ctx))
 	if err != nil {
 		return Grant{}, err
 	}
