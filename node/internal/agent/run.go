@@ -98,19 +98,19 @@ func (p *process) open(saving context.Context) error {
 	if p.store, err = store.Open(p.Root, store.Options{KeepFreeBytes: p.KeepFreeBytes}); err != nil {
 		return err
 	}
-	p.saver, err = save.New(saving, save.Options{
-		Runsc: r, Store: p.store, Machine: p.machine.Describe, IntentFolder: filepath.Join(p.State, "intents"),
-		MostSaves: p.MostSaves, SpareBytes: p.WantedBytes, ResumeLimit: resumeLimit, Now: time.Now, Observe: p.metrics.observeSave,
-	})
-	if err != nil {
-		return errors.Join(err, p.store.Close())
-	}
 	p.grants, err = grants.Open(grants.Options{
 		Folder: filepath.Join(p.State, "restores"), Store: p.store, Machine: p.machine.Describe,
 		BeginLimit: beginLimit, KeepFor: keepGrants, Now: time.Now, Observe: p.metrics.observeRestore,
 	})
 	if err != nil {
 		return errors.Join(err, p.store.Close())
+	}
+	p.saver, err = save.New(saving, save.Options{
+		Runsc: r, Store: p.store, Machine: p.machine.Describe, IntentFolder: filepath.Join(p.State, "intents"),
+		MostSaves: p.MostSaves, SpareBytes: p.WantedBytes, ResumeLimit: resumeLimit, IsSpent: p.grants.IsSpent, Now: time.Now, Observe: p.metrics.observeSave,
+	})
+	if err != nil {
+		return errors.Join(err, p.grants.Close(), p.store.Close())
 	}
 	p.metrics.watch(p.store, p.saver)
 	return nil

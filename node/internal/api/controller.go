@@ -119,7 +119,7 @@ func (a *Agent) deleteSnapshot(r *http.Request) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	return nil, a.Saver.Delete(ctx, save.Deletion{Snapshot: key, IsSpent: a.Grants.IsSpent(key)})
+	return nil, a.Saver.Delete(ctx, key)
 }
 
 type restoreBody struct {

@@ -73,14 +73,14 @@ func (n *node) startAgent() {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	saver, err := save.New(n.t.Context(), save.Options{
-		Runsc: r, Store: s, Machine: machine, IntentFolder: filepath.Join(n.folder, "intents"), MostSaves: 1, ResumeLimit: patience, Now: time.Now,
+	ledger, err := grants.Open(grants.Options{
+		Folder: filepath.Join(n.folder, "grants"), Store: s, Machine: machine, BeginLimit: 200 * time.Millisecond, KeepFor: time.Hour, Now: time.Now,
 	})
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	ledger, err := grants.Open(grants.Options{
-		Folder: filepath.Join(n.folder, "grants"), Store: s, Machine: machine, BeginLimit: 200 * time.Millisecond, KeepFor: time.Hour, Now: time.Now,
+	saver, err := save.New(n.t.Context(), save.Options{
+		Runsc: r, Store: s, Machine: machine, IntentFolder: filepath.Join(n.folder, "intents"), MostSaves: 1, ResumeLimit: patience, IsSpent: ledger.IsSpent, Now: time.Now,
 	})
 	if err != nil {
 		n.t.Fatal(err)

@@ -11,27 +11,20 @@ import (
 // ErrCancelled is the cause of a save that ended because its snapshot was deleted.
 var ErrCancelled = errors.New("the save was cancelled because its snapshot was deleted")
 
-// Deletion names a snapshot to delete.
-type Deletion struct {
-	Snapshot store.Key
-	// IsSpent says that a Pod began with the snapshot. Its source must not go on as well.
-	IsSpent bool
-}
-
 // Delete ends a save of the snapshot in progress, removes the snapshot, and lets the Pod go on that stands still for it. It
 // succeeds if there is no such snapshot. It returns a BusyError while it deletes the same snapshot already.
-func (s *Saver) Delete(ctx context.Context, deletion Deletion) error {
-	if err := deletion.Snapshot.Check(); err != nil {
+func (s *Saver) Delete(ctx context.Context, key store.Key) error {
+	if err := key.Check(); err != nil {
 		return err
 	}
-	if err := s.cancel(ctx, deletion.Snapshot); err != nil {
+	if err := s.cancel(ctx, key); err != nil {
 		return err
 	}
-	manifest, err := s.Store.Get(deletion.Snapshot)
-	if err != nil || manifest.Mode != string(Hibernate) || deletion.IsSpent {
-		return s.Store.Delete(deletion.Snapshot)
+	manifest, err := s.Store.Get(key)
+	if err != nil || manifest.Mode != string(Hibernate) {
+		return s.Store.Delete(key)
 	}
-	return s.release(Request{Snapshot: deletion.Snapshot, Source: manifest.Source, Mode: Hibernate})
+	return s.release(Request{Snapshot: key, Source: manifest.Source, Mode: Hibernate})
 }
 
 // cancel ends the save of the snapshot and waits until its Pod goes on. A save that finishes at this moment leaves a snapshot.
@@ -77,11 +70,20 @@ func (s *Saver) release(request Request) error {
 	if err := s.Store.Delete(request.Snapshot); err != nil {
 		return err
 	}
-	if err := s.resume(request.pod()); err != nil {
+	if err := s.wake(request); err != nil {
 		return err
 	}
 	s.forget(podUID)
 	return nil
+}
+
+// wake lets the Pod go on after the deletion of its hibernation, unless another Pod began with it: the sandbox would go on
+// twice. From the deletion on no Pod can begin.
+func (s *Saver) wake(request Request) error {
+	if s.IsSpent(request.Snapshot) {
+		return nil
+	}
+	return s.resume(request.pod())
 }
 
 // reserve keeps saves away from the Pod, which share its intent.

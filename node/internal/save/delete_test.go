@@ -13,9 +13,7 @@ import (
 	"sandlot.dev/node/internal/store"
 )
 
-func deletion() save.Deletion {
-	return save.Deletion{Snapshot: request(save.Hibernate).Snapshot}
-}
+func snapshot() store.Key { return request(save.Hibernate).Snapshot }
 
 func TestCancelledSaveLetsThePodGoOn(t *testing.T) {
 	for _, mode := range []save.Mode{save.Hibernate, save.Snapshot} {
@@ -34,7 +32,7 @@ func TestCancelledSaveLetsThePodGoOn(t *testing.T) {
 				}
 			})
 			n.pod.WaitFor("checkpoint", func() bool { _, err := os.Stat(n.runsc.Binary + ".saving"); return err == nil })
-			if err := n.saver.Delete(t.Context(), deletion()); err != nil {
+			if err := n.saver.Delete(t.Context(), snapshot()); err != nil {
 				t.Fatal(err)
 			}
 			n.expectNothing()
@@ -57,7 +55,7 @@ func TestSaveCancelledWhileGVisorWritesLetsThePodGoOn(t *testing.T) {
 		}
 	})
 	n.pod.WaitFor("write", func() bool { _, err := os.Stat(n.runsc.Binary + ".saving"); return err == nil })
-	if err := n.saver.Delete(t.Context(), deletion()); err != nil {
+	if err := n.saver.Delete(t.Context(), snapshot()); err != nil {
 		t.Fatal(err)
 	}
 	group.Wait()
@@ -77,7 +75,7 @@ func TestDeletedHibernationLetsItsPodGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := n.saver.Delete(t.Context(), deletion()); err != nil {
+		if err := n.saver.Delete(t.Context(), snapshot()); err != nil {
 			t.Fatal(err)
 		}
 		n.expectNothing()
@@ -93,9 +91,9 @@ func TestSourceOfASpentHibernationStandsStill(t *testing.T) {
 	if _, err := n.saver.Save(t.Context(), request(save.Hibernate)); err != nil {
 		t.Fatal(err)
 	}
-	spent := deletion()
-	spent.IsSpent = true
-	if err := n.saver.Delete(t.Context(), spent); err != nil {
+	// Another Pod began while the snapshot was being deleted.
+	n.isSpent = func(key store.Key) bool { _, err := n.store.Get(key); return errors.Is(err, store.ErrAbsent) }
+	if err := n.saver.Delete(t.Context(), snapshot()); err != nil {
 		t.Fatal(err)
 	}
 	if !n.pod.StandsStill() {
@@ -108,6 +106,22 @@ func TestSourceOfASpentHibernationStandsStill(t *testing.T) {
 	}
 }
 
+func TestSourceOfASpentHibernationStandsStillAfterADeath(t *testing.T) {
+	n := newNode(t)
+	if err := n.trySaving(save.Hibernate); err != nil {
+		t.Fatal(err)
+	}
+	whole := n.runsc
+	n.wrap(`if [ $verb = list ]; then ` + killAgent + `; exit 1; fi`)
+	n.expectKilled(n.runAgent(map[string]any{"Request": request(save.Hibernate), "Deletes": true}))
+	n.runsc = whole
+	n.isSpent = func(store.Key) bool { return true }
+	n.startAgent()
+	if left := n.remains(); !n.pod.StandsStill() || len(left) != 0 {
+		t.Errorf("the Pod goes on: %t; left: %v", !n.pod.StandsStill(), left)
+	}
+}
+
 func TestHibernationIsDeletedAfterTheEndOfItsPod(t *testing.T) {
 	n := newNode(t)
 	n.startAgent()
@@ -115,7 +129,7 @@ func TestHibernationIsDeletedAfterTheEndOfItsPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.pod.Delete()
-	if err := n.saver.Delete(t.Context(), deletion()); err != nil {
+	if err := n.saver.Delete(t.Context(), snapshot()); err != nil {
 		t.Fatal(err)
 	}
 	if left := n.remains(); len(left) != 0 {
@@ -154,7 +168,7 @@ func TestDeathWhileAHibernationIsDeletedLeavesItOrLetsThePodGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.startAgent()
-	if _, err := n.store.Get(deletion().Snapshot); err != nil || !n.pod.StandsStill() {
+	if _, err := n.store.Get(snapshot()); err != nil || !n.pod.StandsStill() {
 		t.Errorf("the snapshot: %v; the Pod goes on: %t", err, !n.pod.StandsStill())
 	}
 }
@@ -170,7 +184,7 @@ func TestHibernationIsDeletedWhileItsPodEnds(t *testing.T) {
 	n.startAgent()
 	var group sync.WaitGroup
 	group.Go(func() {
-		if err := n.saver.Delete(t.Context(), deletion()); err != nil {
+		if err := n.saver.Delete(t.Context(), snapshot()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -193,7 +207,7 @@ func TestDeletionThatCannotResumeKeepsTheIntent(t *testing.T) {
 	n.store.Close()
 	n.startAgent()
 	var stuck *save.StuckError
-	if err := n.saver.Delete(t.Context(), deletion()); !errors.As(err, &stuck) {
+	if err := n.saver.Delete(t.Context(), snapshot()); !errors.As(err, &stuck) {
 		t.Errorf("got %v", err)
 	}
 	n.runsc = whole
@@ -206,7 +220,7 @@ func TestHostileDeletionTouchesNothing(t *testing.T) {
 	n := newNode(t)
 	n.startAgent()
 	for _, key := range []store.Key{{Namespace: "..", UID: snapshotUID}, {Namespace: "team", UID: ".."}, {}} {
-		if err := n.saver.Delete(context.Background(), save.Deletion{Snapshot: key}); err == nil {
+		if err := n.saver.Delete(context.Background(), key); err == nil {
 			t.Errorf("%+v was deleted", key)
 		}
 	}

@@ -50,7 +50,7 @@ func (s *Saver) recoverOne(ctx context.Context, request Request) error {
 	}
 	// gVisor itself lets a Pod go on that was saved without a pause.
 	if request.Mode == Hibernate {
-		if err := s.resume(request.pod()); err != nil {
+		if err := s.wake(request); err != nil {
 			return err
 		}
 	}

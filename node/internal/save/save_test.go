@@ -58,20 +58,21 @@ func saveOnce(text string) error {
 	if err != nil {
 		return err
 	}
-	saver, err := newSaver(context.Background(), order.Runsc, s, order.Store)
+	saver, err := newSaver(context.Background(), &node{folder: order.Store, runsc: order.Runsc, store: s})
 	if err != nil {
 		return err
 	}
 	if order.Deletes {
-		return saver.Delete(context.Background(), save.Deletion{Snapshot: order.Request.Snapshot})
+		return saver.Delete(context.Background(), order.Request.Snapshot)
 	}
 	_, err = saver.Save(context.Background(), order.Request)
 	return err
 }
 
-func newSaver(ctx context.Context, r runsc.Runsc, s *store.Store, folder string) (*save.Saver, error) {
+func newSaver(ctx context.Context, n *node) (*save.Saver, error) {
 	return save.New(ctx, save.Options{
-		Runsc: r, Machine: r.Fingerprint, Store: s, IntentFolder: filepath.Join(folder, ".intents"), MostSaves: 2, ResumeLimit: patience,
+		Runsc: n.runsc, Machine: n.runsc.Fingerprint, Store: n.store, IntentFolder: filepath.Join(n.folder, ".intents"), MostSaves: 2,
+		ResumeLimit: patience, IsSpent: func(key store.Key) bool { return n.isSpent != nil && n.isSpent(key) },
 		Now: func() time.Time { return time.Unix(1, 0) },
 	})
 }
@@ -85,6 +86,8 @@ type node struct {
 	saver  *save.Saver
 	pod    *runsctest.Pod
 	rt     *runsctest.Runtime
+	// isSpent reports whether a Pod began with a snapshot; nil: none did.
+	isSpent func(store.Key) bool
 }
 
 func newNode(t *testing.T) *node {
@@ -101,7 +104,7 @@ func (n *node) startAgent() {
 		n.t.Fatal(err)
 	}
 	n.t.Cleanup(func() { n.store.Close() })
-	if n.saver, err = newSaver(n.t.Context(), n.runsc, n.store, n.folder); err != nil {
+	if n.saver, err = newSaver(n.t.Context(), n); err != nil {
 		n.t.Fatal(err)
 	}
 	if err := n.saver.Recover(n.t.Context()); err != nil {
@@ -271,7 +274,8 @@ func TestNodeSavesABoundedNumberOfPods(t *testing.T) {
 	}
 	defer s.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	saver, err := newSaver(ctx, n.runsc, s, n.folder)
+	n.store = s
+	saver, err := newSaver(ctx, n)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,9 @@ type Options struct {
 	SpareBytes int64
 	// ResumeLimit bounds how long a Pod that stands still may wait for an earlier runsc.
 	ResumeLimit time.Duration
-	Now         func() time.Time
+	// IsSpent reports whether a Pod began with the snapshot.
+	IsSpent func(store.Key) bool
+	Now     func() time.Time
 	// Observe learns of each save that ends.
 	Observe func(Outcome)
 }
