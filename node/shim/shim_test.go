@@ -18,6 +18,7 @@ import (
 const (
 	savedUID    = "0f8fad5b-d9cb-469f-a165-70867728950e"
 	restoredUID = "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"
+	otherUID    = "11111111-7dec-11d0-a765-00a0c91e6bf6"
 	snapshotUID = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 )
 
@@ -213,6 +214,60 @@ func TestPodThatEndsBeforeItIsRestoredIsReported(t *testing.T) {
 	}
 	if got := next(t, a.ends); got.Restored || got.Message == "" {
 		t.Errorf("the agent is told %+v", got)
+	}
+}
+
+func TestPodOfSeveralContainersIsRestoredWithTheLastAndCanEndBefore(t *testing.T) {
+	node := shimtest.NewNode(t)
+	source, err := node.RunPod(savedUID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"second", shimtest.Worker} {
+		if err := source.StartWorker(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	node.WaitFor("count of 20", func() bool { return source.Count() >= 20 })
+	before := source.Count()
+	folder := source.Save()
+	if err := source.Delete(); err != nil {
+		t.Error(err)
+	}
+	a := serveAgent(t, node, http.StatusOK, image(folder))
+
+	half, err := node.RunPod(otherUID, mark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := half.StartWorker(shimtest.Worker); err != nil {
+		t.Fatal(err)
+	}
+	if err := half.StopWorker(); err != nil {
+		t.Errorf("a container that waits for the others does not stop: %v", err)
+	}
+	if got := next(t, a.ends); got.Restored || got.PodUID != otherUID {
+		t.Errorf("the agent is told %+v", got)
+	}
+	if err := half.Delete(); err != nil {
+		t.Error(err)
+	}
+	node.WaitFor("end of the Pods' processes", func() bool { return len(node.Processes()) == 0 })
+
+	whole, err := node.RunPod(restoredUID, mark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"second", shimtest.Worker} {
+		if err := whole.StartWorker(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := next(t, a.ends), (agent.Outcome{PodUID: restoredUID, Restored: true}); got != want {
+		t.Errorf("the agent is told %+v", got)
+	}
+	if got := whole.Count(); got < before {
+		t.Errorf("the count began anew: %d after %d", got, before)
 	}
 }
 
