@@ -29,3 +29,9 @@ export function buildSize(spec: SizedSpec | undefined): Size {
     diskSizeMB: Math.ceil(disks.reduce((sum, disk) => sum + disk, ephemeral) / MEBIBYTE),
   };
 }
+
+/** How many bytes of memory the first container may use; undefined without a limit. */
+export function findMemoryLimit(spec: SizedSpec | undefined): number | undefined {
+  const limit = spec?.podTemplate.spec.containers[0]?.resources?.limits?.['memory'];
+  return limit === undefined ? undefined : parseQuantity(limit);
+}

@@ -9,6 +9,7 @@ import { formatIsoTime } from '../answer/sandbox.ts';
 import type { AnswerOptions } from '../answer/sandbox.ts';
 import { sandboxMetric } from '../answer/schemas.ts';
 import type { SandboxMetric } from '../answer/schemas.ts';
+import { findMemoryLimit } from '../answer/size.ts';
 import { buildTokens } from '../answer/tokens.ts';
 import { metricsQuery } from '../request/schemas.ts';
 import { findOwnSandbox } from './find-sandbox.ts';
@@ -74,7 +75,7 @@ async function readMetrics(
       signal: AbortSignal.any([signal, AbortSignal.timeout(DAEMON_TIMEOUT_MS)]),
     });
     if (!response.ok) return [];
-    return [buildSample(daemonMetrics.parse(await response.json()))];
+    return [buildSample(daemonMetrics.parse(await response.json()), findMemoryLimit(sandbox?.spec))];
   } catch (err) {
     deps.log.debug({ err, sandbox: claim.metadata.name }, 'could not read the metrics of a daemon');
     return [];
@@ -89,14 +90,15 @@ function buildRoutingHeaders({ answers }: MetricsDeps, claim: SandboxClaim): Rec
   };
 }
 
-function buildSample(metrics: z.output<typeof daemonMetrics>): SandboxMetric {
+/** In gVisor the daemon sees the limit of the whole Pod, which includes gVisor's own memory. */
+export function buildSample(metrics: z.output<typeof daemonMetrics>, memoryLimit = Infinity): SandboxMetric {
   return {
     timestamp: formatIsoTime(metrics.ts * 1_000),
     timestampUnix: Math.floor(metrics.ts),
     cpuCount: Math.max(1, Math.round(metrics.cpu_count)),
     cpuUsedPct: metrics.cpu_used_pct,
     memUsed: Math.round(metrics.mem_used),
-    memTotal: Math.round(metrics.mem_total),
+    memTotal: Math.round(Math.min(metrics.mem_total, memoryLimit)),
     memCache: Math.round(metrics.mem_cache),
     diskUsed: Math.round(metrics.disk_used),
     diskTotal: Math.round(metrics.disk_total),
