@@ -28,6 +28,10 @@
 {{- end }}
 - { name: CLIENT_TRACES, value: {{ $api.clientTraces | quote }} }
 - { name: CREATE_TIMEOUT, value: {{ $api.createTimeout | quote }} }
+{{- if $values.hibernation.enabled }}
+- { name: SNAPSHOTS_ENABLED, value: "true" }
+{{- end }}
+- { name: PAUSE_MEMORY_FALLBACK, value: {{ ternary (not $values.hibernation.enabled) $api.pauseMemoryFallback (kindIs "invalid" $api.pauseMemoryFallback) | quote }} }
 - { name: TRANSITION_TIMEOUT, value: {{ $api.transitionTimeout | quote }} }
 - { name: MAX_SANDBOX_TIMEOUT, value: {{ $api.quotas.maxTimeout | quote }} }
 - { name: DEFAULT_SANDBOX_LIMIT, value: {{ $api.quotas.sandboxes | int64 | quote }} }

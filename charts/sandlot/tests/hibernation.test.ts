@@ -72,7 +72,7 @@ describe('hibernation', () => {
     expect(stderr).toContain(message);
   });
 
-  it('is announced to the sandbox-controller alone', async () => {
+  it('is announced to the sandbox-controller and to the API alone', async () => {
     const env = (objects: readonly Rendered[]): object =>
       Object.fromEntries(
         podTemplates(objects).flatMap(([name, { spec }]) =>
@@ -81,8 +81,25 @@ describe('hibernation', () => {
           ),
         ),
       );
-    expect(env(await render(withHibernation))).toEqual({ 'sandlot-sandbox-controller': 'true' });
+    expect(env(await render(withHibernation))).toEqual({ 'sandlot-api': 'true', 'sandlot-sandbox-controller': 'true' });
     expect(env(await render())).toEqual({});
+  });
+
+  it.each([
+    ['without it', {}, 'true'],
+    ['with it', withHibernation, 'false'],
+    ['with it, where the operator allows it', { ...withHibernation, api: { pauseMemoryFallback: true } }, 'true'],
+    ['without it, where the operator refuses it', { api: { pauseMemoryFallback: false } }, 'false'],
+  ])('decides whether a pause may lose memory: %s', async (_, values, expected) => {
+    const { spec } = getPod(await render(values), 'sandlot-api');
+    const env = Object.fromEntries((spec.containers[0]?.env ?? []).map(({ name, value }) => [name, value]));
+    expect(env['PAUSE_MEMORY_FALLBACK']).toBe(expected);
+  });
+
+  it('lets the API find and delete what was saved, and write none of it', async () => {
+    const { rules = [] } = find(await render(withHibernation), 'ClusterRole', 'sandlot-api');
+    const about = rules.filter(({ resources }) => resources.includes('sandboxsnapshots'));
+    expect(about.map(({ verbs }) => verbs)).toEqual([['delete', 'list']]);
   });
 
   it('gives the snapshot-controller what it needs to find the node components and to prove itself', async () => {

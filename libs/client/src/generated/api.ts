@@ -359,7 +359,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Pauses a sandbox: its volumes stay, its memory does not. */
+        /** Pauses a sandbox. Volumes stay; memory stays if its template hibernates. */
         post: operations["pauseSandbox"];
         delete?: never;
         options?: never;

@@ -12,6 +12,7 @@ import { CreateRate } from '../limits/create-rate.ts';
 import type { Limits } from '../limits/limits.ts';
 import { SandboxQuota } from '../limits/sandbox-quota.ts';
 import type { OperationDeps } from './routes.ts';
+import { SavedMemory } from '../state/saved-memory.ts';
 import { ClusterState } from '../state/cluster-state.ts';
 import type { ApiSettings } from './config.ts';
 import { createInformers } from './informers.ts';
@@ -70,6 +71,8 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     gatewayUrl: settings.GATEWAY_URL,
     createTimeoutMs: settings.CREATE_TIMEOUT,
     transitionTimeoutMs: settings.TRANSITION_TIMEOUT,
+    savedMemory: new SavedMemory(client, settings.SNAPSHOTS_ENABLED),
+    pauseFallsBack: settings.PAUSE_MEMORY_FALLBACK,
     version: settings.BUILD_VERSION,
     isSynced: () => all.every((informer) => informer.hasSynced()),
   };

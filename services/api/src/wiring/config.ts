@@ -1,4 +1,4 @@
-import { durationMs, integer, list, port, secret, text, url } from '@sandlot/config';
+import { durationMs, flag, integer, list, port, secret, text, url } from '@sandlot/config';
 import { processSettings } from '@sandlot/service';
 import { z } from 'zod';
 
@@ -25,6 +25,10 @@ export const apiSettings = processSettings.extend({
   CREATE_TIMEOUT: durationMs().default(50_000),
   /** Longest wait for a pause or a resume. */
   TRANSITION_TIMEOUT: durationMs().default(50_000),
+  /** Whether the installation saves the memory of Sandboxes that hibernate. */
+  SNAPSHOTS_ENABLED: flag().default(false),
+  /** Whether a pause that does not say `memory: true` may keep the volumes alone where memory cannot be kept. */
+  PAUSE_MEMORY_FALLBACK: flag().default(true),
   /** Longest timeout of a sandbox, for keys without a limit of their own. */
   MAX_SANDBOX_TIMEOUT: durationMs().default(86_400_000),
   /** Sandboxes at a time, for keys without a limit of their own; 0: no limit. */

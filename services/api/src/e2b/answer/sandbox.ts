@@ -62,6 +62,7 @@ export function buildListing({ claim, sandbox }: ClaimedSandbox, options: Answer
   };
 }
 
+/** All but the pause mode, which takes a read. */
 export function buildDetail(claimed: ClaimedSandbox, options: AnswerOptions): SandboxDetail {
   const { claim } = claimed;
   const tokens = buildTokens(claim, options.tokenKey);
@@ -75,7 +76,6 @@ export function buildDetail(claimed: ClaimedSandbox, options: AnswerOptions): Sa
       autoResume: claim.metadata.annotations?.[annotations.autoResume] === 'true',
       onTimeout: getOnTimeout(claim),
     },
-    ...(listed.state === 'paused' ? { pauseMode: 'filesystem' as const } : {}),
   };
 }
 

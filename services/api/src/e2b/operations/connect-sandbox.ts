@@ -6,6 +6,7 @@ import { endpoint, route } from '../../http/route.ts';
 import type { Answer, Route } from '../../http/route.ts';
 import type { Limits } from '../../limits/limits.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
+import type { SavedMemory } from '../../state/saved-memory.ts';
 import { isReady, isSuspended, getState } from '../../state/sandbox-state.ts';
 import { buildAnswer } from '../answer/sandbox.ts';
 import type { AnswerOptions } from '../answer/sandbox.ts';
@@ -20,6 +21,7 @@ import { created, nameInAudit, oneSandbox } from './shape.ts';
 import type { SandboxCall } from './shape.ts';
 
 export interface ConnectDeps extends PatchDeps {
+  readonly savedMemory: SavedMemory;
   readonly clock: Pick<Clock, 'now'>;
   readonly limits: Pick<Limits, 'getAllowance'>;
   readonly answers: AnswerOptions;
@@ -70,18 +72,17 @@ export function connectRoutes(deps: ConnectDeps): readonly Route[] {
   ];
 }
 
-async function connect(deps: ConnectDeps, call: SandboxCall<{ timeout: number }>): Promise<Answer> {
-  const { timeout } = call.body;
+async function connect(deps: ConnectDeps, call: SandboxCall<Wish>): Promise<Answer> {
   const claimed = await findForTimeout(deps, call);
-  const { resumed, current } = await connectSandbox(deps, claimed, timeout);
+  const { resumed, current } = await connectSandbox(deps, claimed, call.body);
   return { status: resumed ? 201 : 200, body: buildAnswer(current, deps.answers) };
 }
 
 /** For very old clients, which do not connect to a paused sandbox but resume it. */
-async function resume(deps: ConnectDeps, call: SandboxCall<{ timeout: number }>): Promise<Answer> {
+async function resume(deps: ConnectDeps, call: SandboxCall<Wish>): Promise<Answer> {
   const claimed = await findForTimeout(deps, call);
   if (getState(claimed.sandbox) === 'running') throw conflict('the sandbox is running already');
-  const { current } = await connectSandbox(deps, claimed, call.body.timeout);
+  const { current } = await connectSandbox(deps, claimed, call.body);
   return { status: 201, body: buildAnswer(current, deps.answers) };
 }
 
@@ -90,6 +91,12 @@ async function findForTimeout(deps: ConnectDeps, call: SandboxCall<{ timeout: nu
   const claimed = await findOwnSandbox(deps, call.key, call.params.sandboxID);
   nameInAudit(call, claimed);
   return claimed;
+}
+
+/** `memory: false` lets a paused sandbox boot from its volumes; it means nothing to one that runs. */
+interface Wish {
+  readonly timeout: number;
+  readonly memory?: boolean | null | undefined;
 }
 
 interface Connection {
@@ -102,13 +109,14 @@ interface Connection {
  * Extends a running sandbox, and resumes a paused one. Waits for a suspend or resume that is under way. Throws an ApiError 409
  * if that does not complete in time.
  */
-async function connectSandbox(deps: ConnectDeps, claimed: ClaimedSandbox, timeoutSeconds: number): Promise<Connection> {
+async function connectSandbox(deps: ConnectDeps, claimed: ClaimedSandbox, wish: Wish): Promise<Connection> {
   const current = await waitUntil(deps, claimed, (now) => isUp(now) || isDown(now));
   if (current === undefined) throw inTransition();
-  if (getState(current.sandbox) === 'paused') {
-    return { current: await resumeSandbox(deps, current, timeoutSeconds), resumed: true };
+  if (getState(current.sandbox) !== 'paused') {
+    return { current: await extendSandbox(deps, current, wish.timeout), resumed: false };
   }
-  return { current: await extendSandbox(deps, current, timeoutSeconds), resumed: false };
+  if (wish.memory === false && current.sandbox !== undefined) await deps.savedMemory.drop(current.sandbox);
+  return { current: await resumeSandbox(deps, current, wish.timeout), resumed: true };
 }
 
 async function resumeSandbox(

@@ -5,14 +5,16 @@ import type { ApiKey } from '@sandlot/tenancy';
 import { getCreatedAtMs } from '../../claim/lifetime.ts';
 import { endpoint, route } from '../../http/route.ts';
 import type { Answer, Route } from '../../http/route.ts';
-import type { ClusterState } from '../../state/cluster-state.ts';
-import { isExpired, wasReady } from '../../state/sandbox-state.ts';
+import type { ClaimedSandbox, ClusterState } from '../../state/cluster-state.ts';
+import type { SavedMemory } from '../../state/saved-memory.ts';
+import { getState, isExpired, wasReady } from '../../state/sandbox-state.ts';
 import { BY_NAMESPACE } from '../../wiring/informers.ts';
 import { buildPage } from '../answer/page.ts';
 import type { Entry } from '../answer/page.ts';
 import { buildDetail, buildListing } from '../answer/sandbox.ts';
 import type { AnswerOptions } from '../answer/sandbox.ts';
 import { listedSandbox, sandboxDetail } from '../answer/schemas.ts';
+import type { SandboxDetail } from '../answer/schemas.ts';
 import { buildFilter } from '../request/list-filter.ts';
 import { listQuery, oldListQuery } from '../request/schemas.ts';
 import type { ListQuery } from '../request/schemas.ts';
@@ -20,6 +22,7 @@ import { findOwnSandbox } from './find-sandbox.ts';
 import { oneSandbox, TAG } from './shape.ts';
 
 export interface ListDeps {
+  readonly savedMemory: SavedMemory;
   readonly state: Pick<ClusterState, 'claims' | 'findSandbox' | 'withSandbox'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly answers: AnswerOptions;
@@ -74,9 +77,18 @@ function buildDetailRoute(deps: ListDeps): Route {
     },
     async ({ key, params }) => {
       const claimed = await findOwnSandbox(deps, key, params.sandboxID);
-      return { status: 200, body: buildDetail(claimed, deps.answers) };
+      return { status: 200, body: { ...buildDetail(claimed, deps.answers), ...(await buildPauseMode(deps, claimed)) } };
     },
   );
+}
+
+/** Whether a paused sandbox goes on from memory. Only a Sandbox that hibernates costs a read. */
+async function buildPauseMode(
+  { savedMemory }: ListDeps,
+  { sandbox }: ClaimedSandbox,
+): Promise<Pick<SandboxDetail, 'pauseMode'>> {
+  if (sandbox === undefined || getState(sandbox) !== 'paused') return {};
+  return { pauseMode: (await savedMemory.has(sandbox)) ? 'full' : 'filesystem' };
 }
 
 function listPage(deps: ListDeps, key: ApiKey, query: ListQuery): Answer {

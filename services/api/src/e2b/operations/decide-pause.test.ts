@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { decidePause, readSuspension } from './decide-pause.ts';
+
+const sandbox = (type: 'Stop' | 'Hibernate' | undefined) => ({
+  spec: { podTemplate: { spec: { containers: [] } }, ...(type === undefined ? {} : { suspensionStrategy: { type } }) },
+});
+
+describe('a pause', () => {
+  it.each([
+    ['keeps memory by default', undefined, 'Hibernate', true, false, 'full'],
+    ['keeps memory that is asked for', true, 'Hibernate', true, false, 'full'],
+    ['keeps no memory if the client wants none', false, 'Hibernate', true, false, 'filesystem'],
+    ['keeps the volumes alone if that is allowed', null, 'Stop', true, true, 'filesystem'],
+    ['is not weakened where that is not allowed', undefined, 'Stop', true, false, 'refused'],
+    ['is not weakened without a strategy', undefined, undefined, true, false, 'refused'],
+    ['is never weakened for a client that asks for memory', true, 'Stop', true, true, 'refused'],
+    ['does not trust a strategy that the installation cannot follow', true, 'Hibernate', false, true, 'refused'],
+  ] as const)('%s', (_, memory, strategy, hibernates, fallsBack, kind) => {
+    expect(decidePause(memory, sandbox(strategy), { hibernates, fallsBack }).kind).toBe(kind);
+  });
+
+  it.each([
+    [true, 'memory cannot be kept: its template does not hibernate; pause with memory=false'],
+    [false, 'memory cannot be kept: this installation does not hibernate; pause with memory=false'],
+  ])('that is refused says why and what to do: %s', (hibernates, message) => {
+    const refused = decidePause(true, sandbox('Stop'), { hibernates, fallsBack: false });
+    expect(refused).toEqual({ kind: 'refused', message });
+  });
+});
+
+describe('a suspension', () => {
+  const build = (status: 'True' | 'False', reason: string, observedGeneration = 7) => ({
+    metadata: { generation: 7 },
+    status: {
+      conditions: [
+        {
+          type: 'Suspended',
+          status,
+          reason,
+          observedGeneration,
+          message: 'm',
+          lastTransitionTime: '2026-01-01T00:00:00Z',
+        },
+      ],
+    },
+  });
+
+  it.each([
+    ['has not begun', { metadata: { generation: 7 } }, 'pending'],
+    ['saves memory', build('False', 'Hibernating'), 'pending'],
+    ['is complete', build('True', 'PodTerminated'), 'suspended'],
+    ['could not save memory, so the Pod goes on', build('False', 'HibernationFailed'), 'kept'],
+    ['follows one that failed', build('False', 'HibernationFailed', 6), 'pending'],
+  ])('%s', (_, object, state) => {
+    expect(readSuspension(object).state).toBe(state);
+  });
+});

@@ -1,0 +1,45 @@
+import { findCondition, needsHibernation, sandboxConditions, sandboxReasons } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
+
+/** What the installation can do with memory. */
+interface MemoryRules {
+  /** Whether it saves the memory of Sandboxes whose suspension strategy is Hibernate. */
+  readonly hibernates: boolean;
+  /** Whether a pause that does not ask for memory by name may keep the files alone where memory cannot be kept. */
+  readonly fallsBack: boolean;
+}
+
+export type PauseKind =
+  /** Memory is kept. */
+  | { readonly kind: 'full' }
+  /** Memory is lost; when the Sandbox hibernates, the API deletes what was saved. */
+  | { readonly kind: 'filesystem' }
+  | { readonly kind: 'refused'; readonly message: string };
+
+/** How to pause; `memory` is as the client sent it. E2B's clients leave it out for `true`. */
+export function decidePause(
+  memory: boolean | null | undefined,
+  { spec }: Pick<Sandbox, 'spec'>,
+  { hibernates, fallsBack }: MemoryRules,
+): PauseKind {
+  if (memory === false) return { kind: 'filesystem' };
+  if (hibernates && needsHibernation(spec)) return { kind: 'full' };
+  if (fallsBack && memory !== true) return { kind: 'filesystem' };
+  const why = hibernates ? 'its template does not hibernate' : 'this installation does not hibernate';
+  return { kind: 'refused', message: `memory cannot be kept: ${why}; pause with memory=false` };
+}
+
+export type SuspensionState = 'pending' | 'suspended' | 'kept';
+
+/** How far a suspension is. `kept`: memory could not be saved, so the Pod goes on. */
+export function readSuspension({ metadata, status }: Pick<Sandbox, 'metadata' | 'status'>): {
+  readonly state: SuspensionState;
+  readonly message: string;
+} {
+  const condition = findCondition(status?.conditions, sandboxConditions.suspended);
+  const message = condition?.message ?? '';
+  if (condition?.status === 'True') return { state: 'suspended', message };
+  // The failure of an earlier pause says nothing about this one.
+  const isOfNow = (condition?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+  return { state: isOfNow && condition?.reason === sandboxReasons.hibernationFailed ? 'kept' : 'pending', message };
+}
