@@ -126,7 +126,8 @@ describe('a sandbox of a bare busybox image', () => {
   it('has metrics, can be paused, wakes for a request, and keeps its variables', async () => {
     const [sample] = await sandbox.getMetrics();
     expect(sample?.memUsed).toBeGreaterThan(0);
-    expect(await sandbox.pause()).toBe(true);
+    await expect(sandbox.pause()).rejects.toThrow('400: memory cannot be kept: its template does not hibernate');
+    expect(await sandbox.pause({ keepMemory: false })).toBe(true);
     expect((await sandbox.commands.run('echo $GREETING')).stdout).toBe('hello there\n');
     expect((await sandbox.getInfo()).state).toBe('running');
   });

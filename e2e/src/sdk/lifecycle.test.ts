@@ -161,7 +161,7 @@ describe('Sandbox.list', () => {
 });
 
 describe('a paused sandbox', () => {
-  it('keeps its id, variables and lifecycle, resumes on connect, and runs new processes', async () => {
+  it('keeps its id, variables, processes and lifecycle, and resumes on connect', async () => {
     await using sandbox = await openSandbox({ envs: { KEPT: 'yes' }, metadata: { run: RUN, which: 'paused' } });
     const sleeper = await sandbox.commands.run('sleep 1000', { background: true });
     await sleeper.disconnect();
@@ -178,8 +178,27 @@ describe('a paused sandbox', () => {
     expect(await resumed.isRunning()).toBe(true);
     expect((await resumed.commands.run('echo "$KEPT"')).stdout).toBe('yes\n');
     expect((await sandbox.commands.run('echo "$KEPT"')).stdout).toBe('yes\n');
-    expect((await resumed.commands.list()).map(({ pid }) => pid)).not.toContain(sleeper.pid);
+    expect((await resumed.commands.list()).map(({ pid }) => pid)).toContain(sleeper.pid);
     expect((await resumed.getInfo()).metadata).toEqual({ run: RUN, which: 'paused' });
+  });
+
+  it('boots anew without its memory, if the pause or the connect wants that', async () => {
+    await using sandbox = await openSandbox({ envs: { KEPT: 'yes' } });
+    const boot = async (): Promise<number> => {
+      const sleeper = await sandbox.commands.run('sleep 1000', { background: true });
+      await sleeper.disconnect();
+      return sleeper.pid;
+    };
+    const running = async (): Promise<number[]> => (await sandbox.commands.list()).map(({ pid }) => pid);
+    const first = await boot();
+    expect(await sandbox.pause({ keepMemory: false })).toBe(true);
+    await sandbox.connect();
+    expect(await running()).not.toContain(first);
+    const second = await boot();
+    expect(await sandbox.pause()).toBe(true);
+    await sandbox.connect({ onResume: 'reboot' });
+    expect(await running()).not.toContain(second);
+    expect((await sandbox.commands.run('echo "$KEPT"')).stdout).toBe('yes\n');
   });
 
   it('can be killed like a running one', async () => {

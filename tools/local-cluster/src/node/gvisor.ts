@@ -21,10 +21,18 @@ export const gvisorClass = {
  */
 export const gvisorPodAnnotations = ['sandlot.dev/restore-snapshot'];
 
+/** Where the chart's node component finds and puts things on this node, as its values name them. */
+export const gvisorPlaces = {
+  runsc: machinePaths.runsc,
+  runscRoot: `${machinePaths.gvisorState}/k8s.io`,
+  socketFolder: machinePaths.run,
+} as const;
+
 /**
  * Configuration that gVisor's shim reads whenever a pod starts. The keys of the last table are flags of runsc. We do not
  * set `ignore-cgroups`: the kubelet needs cgroups anyway, and no limit would hold without them. A Pod that is started from a
- * snapshot always differs from the saved one, in the path of its cgroup: gVisor only warns of it.
+ * snapshot always differs from the saved one, in the path of its cgroup: gVisor only warns of it. Programs such as sudo need
+ * `allow-suid`.
  */
 export function formatGvisorShimConfig(options: { runsc: string }): string {
   return `binary_name = ${JSON.stringify(options.runsc)}
@@ -33,5 +41,6 @@ root = ${JSON.stringify(machinePaths.gvisorState)}
 [runsc_config]
 platform = "systrap"
 restore-spec-validation = "warning"
+allow-suid = "true"
 `;
 }

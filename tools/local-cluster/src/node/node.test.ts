@@ -118,6 +118,7 @@ describe("containerd's configuration", () => {
     expect(lines.slice(lines.indexOf('[runsc_config]') + 1)).toEqual([
       'platform = "systrap"',
       'restore-spec-validation = "warning"',
+      'allow-suid = "true"',
       '',
     ]);
   });

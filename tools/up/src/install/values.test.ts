@@ -9,8 +9,9 @@ const images = (
     'sandbox-controller',
     'warmpool-controller',
     'claim-controller',
-    'runtime',
+    'snapshot-controller',
     'node',
+    'runtime',
     'api',
     'gateway',
     'streams',
@@ -28,6 +29,7 @@ describe('buildChartValues', () => {
       warmpoolController: { image: { tag: 't-warmpool-controller' } },
       claimController: { image: { tag: 't-claim-controller' }, envsFromSecrets: true, persistentVolumes: true },
       runtime: { image: { tag: 't-runtime' } },
+      snapshotController: { image: { tag: 't-snapshot-controller' } },
       hibernation: { node: { image: { tag: 't-node' } } },
       api: { image: { tag: 't-api' } },
       gateway: {
@@ -55,6 +57,17 @@ describe('buildChartValues', () => {
     const registry = { host: 'h', path: '' };
     expect(buildChartValues(images, { registry, apiServer: 'https://h:1' }).runtime.delivery).toBe('ImageVolume');
     expect(buildChartValues(images, { registry }).runtime.delivery).toBeUndefined();
+  });
+
+  it('lets sandboxes hibernate on the local cluster only, whose node has gVisor with our shim', () => {
+    const registry = { host: 'h', path: '' };
+    const { hibernation, snapshotController } = buildChartValues(images, { registry, apiServer: 'https://h:1' });
+    expect(hibernation).toMatchObject({
+      enabled: true,
+      node: { image: { tag: 't-node' }, runsc: '/run/sandlot/runsc' },
+    });
+    expect(snapshotController).toEqual({ image: { tag: 't-snapshot-controller' } });
+    expect(buildChartValues(images, { registry }).hibernation).toEqual({ node: { image: { tag: 't-node' } } });
   });
 
   it('lets Prometheus scrape the services and sends every trace to Jaeger', () => {

@@ -1,3 +1,4 @@
+import { gvisorPlaces } from '@sandlot/local-cluster';
 import type { BuiltImage } from '../images/build.ts';
 import type { Registry } from '../images/publish.ts';
 import type { ImageName } from '../images/recipes.ts';
@@ -31,7 +32,11 @@ export interface ChartValues {
     readonly persistentVolumes: boolean;
   };
   readonly runtime: { readonly image: { readonly tag: string }; readonly delivery?: 'ImageVolume' };
-  readonly hibernation: { readonly node: { readonly image: { readonly tag: string } } };
+  readonly snapshotController: { readonly image: { readonly tag: string } };
+  readonly hibernation: {
+    readonly enabled?: true;
+    readonly node: { readonly image: { readonly tag: string } } & Partial<NodePlaces>;
+  };
   readonly api: { readonly image: { readonly tag: string } };
   readonly gateway: {
     readonly image: { readonly tag: string };
@@ -46,6 +51,8 @@ export interface ChartValues {
   };
   readonly tracing?: { readonly endpoint: string; readonly sampleRatio: number };
 }
+
+type NodePlaces = typeof gvisorPlaces;
 
 /** Who scrapes the services, and where they send traces. */
 export interface Observers {
@@ -76,7 +83,7 @@ export function buildChartValues(
       tag: getTag(name),
     },
   });
-  // The local cluster's nodes can mount images; those of a user's cluster perhaps not.
+  // The local cluster's nodes mount images and run gVisor with our shim; those of a user's cluster perhaps not.
   const isLocal = apiServer !== undefined;
   const port = apiServer === undefined ? '' : new URL(apiServer).port;
   return {
@@ -85,7 +92,11 @@ export function buildChartValues(
     warmpoolController: controller('warmpool-controller'),
     claimController: { ...controller('claim-controller'), envsFromSecrets: true, persistentVolumes: true },
     runtime: { ...controller('runtime'), ...(isLocal ? { delivery: 'ImageVolume' as const } : {}) },
-    hibernation: { node: controller('node') },
+    snapshotController: controller('snapshot-controller'),
+    hibernation: {
+      ...(isLocal ? { enabled: true as const } : {}),
+      node: { ...controller('node'), ...(isLocal ? gvisorPlaces : {}) },
+    },
     api: controller('api'),
     gateway: {
       ...controller('gateway'),
