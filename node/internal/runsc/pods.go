@@ -53,11 +53,26 @@ func (e *AbsentError) Error() string {
 	return fmt.Sprintf("no Pod %s/%s with UID %s runs in gVisor on this node: it has ended, or runs on another node or with another runtime class", e.Namespace, e.Name, e.UID)
 }
 
-// FindPod returns the Pod of this name and UID, or an AbsentError.
+// FindPod returns the Pod of this name and UID, or an AbsentError. It asks the sandbox of this Pod only: a list asks every
+// one of the node, and would wait for each that is slow or being saved.
 func (r Runsc) FindPod(ctx context.Context, name PodName) (Pod, error) {
-	containers, err := r.List(ctx)
-	if err != nil {
-		return Pod{}, err
+	ids, isComplete := r.findIDs(name)
+	if !isComplete {
+		containers, err := r.List(ctx)
+		if err != nil {
+			return Pod{}, err
+		}
+		return decidePod(containers, name)
+	}
+	var containers []Container
+	for _, id := range ids {
+		c, err := r.State(ctx, id)
+		switch {
+		case err == nil:
+			containers = append(containers, c)
+		case ctx.Err() != nil || r.hasStateFile(id):
+			return Pod{}, err
+		}
 	}
 	return decidePod(containers, name)
 }

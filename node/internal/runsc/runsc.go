@@ -198,6 +198,19 @@ func (r Runsc) List(ctx context.Context) ([]Container, error) {
 	return containers, nil
 }
 
+// State returns one container.
+func (r Runsc) State(ctx context.Context, id string) (Container, error) {
+	out, err := r.run(ctx, command{verb: "state", args: []string{id}, limit: r.Limits.Brief})
+	if err != nil {
+		return Container{}, err
+	}
+	var c Container
+	if err := json.Unmarshal(out, &c); err != nil {
+		return Container{}, &Error{Verb: "state", Tail: tail(out), Err: err}
+	}
+	return c, nil
+}
+
 type command struct {
 	verb string
 	args []string

@@ -84,6 +84,44 @@ func TestFindPodWantsNamespaceNameAndUID(t *testing.T) {
 	}
 }
 
+// A list would wait for every sandbox of the node.
+func TestFindPodDoesNotWaitForASandboxThatDoesNotAnswer(t *testing.T) {
+	r := runsctest.NewRuntime(t)
+	r.StartPod(analyst)
+	other := runsc.PodName{Namespace: "rival", Name: "greedy", UID: "7c9e6679-7425-40de-944b-e07fc1f90ae7"}
+	silent := r.StartPod(other)
+	silent.Freeze()
+	r.Limits.Brief = 5 * time.Second
+	if pod, err := r.FindPod(t.Context(), analyst); err != nil || pod.Status != runsc.Running || len(pod.Containers) != 1 {
+		t.Errorf("got %+v, %v", pod, err)
+	}
+	if _, err := r.List(t.Context()); err == nil {
+		t.Error("a list does not wait for it, so it need not be avoided")
+	}
+}
+
+func TestFindPodListsWhenTheFilesOfGVisorCannotBeRead(t *testing.T) {
+	r := runsctest.NewRuntime(t)
+	started := r.StartPod(analyst)
+	listed := filepath.Join(t.TempDir(), "listed")
+	wrapped := script(t, `case " $* " in *" list "*) touch `+listed+` ;; esac; exec `+r.Binary+` "$@"`+"\n")
+	wrapped.Root, wrapped.Flags = r.Root, r.Flags
+	find := func(wantsList bool) {
+		t.Helper()
+		pod, err := wrapped.FindPod(t.Context(), analyst)
+		_, missing := os.Stat(listed)
+		if err != nil || pod.Sandbox != started.Sandbox || len(pod.Containers) != 1 || (missing == nil) != wantsList {
+			t.Errorf("got %+v, %v; listed: %t", pod, err, missing == nil)
+		}
+	}
+	find(false)
+	unreadable := filepath.Join(r.Root, "half_sandbox:half.state")
+	if err := os.WriteFile(unreadable, []byte(`{"id":"ha`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	find(true)
+}
+
 func TestErrorKeepsWhatRunscSaid(t *testing.T) {
 	r := runsctest.NewRuntime(t)
 	var failed *runsc.Error

@@ -117,6 +117,23 @@ func (p *Pod) StandsStill() bool {
 	return err == nil && found.Status == runsc.Paused
 }
 
+// Freeze stops the processes of gVisor itself, so that nothing answers for the Pod any more.
+func (p *Pod) Freeze() {
+	p.runtime.t.Helper()
+	var state struct{ Pid int }
+	out, err := p.runtime.command("state", p.Sandbox).Output()
+	if err == nil {
+		err = json.Unmarshal(out, &state)
+	}
+	if err == nil {
+		err = syscall.Kill(state.Pid, syscall.SIGSTOP)
+	}
+	if err != nil {
+		p.runtime.t.Fatal(err)
+	}
+	p.runtime.t.Cleanup(func() { _ = syscall.Kill(state.Pid, syscall.SIGCONT) })
+}
+
 // Hears reports whether the listener answers.
 func (p *Pod) Hears() bool {
 	return strings.Contains(p.Exec("sh", "-c", "busybox nc 127.0.0.1 8080 </dev/null"), "hello")

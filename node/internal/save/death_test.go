@@ -23,7 +23,7 @@ func TestPodGoesOnAfterTheDeathOfTheAgent(t *testing.T) {
 		"before the checkpoint":            `if [ $verb = checkpoint ]; then ` + killAgent + `; exit 1; fi`,
 		"while a checkpoint is under way":  `if [ $verb = checkpoint ]; then ` + killAgent + `; sleep 0.5; fi`,
 		"after the checkpoint":             `if [ $verb = checkpoint ]; then run "$@"; ` + killAgent + `; exit 0; fi`,
-		"before it found the Pod":          `if [ $verb = list ]; then ` + killAgent + `; exit 1; fi`,
+		"before it found the Pod":          `if [ $verb = state ]; then ` + killAgent + `; exit 1; fi`,
 		"after a failure, in the recovery": `case $verb in checkpoint) exit 1 ;; resume) ` + killAgent + `; exit 1 ;; esac`,
 	}
 	for name, script := range rows {

@@ -112,7 +112,7 @@ func TestSourceOfASpentHibernationStandsStillAfterADeath(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := n.runsc
-	n.wrap(`if [ $verb = list ]; then ` + killAgent + `; exit 1; fi`)
+	n.wrap(`if [ $verb = state ]; then ` + killAgent + `; exit 1; fi`)
 	n.expectKilled(n.runAgent(map[string]any{"Request": request(save.Hibernate), "Deletes": true}))
 	n.runsc = whole
 	n.isSpent = func(store.Key) bool { return true }
@@ -139,7 +139,7 @@ func TestHibernationIsDeletedAfterTheEndOfItsPod(t *testing.T) {
 
 func TestDeathWhileAHibernationIsDeletedLeavesItOrLetsThePodGoOn(t *testing.T) {
 	for name, script := range map[string]string{
-		"before it found the Pod": `if [ $verb = list ]; then ` + killAgent + `; exit 1; fi`,
+		"before it found the Pod": `if [ $verb = state ]; then ` + killAgent + `; exit 1; fi`,
 		"before the resume":       `if [ $verb = resume ]; then ` + killAgent + `; exit 1; fi`,
 		"after the resume":        `if [ $verb = resume ]; then run "$@"; ` + killAgent + `; exit 0; fi`,
 	} {

@@ -215,7 +215,7 @@ func (n *node) wrap(script string) {
 	n.t.Helper()
 	path := filepath.Join(n.t.TempDir(), "runsc")
 	text := `#!/bin/sh
-for verb in "$@"; do case "$verb" in --*) ;; pause|resume|checkpoint|list) break ;; esac; done
+for verb in "$@"; do case "$verb" in --*) ;; pause|resume|checkpoint|state) break ;; esac; done
 run() { ` + n.runsc.Binary + ` "$@"; }
 ` + script + "\nrun \"$@\"\n"
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
@@ -267,7 +267,7 @@ func TestTwoRequestsAtOnceAreOneSaveAndAnotherSnapshotWaits(t *testing.T) {
 
 func TestNodeSavesABoundedNumberOfPods(t *testing.T) {
 	n := newNode(t)
-	n.wrap(`if [ $verb = list ]; then sleep 1000; fi`)
+	n.wrap(`if [ $verb = state ]; then sleep 1000; fi`)
 	s, err := store.Open(n.folder, store.Options{})
 	if err != nil {
 		t.Fatal(err)
