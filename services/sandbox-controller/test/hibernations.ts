@@ -17,8 +17,11 @@ export const KEEP_RUNNING: Spec = {
 };
 export const SUSPENDED: Spec = { operatingMode: 'Suspended' };
 
-/** The Sandbox of every test: it hibernates and runs, unless `spec` says otherwise. */
-export const sleeper = (spec: Spec = {}): Sandbox => notebook({ spec: { ...HIBERNATE, ...spec } });
+/** The Sandbox of every test: it hibernates and runs, unless `spec` says otherwise, and the controller has seen that. */
+export const sleeper = (spec: Spec = {}): Sandbox => {
+  const sandbox = notebook({ spec: { ...HIBERNATE, ...spec } });
+  return { ...sandbox, status: { observedGeneration: sandbox.metadata.generation } };
+};
 
 /** `seconds` after the time of every test. */
 export const later = (seconds: number): string => formatRfc3339(NOW_MS + seconds * 1_000);

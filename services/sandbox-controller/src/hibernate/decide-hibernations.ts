@@ -1,5 +1,5 @@
 import { needsHibernation, resolveMode } from '@sandlot/api-types';
-import type { SandboxSnapshot } from '@sandlot/api-types';
+import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
 import { findOnlyPod, hasFailed, isTerminating } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
@@ -73,9 +73,16 @@ function isObsolete(snapshot: Snapshot, pod: Pod, hibernation: SandboxSnapshot):
 }
 
 /** A save that failed is dropped too once the Sandbox runs: the next suspension tries again. */
-function isSaveUnwanted({ sandbox: { spec } }: Snapshot, pod: Pod, save: SandboxSnapshot): boolean {
+function isSaveUnwanted({ sandbox }: Snapshot, pod: Pod, save: SandboxSnapshot): boolean {
+  const { spec } = sandbox;
   if (!needsHibernation(spec)) return isTerminating(pod) || !isSaved(save, pod);
-  return resolveMode(spec) === 'Running' && !isTerminating(pod) && !isSaved(save, pod);
+  if (isTerminating(pod) || isSaved(save, pod)) return false;
+  return resolveMode(spec) === 'Running' || (save.status?.phase === 'Failed' && !isSeen(sandbox));
+}
+
+/** A wake and another suspension may come at once. A failure from before, as that the Sandbox was awake, does not count then. */
+function isSeen({ metadata, status }: Sandbox): boolean {
+  return status?.observedGeneration === metadata.generation;
 }
 
 function decideWithoutPod(snapshot: Snapshot): Plan {

@@ -111,7 +111,6 @@ describe.concurrent('a Sandbox that hibernates', () => {
       save.metadata.uid,
     ]);
     const term = {
-      matchExpressions: [{ key: 'sandlot.dev/snapshot-fingerprint', operator: 'In', values: ['f1'] }],
       matchFields: [{ key: 'metadata.name', operator: 'In', values: ['node-1'] }],
     };
     const required = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } };

@@ -49,18 +49,18 @@ interface Affinity {
   };
 }
 
-/** Terms are alternatives, so each of them gets both requirements. One without any requirement matches no node. */
+/**
+ * Terms are alternatives, so each of them gets the node. One without any requirement matches no node. The fingerprint of the
+ * node is no requirement: after an upgrade of gVisor the Pod would wait for ever, while its node says that it cannot restore it.
+ */
 function withPlace(spec: PodSpec, status: SandboxSnapshot['status']): PodSpec {
-  const { nodeName = '', fingerprint } = status ?? {};
   const affinity: Affinity = spec['affinity'] ?? {};
   const required = affinity.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   const given = (required?.nodeSelectorTerms ?? []).filter((term) => !isEmpty(term));
-  const onNode: Requirement = { key: 'metadata.name', operator: 'In', values: [nodeName] };
-  const alike: readonly Requirement[] =
-    fingerprint === undefined ? [] : [{ key: labels.snapshotFingerprint, operator: 'In', values: [fingerprint] }];
-  const terms = (given.length === 0 ? [{}] : given).map(({ matchExpressions = [], matchFields = [] }: Term): Term => ({
-    ...(matchExpressions.length + alike.length === 0 ? {} : { matchExpressions: [...matchExpressions, ...alike] }),
-    matchFields: [...matchFields, onNode],
+  const onNode: Requirement = { key: 'metadata.name', operator: 'In', values: [status?.nodeName ?? ''] };
+  const terms = (given.length === 0 ? [{}] : given).map((term: Term): Term => ({
+    ...term,
+    matchFields: [...(term.matchFields ?? []), onNode],
   }));
   const nodeAffinity = {
     ...affinity.nodeAffinity,

@@ -9,6 +9,7 @@ import { decide } from '../decide.ts';
 import { requeueAtMs } from '../lifetime/decide-requeue.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import { hashPodTemplate } from './build-hibernation.ts';
+import { sortNewestFirst } from './hibernations.ts';
 
 type Row = readonly [sentence: string, snapshot: Snapshot, acts: readonly string[]];
 const STOP = { suspensionStrategy: { type: 'Stop' } } as const;
@@ -110,6 +111,16 @@ describe('a Sandbox that wakes without a Pod', () => {
     expect(acts({ ...snapshot, settings: { ...snapshot.settings, runtime: MOUNTED_RUNTIME } })).toEqual([
       'restore saved-pod-1',
     ]);
+  });
+});
+
+describe('hibernations', () => {
+  it('are looked at in the order of their age, the newest first; their names decide within a second', () => {
+    const [old, one, other] = [hibernation({ created: later(-9) }), hibernation({ of: 'a' }), hibernation({ of: 'b' })];
+    const young = hibernation({ of: 'c', created: later(0) });
+    const sorted = sortNewestFirst([one, young, old, other]);
+    expect([sorted[0], sorted[1]]).toEqual([young, old]);
+    expect(sortNewestFirst([other, old, one, young])).toEqual(sorted);
   });
 });
 
@@ -277,7 +288,6 @@ describe('at the end of a Sandbox', () => {
 });
 
 describe('the Pod to restore', () => {
-  const fingerprint = { key: labels.snapshotFingerprint, operator: 'In', values: ['f1'] };
   const onNode = { key: 'metadata.name', operator: 'In', values: ['node-1'] };
   function build(podSpec = {}, image?: string) {
     const spec = {
@@ -303,7 +313,7 @@ describe('the Pod to restore', () => {
     const { metadata } = build();
     expect(metadata.annotations?.[annotations.restoreSnapshot]).toBe('saved-pod-1');
     expect(metadata.labels?.[labels.restoreSnapshot]).toBe('saved-pod-1');
-    expect(terms()).toEqual({ nodeSelectorTerms: [{ matchExpressions: [fingerprint], matchFields: [onNode] }] });
+    expect(terms()).toEqual({ nodeSelectorTerms: [{ matchFields: [onNode] }] });
   });
 
   it('keeps the affinity of its template: every alternative gets the node as well', () => {
@@ -320,8 +330,8 @@ describe('the Pod to restore', () => {
     };
     expect(terms({ affinity })).toEqual({
       nodeSelectorTerms: [
-        { matchExpressions: [zone, fingerprint], matchFields: [onNode] },
-        { matchExpressions: [disk, fingerprint], matchFields: [onNode] },
+        { matchExpressions: [zone], matchFields: [onNode] },
+        { matchExpressions: [disk], matchFields: [onNode] },
       ],
     });
     expect(build({ affinity }).spec['affinity']).toMatchObject({ podAntiAffinity });

@@ -21,6 +21,9 @@ const POD = podOf('pod-1');
 const falling = (hibernations: readonly SandboxSnapshot[] = [], spec = {}): Snapshot =>
   scene({ spec: { ...SUSPENDED, ...spec }, ownedPods: [POD], hibernations });
 
+/** Its spec was edited, and no status shows that yet. */
+const unseen = (snapshot: Snapshot): Snapshot => ({ ...snapshot, sandbox: { ...snapshot.sandbox, status: {} } });
+
 type Row = readonly [sentence: string, snapshot: Snapshot, acts: readonly string[]];
 
 describe('a Sandbox to be suspended', () => {
@@ -43,6 +46,12 @@ describe('a Sandbox to be suspended', () => {
       [],
     ],
     ['waits for the end of a complete save that somebody deletes', falling([hibernation({ terminating: true })]), []],
+    [
+      'is saved again if the failure is older than the edit that suspends it',
+      unseen(falling([failed])),
+      ['drop saved-pod-1'],
+    ],
+    ['keeps a complete save that is older than that', unseen(falling([hibernation()])), ['delete frozen Pod']],
     ['is stopped when the save fails', falling([failed]), ['delete Pod', 'Event HibernationFailed']],
     [
       'is kept when the save fails and its owner wants that',
