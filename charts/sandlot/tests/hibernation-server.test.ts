@@ -1,8 +1,9 @@
 import type { ControlPlane } from '@sandlot/local-cluster';
 import { startControlPlane } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chartFolder, helm, release } from './chart.ts';
+import { chartFolder, helm, release, template, withHibernation } from './chart.ts';
 
+const POINTS = ['restricted volume types', 'runAsNonRoot', 'runAsUser'];
 const ON = 'hibernation.enabled=true,runtime.delivery=ImageVolume';
 
 let plane: ControlPlane;
@@ -37,6 +38,15 @@ async function readCertificates(): Promise<readonly string[]> {
 }
 
 describe('hibernation on a real API server', () => {
+  it('breaks the restricted Pod Security Standard in these points, for root and its folders, and in no others', async () => {
+    await kubectl(['label', 'namespace', release.namespace, 'pod-security.kubernetes.io/warn=restricted']);
+    const { stdout } = await template({ ...withHibernation, crds: { enabled: false }, api: { enabled: false } });
+    const objects = stdout.split(/^---$/m).filter((part) => !part.includes('helm.sh/hook'));
+    const { stderr } = await plane.kubectl(['apply', '--server-side', '--dry-run=server', '-f', '-'], objects.join('---'));
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect([...stderr.matchAll(/(?<=: |, )[a-zA-Z ]+(?=!= true| \(|=0)/g)].map(([point]) => point.trim())).toEqual(POINTS);
+  });
+
   it('has its default class with the first installation, which brings the kind', async () => {
     await install(ON);
     expect(await readClass()).toMatch(/^[0-9a-f-]{36}$/);
