@@ -1,6 +1,7 @@
+import { sandboxSnapshots } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Harness } from '../../test/harness.ts';
+import { Harness, KEY } from '../../test/harness.ts';
 
 let h: Harness;
 
@@ -103,6 +104,23 @@ describe('a Pod is never announced', () => {
     expect(granted).toEqual([h.status().restore?.podUID]);
     expect(marked.map(uidOf)).toContain(granted[0]);
     expect(new Set(announcements()).size).toBe(1);
+  });
+});
+
+describe('a controller that does not see what another leader wrote', () => {
+  it('announces no second Pod', async () => {
+    await h.startController();
+    await h.asleep();
+    using _ = h.api.faults.stallWatches({ resource: 'sandboxsnapshots' });
+    const at = '2026-01-01T12:00:00Z';
+    const restore = { podName: 'rival', podUID: 'uid-rival', nodeName: 'node-1', state: 'Announced', at } as const;
+    h.api.change(sandboxSnapshots, KEY, (snapshot) => {
+      snapshot.status = { ...snapshot.status, restore };
+    });
+    h.addMarkedPod('notebook');
+    await h.elapse(10_000);
+    expect(announcements()).toEqual([]);
+    expect(h.status().restore).toEqual(restore);
   });
 });
 

@@ -7,15 +7,15 @@ const sandbox = (type: 'Stop' | 'Hibernate' | undefined) => ({
 
 describe('a pause', () => {
   it.each([
-    ['keeps memory by default', undefined, 'Hibernate', true, false, 'full'],
-    ['keeps memory that is asked for', true, 'Hibernate', true, false, 'full'],
-    ['keeps no memory if the client wants none', false, 'Hibernate', true, false, 'filesystem'],
-    ['keeps the volumes alone if that is allowed', null, 'Stop', true, true, 'filesystem'],
-    ['is not weakened where that is not allowed', undefined, 'Stop', true, false, 'refused'],
-    ['is not weakened without a strategy', undefined, undefined, true, false, 'refused'],
-    ['is never weakened for a client that asks for memory', true, 'Stop', true, true, 'refused'],
-    ['does not trust a strategy that the installation cannot follow', true, 'Hibernate', false, true, 'refused'],
-  ] as const)('%s', (_, memory, strategy, hibernates, fallsBack, kind) => {
+    ['keeps memory by default', [undefined, 'Hibernate'], [true, false], 'full'],
+    ['keeps memory that is asked for', [true, 'Hibernate'], [true, false], 'full'],
+    ['keeps no memory if the client wants none', [false, 'Hibernate'], [true, false], 'filesystem'],
+    ['keeps the volumes alone if that is allowed', [null, 'Stop'], [true, true], 'filesystem'],
+    ['is not weakened where that is not allowed', [undefined, 'Stop'], [true, false], 'refused'],
+    ['is not weakened without a strategy', [undefined, undefined], [true, false], 'refused'],
+    ['is never weakened for a client that asks for memory', [true, 'Stop'], [true, true], 'refused'],
+    ['does not trust a strategy that the installation cannot follow', [true, 'Hibernate'], [false, true], 'refused'],
+  ] as const)('%s', (...[, [memory, strategy], [hibernates, fallsBack], kind]) => {
     expect(decidePause(memory, sandbox(strategy), { hibernates, fallsBack }).kind).toBe(kind);
   });
 

@@ -1,5 +1,5 @@
 import { findCondition, needsHibernation, sandboxConditions, sandboxReasons } from '@sandlot/api-types';
-import type { Sandbox } from '@sandlot/api-types';
+import type { Condition, Sandbox } from '@sandlot/api-types';
 
 /** What the installation can do with memory. */
 interface MemoryRules {
@@ -32,14 +32,18 @@ export function decidePause(
 export type SuspensionState = 'pending' | 'suspended' | 'kept';
 
 /** How far a suspension is. `kept`: memory could not be saved, so the Pod goes on. */
-export function readSuspension({ metadata, status }: Pick<Sandbox, 'metadata' | 'status'>): {
+export function readSuspension(sandbox: Pick<Sandbox, 'metadata' | 'status'>): {
   readonly state: SuspensionState;
   readonly message: string;
 } {
-  const condition = findCondition(status?.conditions, sandboxConditions.suspended);
+  const condition = findCondition(sandbox.status?.conditions, sandboxConditions.suspended);
   const message = condition?.message ?? '';
   if (condition?.status === 'True') return { state: 'suspended', message };
-  // The failure of an earlier pause says nothing about this one.
-  const isOfNow = (condition?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
-  return { state: isOfNow && condition?.reason === sandboxReasons.hibernationFailed ? 'kept' : 'pending', message };
+  const isKept = condition?.reason === sandboxReasons.hibernationFailed && isOfNow(condition, sandbox);
+  return { state: isKept ? 'kept' : 'pending', message };
+}
+
+/** The failure of an earlier pause says nothing about this one. */
+function isOfNow({ observedGeneration = 0 }: Condition, { metadata }: Pick<Sandbox, 'metadata'>): boolean {
+  return observedGeneration >= (metadata.generation ?? 0);
 }
