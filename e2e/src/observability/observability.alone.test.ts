@@ -6,7 +6,8 @@ import { claimManifest, formatPoolManifest, formatTemplateManifest } from '../su
 import { waitForFullPool, waitForReadyClaim } from '../support/sandboxes.ts';
 import { eventually, runInTeam } from '../support/team.ts';
 
-const services = ['api', 'claim-controller', 'gateway', 'sandbox-controller', 'streams', 'warmpool-controller'];
+const controllers = ['claim-controller', 'sandbox-controller', 'snapshot-controller', 'warmpool-controller'];
+const services = [...controllers, 'api', 'gateway', 'node', 'streams'].toSorted();
 
 interface RulesJson {
   readonly data: { readonly groups: readonly { readonly rules: readonly { readonly health: string }[] }[] };

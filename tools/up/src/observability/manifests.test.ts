@@ -21,17 +21,20 @@ const input = {
 const objects = buildObservabilityManifests(input) as readonly ObjectJson[];
 
 describe('the objects of Prometheus and Jaeger', () => {
-  it('include a scrape job and a headless Service for each service of the chart', () => {
+  it('include a scrape job and a headless Service for each service of the chart and the node component', () => {
     const { scrape_configs: jobs } = buildPrometheusConfig() as {
       scrape_configs: { job_name: string; dns_sd_configs?: { names: string[] }[] }[];
     };
     const scraped = jobs.filter(({ job_name: job }) => job !== 'prometheus');
-    expect(scraped.map(({ job_name: job }) => job)).toEqual([...serviceNames]);
+    expect(scraped.map(({ job_name: job }) => job)).toEqual([...serviceNames, 'node']);
     const headless = objects.filter(({ spec }) => spec?.clusterIP === 'None');
     expect(scraped.map(({ dns_sd_configs: [found] = [] }) => found?.names)).toEqual(
       headless.map(({ metadata }) => [`${metadata.name}.${metadata.namespace ?? ''}.svc.cluster.local`]),
     );
-    expect(headless.map(({ spec }) => spec?.selector?.['app.kubernetes.io/component'])).toEqual([...serviceNames]);
+    expect(headless.map(({ spec }) => spec?.selector?.['app.kubernetes.io/component'])).toEqual([
+      ...serviceNames,
+      'node',
+    ]);
   });
 
   it("carry the label by which removal finds the Services in the release's namespace", () => {

@@ -13,6 +13,9 @@ export const addresses = { prometheus: '10.96.0.90', jaeger: '10.96.0.91' } as c
 
 export const ports = { prometheus: 9090, otlp: 4318, traces: 16686 } as const;
 
+/** Components of the chart whose Pods serve metrics. */
+const scraped = [...serviceNames, 'node'] as const;
+
 /** The variable parts of the manifests. */
 export interface ObservabilityInput {
   /** Full image names. */
@@ -65,7 +68,7 @@ function metadata(name: string, namespace: string = observability.namespace): ob
  * ready. Debian's Prometheus is built without Kubernetes discovery, so it finds pods by DNS and needs no RBAC.
  */
 function listMetricsServices(): readonly object[] {
-  return serviceNames.map((component) => ({
+  return scraped.map((component) => ({
     apiVersion: 'v1',
     kind: 'Service',
     metadata: metadata(formatMetricsService(component), release.namespace),
@@ -111,7 +114,7 @@ export function buildPrometheusConfig(): object {
     rule_files: ['yaml', 'yml'].map((ending) => `/etc/prometheus/rules/*.${ending}`),
     scrape_configs: [
       { job_name: 'prometheus', static_configs: [{ targets: [`127.0.0.1:${ports.prometheus}`] }] },
-      ...serviceNames.map(buildServiceJob),
+      ...scraped.map(buildServiceJob),
     ],
   };
 }
