@@ -38,6 +38,9 @@ export function addSnapshotController(
     classes: informers.classes.store,
     restoring: informers.restoring.store,
     nodes: informers.nodes.store,
+    known: informers.snapshots.store,
+    namespace: places.namespace,
+    log,
   };
   manager.add({
     name: 'snapshot',

@@ -1,4 +1,4 @@
-import { labels } from '@sandlot/api-types';
+import { labels, sandboxSnapshots } from '@sandlot/api-types';
 import { nodes, pods } from '@sandlot/kube';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Harness, NODE, PLACE } from '../test/harness.ts';
@@ -280,6 +280,31 @@ describe('a Node', () => {
     const label = (): string | undefined =>
       h.api.object(nodes, { name: NODE })?.metadata.labels?.[labels.snapshotFingerprint];
     await h.eventually(() => expect(label()).toBe(HASH));
+  });
+});
+
+describe('data on a node without an object', () => {
+  it('is erased once it is old enough, and nothing else is', async () => {
+    await h.startController();
+    await h.asleep();
+    const [kept] = h.agent.stored.keys();
+    h.agent.addOrphan('team-b', '2026-01-01T12:00:00Z');
+    await h.elapse(250_000);
+    expect(h.agent.stored.size).toBe(2);
+    await h.elapse(700_000);
+    await h.until(() => h.agent.stored.size === 1);
+    expect([...h.agent.stored.keys()]).toEqual([kept]);
+  });
+
+  it('that the cache does not show yet is kept', async () => {
+    await h.startController();
+    await h.asleep();
+    using _ = h.api.faults.stallWatches({ resource: 'sandboxsnapshots' });
+    const metadata = { namespace: 'team-b', name: 'unseen' };
+    const [unseen] = h.api.seed(sandboxSnapshots, { metadata, spec: { sandboxName: 'box', whenSaved: 'Resume' } });
+    h.agent.addOrphan('team-b', '2026-01-01T11:00:00Z', unseen?.metadata.uid);
+    await h.elapse(700_000);
+    expect(h.agent.stored.size).toBe(2);
   });
 });
 

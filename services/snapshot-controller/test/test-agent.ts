@@ -94,6 +94,13 @@ export class TestAgent implements AsyncDisposable {
     return (this.#server.address() as AddressInfo).port;
   }
 
+  /** Data of an object that may not exist. */
+  addOrphan(namespace: string, savedAt: string, snapshotUid = 'uid-of-none'): void {
+    const source = { sandboxUid: 'uid-of-a-sandbox', podUid: 'uid-of-a-pod' };
+    const machine = { ...MACHINE, hash: HASH };
+    this.stored.set(`${namespace}/${snapshotUid}`, { namespace, snapshotUid, source, machine, bytes: 1, savedAt });
+  }
+
   /** Lets the held saves end. */
   finishSaves(): void {
     this.holdsSaves = false;
@@ -164,6 +171,7 @@ export class TestAgent implements AsyncDisposable {
   }
 
   async #answerSnapshot(request: IncomingMessage, key: string): Promise<Answer> {
+    if (request.method === 'GET') return { status: 200, body: { snapshots: [...this.stored.values()] } };
     if (request.method === 'PUT') return this.#save(key, saveBody.parse(await json(request)));
     this.#saving.get(key)?.resolve(refuse({ status: 500, code: 'SaveFailed', message: 'the save was cancelled' }));
     this.#saving.delete(key);

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import type { Clock } from '@sandlot/std';
 import { z } from 'zod';
 import { AgentAway, AgentRefusal } from './agent-error.ts';
-import { manifest, nodeAnswer, refusal, restoreAnswer } from './messages.ts';
+import { listAnswer, manifest, nodeAnswer, refusal, restoreAnswer } from './messages.ts';
 import type { Manifest, RestoreAnswer, RestoreEnd, RestoreRequest, SaveRequest } from './messages.ts';
 import type { SnapshotId, WithdrawEnd } from './messages.ts';
 
@@ -60,6 +60,12 @@ export class AgentClient {
     const { sandboxName, sandboxUID: sandboxUid, podName, podUID: podUid } = source;
     const body = { source: { sandboxName, sandboxUid, podName, podUid }, mode };
     return this.#ask({ method: 'PUT', path: formatPath(id), body, limitMs: SAVE_MS }, { answer: manifest, signal });
+  }
+
+  /** Every finished snapshot of the node. */
+  async list(signal: AbortSignal): Promise<readonly Manifest[]> {
+    const message = { method: 'GET', path: '/v1/snapshots', limitMs: QUICK_MS } as const;
+    return (await this.#ask(message, { answer: listAnswer, signal })).snapshots;
   }
 
   /** Removes the data. A save in progress ends, and its Pod goes on. */

@@ -18,6 +18,8 @@ export const manifest = z.object({
 });
 export type Manifest = z.output<typeof manifest>;
 
+export const listAnswer = z.object({ snapshots: z.array(manifest) });
+
 export const nodeAnswer = z.object({ node: z.string(), fingerprint: machine });
 
 export const restoreAnswer = z.object({

@@ -1,0 +1,52 @@
+import { sandboxSnapshots } from '@sandlot/api-types';
+import type { SandboxSnapshot } from '@sandlot/api-types';
+import type { KubeClient, Store } from '@sandlot/kube';
+import type { Clock, Logger } from '@sandlot/std';
+import type { AgentClient } from '../agent/agent-client.ts';
+import type { Manifest } from '../agent/messages.ts';
+import { BY_UID } from '../wiring/informers.ts';
+
+export interface OrphanDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly known: Store<SandboxSnapshot>;
+  /** Absent: all namespaces. */
+  readonly namespace: string | undefined;
+}
+
+/** Younger data may be of a save whose object the cache does not show yet. */
+const MIN_AGE_MS = 600_000;
+
+/**
+ * Erases what a node keeps of SandboxSnapshots that do not exist: a finalizer was removed by hand, or a node came back that
+ * had been taken out of the cluster. It is the memory of tenants, which no object would ever remove.
+ */
+export async function eraseOrphans(deps: OrphanDeps, agent: AgentClient, signal: AbortSignal): Promise<void> {
+  const stored = await agent.list(signal);
+  for (const one of stored.filter((each) => mayBeOrphan(deps, each))) {
+    if (await exists(deps, one, signal)) continue;
+    await agent.erase({ namespace: one.namespace, uid: one.snapshotUid }, signal);
+    const { namespace, snapshotUid, source } = one;
+    deps.log.info(
+      { namespace, uid: snapshotUid, sandboxUid: source.sandboxUid },
+      'erased a snapshot without an object',
+    );
+  }
+}
+
+function mayBeOrphan({ clock, known, namespace }: OrphanDeps, { snapshotUid, ...stored }: Manifest): boolean {
+  if (namespace !== undefined && stored.namespace !== namespace) return false;
+  const isKnown = [...known.listByIndex(BY_UID, snapshotUid)].length > 0;
+  return !isKnown && clock.now() - Date.parse(stored.savedAt) >= MIN_AGE_MS;
+}
+
+/** Asks the API server: a cache that lags must not cost anyone their memory. */
+async function exists(
+  { client }: OrphanDeps,
+  { namespace, snapshotUid }: Manifest,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { items } = await client.listAll(sandboxSnapshots, { namespace, signal });
+  return items.some(({ metadata }) => metadata.uid === snapshotUid);
+}
