@@ -27,6 +27,19 @@ describe('a Pod that is marked for a restore', () => {
     await h.eventually(() => expect(h.bus.published.map(({ type }) => type)).toContain('sandbox.restored'));
   });
 
+  it('is published although the sandbox-controller deletes the snapshot at once', async () => {
+    await h.startController();
+    await h.asleep();
+    const pod = h.addMarkedPod('notebook');
+    await h.until(() => h.agent.grants.has(uidOf(pod)));
+    h.api.onChange(sandboxSnapshots, () => {
+      if (!h.isGone() && state() === 'Restored') h.api.remove(sandboxSnapshots, KEY);
+    });
+    h.agent.end(uidOf(pod), 'Restored');
+    await h.until(() => h.isGone());
+    await h.eventually(() => expect(h.bus.published.map(({ type }) => type)).toContain('sandbox.restored'));
+  });
+
   it('whose restore failed says why', async () => {
     await h.startController();
     await h.asleep();
