@@ -2,6 +2,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { pods } from '@sandlot/kube';
 import type { KubeClient, Pod } from '@sandlot/kube';
 import { inject } from 'vitest';
+import { runKubectlOrFail } from './kubectl.ts';
 import { eventually } from './team.ts';
 
 interface Process {
@@ -57,11 +58,16 @@ export async function waitUntilRecovered(client: KubeClient, component: string):
   });
 }
 
-/** Kills the daemon in a sandbox, but not its supervisor. */
-export async function killDaemonIn(pod: Pod): Promise<void> {
-  const daemon = (await listProcesses(pod)).find(({ command }) => command === 'sandlot-runtime serve');
-  if (daemon === undefined) throw new Error(`no daemon in ${pod.metadata.name ?? ''} to kill`);
-  kill(daemon.pid);
+/** Ends the process whose command line is exactly that of the daemon, and prints its pid. */
+const KILL_DAEMON = `
+for process in /proc/[0-9]*; do
+  if [ "$(tr '\\0' ' ' < $process/cmdline)" = 'sandlot-runtime serve ' ]; then kill -9 "\${process#/proc/}" && echo "\${process#/proc/}"; fi
+done 2> /dev/null`;
+
+/** Kills the daemon in a sandbox, but not its supervisor. From inside: the node does not see the processes of gVisor. */
+export async function killDaemonIn({ metadata: { namespace = '', name = '' } }: Pod): Promise<void> {
+  const killed = await runKubectlOrFail(['-n', namespace, 'exec', name, '--', 'sh', '-c', KILL_DAEMON]);
+  if (killed === '') throw new Error(`no daemon in ${name} to kill`);
 }
 
 /** The processes of a pod's containers, except the pause process. This machine is the node. */
