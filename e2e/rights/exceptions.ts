@@ -69,6 +69,12 @@ export const exceptions: readonly Exception[] = [
     why: 'read when a Service or a snapshot of the name appears between a look and the create',
   },
   {
+    accounts: [SAVER],
+    verbs: ['get'],
+    resources: ['nodes'],
+    why: 'read before the data of a node that the watch does not show is given up',
+  },
+  {
     accounts: [POOLER],
     verbs: ['patch'],
     resources: [SANDBOXES],
