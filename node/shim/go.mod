@@ -8,6 +8,7 @@ require (
 	github.com/containerd/containerd/api v1.10.0
 	github.com/containerd/containerd/v2 v2.1.5
 	github.com/containerd/log v0.1.0
+	github.com/containerd/ttrpc v1.2.7
 	golang.org/x/sys v0.43.0
 	google.golang.org/grpc v1.80.0
 	gvisor.dev/gvisor v0.0.0-20260905035102-160fafc42237
@@ -28,7 +29,6 @@ require (
 	github.com/containerd/fifo v1.1.0 // indirect
 	github.com/containerd/go-runc v1.1.0 // indirect
 	github.com/containerd/plugin v1.0.0 // indirect
-	github.com/containerd/ttrpc v1.2.7 // indirect
 	github.com/containerd/typeurl/v2 v2.2.3 // indirect
 	github.com/coreos/go-systemd/v22 v22.6.0 // indirect
 	github.com/creack/pty v1.1.24 // indirect

@@ -1,7 +1,12 @@
 package pod
 
 import (
+	"context"
+	"encoding/json"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,5 +91,69 @@ func TestProcessThatIsNoSandboxLivesOn(t *testing.T) {
 	// No process has this number: the kernel's limit is lower.
 	if err := checkSandbox(1<<30, "pause-1"); err != nil {
 		t.Errorf("a sandbox that has ended: %v", err)
+	}
+}
+
+func TestProcessIsGoneOnceItsParentHasCollectedIt(t *testing.T) {
+	child := exec.Command("sleep", "1000")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	held := holdProcess(child.Process.Pid)
+	defer held.release()
+	impatient, cancel := context.WithCancel(t.Context())
+	cancel()
+	if held.kill(impatient) {
+		t.Error("it is gone before its parent has collected it")
+	}
+	if err := child.Wait(); err == nil {
+		t.Error("it was not killed")
+	}
+	if !held.kill(t.Context()) {
+		t.Error("it is never gone")
+	}
+	// No process has this number: the kernel's limit is lower. gVisor gives a sandbox that has ended the number -1.
+	for _, pid := range []int{1 << 30, -1, 0} {
+		if absent := holdProcess(pid); !absent.kill(t.Context()) {
+			t.Errorf("process %d, which is not there, is not gone", pid)
+		}
+	}
+}
+
+func TestOtherContainersAreThoseOfTheSamePod(t *testing.T) {
+	folder := t.TempDir()
+	ofPod := func(kind, sandbox string) map[string]string {
+		return map[string]string{typeKey: kind, sandboxIDKey: sandbox}
+	}
+	for id, annotations := range map[string]map[string]string{
+		"pause-1":  ofPod("sandbox", "pause-1"),
+		"worker-1": ofPod("container", "pause-1"),
+		"worker-2": ofPod("container", "pause-1"),
+		"pause-2":  ofPod("sandbox", "pause-2"),
+		"worker-3": ofPod("container", "pause-2"),
+		"alone":    nil,
+	} {
+		text, err := json.Marshal(map[string]any{"annotations": annotations})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(folder, id), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, id, "config.json"), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(folder, "being-made"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string][]string{"pause-1": {"worker-1", "worker-2"}, "worker-1": {"worker-1", "worker-2"}, "alone": nil} {
+		c, err := readContainer(id, filepath.Join(folder, id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.others(); !slices.Equal(got, want) {
+			t.Errorf("seen from %s: %v", id, got)
+		}
 	}
 }

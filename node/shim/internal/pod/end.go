@@ -1,15 +1,12 @@
 package pod
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
-	"slices"
+	"strings"
 
 	"github.com/containerd/log"
+	"golang.org/x/sys/unix"
 	"gvisor.dev/gvisor/pkg/shim/v1/runsccmd"
 )
 
@@ -38,13 +35,14 @@ func endIf(ctx context.Context, c container, has func(status string) bool) bool 
 	if err != nil || !has(state.Status) {
 		return false
 	}
-	err = checkSandbox(state.Pid, c.sandbox)
+	sandbox := holdProcess(state.Pid)
+	defer sandbox.release()
+	err = checkSandbox(sandbox.pid, c.sandbox)
 	if err == nil && state.Status == paused {
 		err = markEndedPaused(c)
 	}
-	// A sandbox that is only killed counts as paused for ever, and gVisor refuses to delete it without force.
 	if err == nil {
-		err = command.Delete(ctx, c.sandbox, &runsccmd.DeleteOpts{Force: true})
+		err = c.end(ctx, command, sandbox)
 	}
 	if err != nil {
 		log.G(ctx).WithError(err).Warnf("The sandbox %s, which is %s, does not end", c.sandbox, state.Status)
@@ -54,6 +52,37 @@ func endIf(ctx context.Context, c container, has func(status string) bool) bool 
 	return true
 }
 
+// end kills the sandbox and deletes what gVisor keeps of the Pod's containers. The pause container is the last: with it gVisor
+// removes the Pod's cgroup, and retries for 5 seconds while the cgroup of another container is in there.
+func (c container) end(ctx context.Context, command *runsccmd.Runsc, sandbox process) error {
+	// A sandbox that is only killed counts as paused for ever, and gVisor refuses to delete it without force. With force it
+	// counts a container that is not there as deleted.
+	force := &runsccmd.DeleteOpts{Force: true}
+	// gVisor asks a sandbox that is not gone to end a container. Without an answer it forgets the container's cgroup.
+	if sandbox.kill(ctx) {
+		defer c.lockPod(ctx, unix.LOCK_EX)()
+		if c.isDeleted(ctx, command) {
+			return nil
+		}
+		for _, id := range c.others() {
+			if err := command.Delete(ctx, id, force); err != nil {
+				log.G(ctx).WithError(err).Warnf("Container %s, whose sandbox has ended, is not deleted completely", id)
+			}
+		}
+	}
+	// gVisor also kills the process with the sandbox's number, which may be another's by now.
+	if err := checkSandbox(sandbox.pid, c.sandbox); err != nil {
+		return err
+	}
+	return command.Delete(ctx, c.sandbox, force)
+}
+
+// isDeleted reports whether another shim has ended the sandbox: when it dies, containerd kills each container of the Pod.
+func (c container) isDeleted(ctx context.Context, command *runsccmd.Runsc) bool {
+	_, err := command.State(ctx, c.sandbox)
+	return err != nil && strings.Contains(err.Error(), "does not exist")
+}
+
 // markEndedPaused comes before the end, because the kubelet starts the Pod anew at once.
 func markEndedPaused(c container) error {
 	pause, err := c.readPause()
@@ -61,25 +90,4 @@ func markEndedPaused(c container) error {
 		return err
 	}
 	return os.WriteFile(pause.endedPausedFile(), nil, 0o600)
-}
-
-// checkSandbox refuses a process that is not the sandbox: the number of one that has ended may be another's by now.
-func checkSandbox(pid int, sandbox string) error {
-	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if len(line) > 0 && !isSandbox(line, sandbox) {
-		return fmt.Errorf("process %d is not sandbox %s", pid, sandbox)
-	}
-	return nil
-}
-
-// isSandbox reports whether the command line is that of gVisor's sandbox with this id.
-func isSandbox(line []byte, sandbox string) bool {
-	args := bytes.Split(bytes.TrimRight(line, "\x00"), []byte{0})
-	return slices.ContainsFunc(args, func(arg []byte) bool { return string(arg) == "boot" }) && string(args[len(args)-1]) == sandbox
 }

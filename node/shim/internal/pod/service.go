@@ -8,6 +8,7 @@ import (
 
 	task "github.com/containerd/containerd/api/runtime/task/v2"
 	"github.com/containerd/containerd/v2/pkg/protobuf/types"
+	"golang.org/x/sys/unix"
 	"gvisor.dev/gvisor/pkg/shim/v1/extension"
 
 	"sandlot.dev/node/shim/internal/agent"
@@ -98,9 +99,12 @@ func (s *Service) Kill(ctx context.Context, r *task.KillRequest) (*types.Empty, 
 
 // Delete implements task.TaskService.
 func (s *Service) Delete(ctx context.Context, r *task.DeleteRequest) (*task.DeleteResponse, error) {
-	deleted, err := s.TaskServiceExt.Delete(ctx, r)
-	if err != nil || r.ExecID != "" {
-		return deleted, err
+	if r.ExecID != "" {
+		return s.TaskServiceExt.Delete(ctx, r)
+	}
+	deleted, err := s.deleteContainer(ctx, r)
+	if err != nil {
+		return nil, err
 	}
 	s.mu.Lock()
 	delete(s.containers, r.ID)
@@ -111,6 +115,14 @@ func (s *Service) Delete(ctx context.Context, r *task.DeleteRequest) (*task.Dele
 		waitForReport(ctx, reported)
 	}
 	return deleted, nil
+}
+
+// deleteContainer waits while a shim ends the sandbox: gVisor fails where two delete a container at the same time.
+func (s *Service) deleteContainer(ctx context.Context, r *task.DeleteRequest) (*task.DeleteResponse, error) {
+	if c, found := s.find(r.ID); found {
+		defer c.lockPod(ctx, unix.LOCK_SH)()
+	}
+	return s.TaskServiceExt.Delete(ctx, r)
 }
 
 func (s *Service) find(id string) (container, bool) {

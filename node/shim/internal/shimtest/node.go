@@ -24,6 +24,9 @@ const Patience = time.Minute
 
 const handler = "runsc"
 
+// namespace is where containerd has the containers of Pods.
+const namespace = "k8s.io"
+
 // connect tries often: containerd starts in a tenth of a second.
 var connect = grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1, MaxDelay: time.Second}, MinConnectTimeout: time.Second}
 
@@ -32,19 +35,25 @@ type Node struct {
 	// Socket is where the shim asks the node agent.
 	Socket string
 
-	t       *testing.T
-	folder  string
-	runsc   string
-	runtime cri.RuntimeServiceClient
+	t          *testing.T
+	folder     string
+	runsc      string
+	hasCgroups bool
+	runtime    cri.RuntimeServiceClient
 }
 
 // NewNode starts containerd. All it starts ends with the test.
 func NewNode(t *testing.T) *Node {
 	t.Helper()
+	return startNode(t, false)
+}
+
+func startNode(t *testing.T, hasCgroups bool) *Node {
+	t.Helper()
 	// Paths of sockets are limited, so the folder is not the test's, which has its name.
 	folder, err := os.MkdirTemp("", "shim")
 	must(t, err)
-	n := &Node{t: t, folder: folder, Socket: filepath.Join(folder, "node.sock"), runsc: program(t, "SANDLOT_RUNSC")}
+	n := &Node{t: t, folder: folder, Socket: filepath.Join(folder, "node.sock"), runsc: program(t, "SANDLOT_RUNSC"), hasCgroups: hasCgroups}
 	t.Cleanup(n.removeFolder)
 	n.writeConfiguration(serveImage(t), program(t, "SANDLOT_SHIM"))
 	n.startContainerd(program(t, "SANDLOT_CONTAINERD"))
@@ -69,8 +78,10 @@ func program(t *testing.T, variable string) string {
 
 func (n *Node) address() string { return filepath.Join(n.folder, "containerd.sock") }
 
+func (n *Node) log() string { return filepath.Join(n.folder, "containerd.log") }
+
 // root is gVisor's for Pods.
-func (n *Node) root() string { return filepath.Join(n.folder, "gvisor", "k8s.io") }
+func (n *Node) root() string { return filepath.Join(n.folder, "gvisor", namespace) }
 
 func (n *Node) context() context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
@@ -84,7 +95,7 @@ func (n *Node) writeConfiguration(registry, shim string) {
 	must(n.t, os.MkdirAll(hosts, 0o755))
 	for path, text := range map[string]string{
 		filepath.Join(hosts, "hosts.toml"):         fmt.Sprintf("[host.%q]\ncapabilities = [\"pull\", \"resolve\"]\n", registry),
-		filepath.Join(n.folder, "gvisor.toml"):     fmt.Sprintf(shimConfiguration, n.runsc, filepath.Join(n.folder, "gvisor")),
+		filepath.Join(n.folder, "gvisor.toml"):     fmt.Sprintf(shimConfiguration, n.runsc, filepath.Join(n.folder, "gvisor"), strconv.FormatBool(!n.hasCgroups)),
 		filepath.Join(n.folder, "containerd.toml"): strings.NewReplacer("FOLDER", n.folder, "IMAGE", image, "HANDLER", handler, "SHIM", shim).Replace(containerdConfiguration),
 	} {
 		must(n.t, os.WriteFile(path, []byte(text), 0o600))
@@ -97,7 +108,7 @@ root = %q
 [runsc_config]
 platform = "systrap"
 network = "none"
-ignore-cgroups = "true"
+ignore-cgroups = %q
 restore-spec-validation = "warning"
 `
 
@@ -137,7 +148,7 @@ ConfigPath = "FOLDER/gvisor.toml"
 
 func (n *Node) startContainerd(binary string) {
 	n.t.Helper()
-	log, err := os.Create(filepath.Join(n.folder, "containerd.log"))
+	log, err := os.Create(n.log())
 	must(n.t, err)
 	command := exec.Command(binary, "--config", filepath.Join(n.folder, "containerd.toml"))
 	command.Env = append(os.Environ(), "SANDLOT_NODE_SOCKET="+n.Socket)
@@ -162,7 +173,7 @@ func (n *Node) removePods() {
 	}
 	for _, item := range list.Items {
 		_, _ = n.runtime.StopPodSandbox(n.context(), &cri.StopPodSandboxRequest{PodSandboxId: item.Id})
-		if _, err := n.runtime.RemovePodSandbox(n.context(), &cri.RemovePodSandboxRequest{PodSandboxId: item.Id}); err != nil {
+		if err := n.remove(item.Id); err != nil {
 			n.t.Error(err)
 		}
 	}
@@ -179,6 +190,7 @@ func (n *Node) removeFolder() {
 			_ = syscall.Unmount(fields[4], syscall.MNT_DETACH)
 		}
 	}
+	n.removeCgroups()
 	_ = os.RemoveAll(n.folder)
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
@@ -31,7 +32,7 @@ func (n *Node) RunPod(uid string, annotations map[string]string) (*Pod, error) {
 		Metadata:     &cri.PodSandboxMetadata{Namespace: "team", Name: "analyst-1", Uid: uid},
 		LogDirectory: filepath.Join(n.folder, "logs", uid),
 		Annotations:  annotations,
-		Linux: &cri.LinuxPodSandboxConfig{SecurityContext: &cri.LinuxSandboxSecurityContext{
+		Linux: &cri.LinuxPodSandboxConfig{CgroupParent: n.cgroupOf(uid), SecurityContext: &cri.LinuxSandboxSecurityContext{
 			NamespaceOptions: &cri.NamespaceOption{Network: cri.NamespaceMode_NODE},
 		}},
 	}
@@ -122,9 +123,18 @@ func (p *Pod) StopWorker() error {
 // Delete ends the Pod and removes it.
 func (p *Pod) Delete() error {
 	_, stopped := p.node.runtime.StopPodSandbox(p.node.context(), &cri.StopPodSandboxRequest{PodSandboxId: p.Sandbox})
-	_, removed := p.node.runtime.RemovePodSandbox(p.node.context(), &cri.RemovePodSandboxRequest{PodSandboxId: p.Sandbox})
-	if err := errors.Join(stopped, removed); err != nil {
+	if err := errors.Join(stopped, p.node.remove(p.Sandbox)); err != nil {
 		return fmt.Errorf("delete Pod %s: %w", p.Sandbox, err)
 	}
 	return nil
+}
+
+// remove tries again, as the kubelet does: containerd refuses until it has seen to the end of each container.
+func (n *Node) remove(sandbox string) error {
+	for ctx := n.context(); ; time.Sleep(20 * time.Millisecond) {
+		_, err := n.runtime.RemovePodSandbox(ctx, &cri.RemovePodSandboxRequest{PodSandboxId: sandbox})
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
 }
