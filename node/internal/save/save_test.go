@@ -267,6 +267,13 @@ func TestTwoRequestsAtOnceAreOneSaveAndAnotherSnapshotWaits(t *testing.T) {
 
 func TestNodeSavesABoundedNumberOfPods(t *testing.T) {
 	n := newNode(t)
+	podOf := func(i int) runsc.PodName {
+		return runsc.PodName{Namespace: "team", Name: "analyst-1", UID: fmt.Sprintf("%08d-7425-40de-944b-e07fc1f90ae7", i)}
+	}
+	// Only of a Pod that is there gVisor is asked at all.
+	for i := range 2 {
+		n.rt.StartPod(podOf(i))
+	}
 	n.wrap(`if [ $verb = state ]; then sleep 1000; fi`)
 	s, err := store.Open(n.folder, store.Options{})
 	if err != nil {
@@ -281,7 +288,7 @@ func TestNodeSavesABoundedNumberOfPods(t *testing.T) {
 	}
 	ask := func(i int) error {
 		r := request(save.Snapshot)
-		r.Source.PodUID = fmt.Sprintf("%08d-7425-40de-944b-e07fc1f90ae7", i)
+		r.Source.PodUID = podOf(i).UID
 		r.Snapshot.UID = r.Source.PodUID
 		given, giveUp := context.WithCancel(t.Context())
 		giveUp()
