@@ -74,6 +74,7 @@ describe('the client of an agent', () => {
   it('says which file it lacks', async () => {
     const tlsDir = await mkdtemp(join(tmpdir(), 'sandlot-no-tls-'));
     folders.push(tlsDir);
+    for (const other of ['tls.key', 'ca.crt']) await writeFile(join(tlsDir, other), '');
     const client = new AgentClient({ clock: new FakeClock(0), host: '127.0.0.1', port: 1, tlsDir });
     await expect(client.describeNode(never)).rejects.toThrow('tls.crt');
   });
