@@ -73,11 +73,11 @@ func read[T any](t *testing.T, r *http.Request) T {
 	return value
 }
 
-// next returns what the agent is told next.
-func next[T any](t *testing.T, told <-chan T) T {
+// next returns the next call that reached the agent.
+func next[T any](t *testing.T, calls <-chan T) T {
 	t.Helper()
 	select {
-	case value := <-told:
+	case value := <-calls:
 		return value
 	case <-time.After(shimtest.Patience):
 		t.Fatal("the agent hears nothing")
@@ -88,7 +88,7 @@ func next[T any](t *testing.T, told <-chan T) T {
 func (a *nodeAgent) expectSilence(t *testing.T) {
 	t.Helper()
 	if len(a.begins)+len(a.starts)+len(a.ends) > 0 {
-		t.Errorf("the agent was asked %d times and told %d times", len(a.begins)+len(a.starts), len(a.ends))
+		t.Errorf("the agent got %d begins and starts, and %d ends", len(a.begins)+len(a.starts), len(a.ends))
 	}
 }
 
@@ -130,7 +130,7 @@ func TestPodGoesOnInAnotherPod(t *testing.T) {
 		t.Errorf("the agent is asked for %+v", got)
 	}
 	if got, want := next(t, a.ends), (agent.Outcome{PodUID: restoredUID, Restored: true}); got != want {
-		t.Errorf("the agent is told %+v", got)
+		t.Errorf("the agent got %+v", got)
 	}
 	if got := restored.Count(); got < before {
 		t.Errorf("the count began anew: %d after %d", got, before)
@@ -180,7 +180,7 @@ func TestUnreadableSnapshotIsReported(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if got := next(t, a.ends); got.Restored || got.PodUID != restoredUID || got.Message == "" {
-		t.Errorf("the agent is told %+v", got)
+		t.Errorf("the agent got %+v", got)
 	}
 	node.WaitFor("end of the Pod's processes", func() bool { return len(node.Processes()) == 0 })
 }
@@ -197,7 +197,7 @@ func TestContainerThatIsNotInTheSnapshotIsReported(t *testing.T) {
 		t.Error("it starts")
 	}
 	if got := next(t, a.ends); got.Restored || got.Message == "" {
-		t.Errorf("the agent is told %+v", got)
+		t.Errorf("the agent got %+v", got)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestPodThatEndsBeforeItIsRestoredIsReported(t *testing.T) {
 		t.Error(err)
 	}
 	if got := next(t, a.ends); got.Restored || got.Message == "" {
-		t.Errorf("the agent is told %+v", got)
+		t.Errorf("the agent got %+v", got)
 	}
 }
 
@@ -247,7 +247,7 @@ func TestPodOfSeveralContainersIsRestoredWithTheLastAndCanEndBefore(t *testing.T
 		t.Errorf("a container that waits for the others does not stop: %v", err)
 	}
 	if got := next(t, a.ends); got.Restored || got.PodUID != otherUID {
-		t.Errorf("the agent is told %+v", got)
+		t.Errorf("the agent got %+v", got)
 	}
 	if err := half.Delete(); err != nil {
 		t.Error(err)
@@ -264,7 +264,7 @@ func TestPodOfSeveralContainersIsRestoredWithTheLastAndCanEndBefore(t *testing.T
 		}
 	}
 	if got, want := next(t, a.ends), (agent.Outcome{PodUID: restoredUID, Restored: true}); got != want {
-		t.Errorf("the agent is told %+v", got)
+		t.Errorf("the agent got %+v", got)
 	}
 	if got := whole.Count(); got < before {
 		t.Errorf("the count began anew: %d after %d", got, before)

@@ -38,7 +38,7 @@ func OpenIdentity(folder string) (*Identity, error) {
 	return i, err
 }
 
-// Config lets in the controller and nobody else.
+// Config lets in the controller alone.
 func (i *Identity) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13,

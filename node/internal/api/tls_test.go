@@ -80,7 +80,7 @@ func TestFilesInTheMiddleOfARotationLeaveTheEarlierOnes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !n.isLetIn(n.controller()) {
-			t.Errorf("with a broken %s nobody is let in", name)
+			t.Errorf("with a broken %s the API refuses the controller", name)
 		}
 	}
 }

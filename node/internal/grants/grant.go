@@ -112,7 +112,7 @@ func (e *AlreadyBegunError) Error() string {
 	return fmt.Sprintf("the restore of Pod %s/%s was begun before, state %s, and is not repeated: delete the Pod", e.Held.Namespace, e.Held.PodName, e.Held.State)
 }
 
-// OutcomeError means that an end contradicts what is known of the restore.
+// OutcomeError means that an end contradicts the record of the restore.
 type OutcomeError struct {
 	Held Grant
 }

@@ -9,7 +9,7 @@ type Restore = NonNullable<SandboxSnapshotStatus['restore']>;
 
 /**
  * The hibernations of a simulated Sandbox, with the snapshot-controller and the agents of the nodes, and a cache that may lag.
- * It knows what nobody in a cluster knows: which memory each Pod has, which Pods stand still, and how often each memory was
+ * It knows what no part of a cluster knows: which memory each Pod has, which Pods stand still, and how often each memory was
  * restored.
  */
 export class SimulatedMemory {

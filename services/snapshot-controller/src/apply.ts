@@ -55,7 +55,7 @@ interface Write {
   readonly subresource?: 'status';
 }
 
-/** Whoever changed the object first wins: what was decided was about the object as it was. */
+/** Fails with a conflict if the object has changed since the decision. */
 async function write({ client, snapshots }: ApplyDeps, object: SandboxSnapshot, how: Write): Promise<SandboxSnapshot> {
   const { uid, resourceVersion } = object.metadata;
   const key = getKey(object);

@@ -63,6 +63,8 @@ export class TestAgent implements AsyncDisposable {
   readonly grants = new Map<string, Grant>();
   /** The next saves end with this. */
   refusal: Refusal | undefined;
+  /** The next requests about restores end with this. */
+  restoreRefusal: Refusal | undefined;
   /** While true, saves do not end by themselves. */
   holdsSaves = false;
   readonly #saving = new Map<string, PromiseWithResolvers<Answer>>();
@@ -120,7 +122,7 @@ export class TestAgent implements AsyncDisposable {
     this.#announceChange();
   }
 
-  /** As an agent that was killed: connections break, and announcements that nobody used are gone. */
+  /** As an agent that was killed: connections break, and unused announcements are gone. */
   forget(): void {
     for (const [podUID, { state }] of this.grants) if (state === 'Announced') this.grants.delete(podUID);
     for (const { reject } of this.#saving.values()) reject(new Error('killed'));
@@ -203,6 +205,7 @@ export class TestAgent implements AsyncDisposable {
   }
 
   async #answerRestore(request: IncomingMessage, podUID: string): Promise<Answer> {
+    if (this.restoreRefusal !== undefined) return refuse(this.restoreRefusal);
     if (request.method === 'PUT') return this.#announce(podUID, restoreBody.parse(await json(request)));
     const grant = this.grants.get(podUID);
     if (request.method === 'DELETE') {

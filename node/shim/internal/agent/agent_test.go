@@ -145,11 +145,11 @@ func TestRequestThatWasSentIsNotRepeated(t *testing.T) {
 
 func TestEndIsRepeatedUntilTheAgentKnows(t *testing.T) {
 	socket := newSocket(t)
-	told := make(chan string, 3)
+	calls := make(chan string, 3)
 	serve(t, socket, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		told <- r.URL.Path + " " + string(body)
-		if len(told) == 1 {
+		calls <- r.URL.Path + " " + string(body)
+		if len(calls) == 1 {
 			refuse(w, http.StatusInternalServerError, "Internal", "the disk is full")
 			return
 		}
@@ -161,12 +161,12 @@ func TestEndIsRepeatedUntilTheAgentKnows(t *testing.T) {
 	}
 	want := `/v1/end {"podUid":"0f8fad5b-d9cb-469f-a165-70867728950e","restored":false,"message":"no such file"}`
 	for range 2 {
-		if got := <-told; got != want {
-			t.Errorf("told %s", got)
+		if got := <-calls; got != want {
+			t.Errorf("the agent got %s", got)
 		}
 	}
-	if len(told) != 0 {
-		t.Errorf("told again: %s", <-told)
+	if len(calls) != 0 {
+		t.Errorf("the agent got it again: %s", <-calls)
 	}
 }
 

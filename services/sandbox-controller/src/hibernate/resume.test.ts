@@ -153,7 +153,7 @@ describe('a Pod that is restored', () => {
       ['Event PodFailed'],
     ],
     ['is an ordinary Pod after that', starting({}, undefined), []],
-    ['that nobody says is restored keeps the memory', starting({}, restore('Announced')), []],
+    ['without a report of its restore keeps the memory', starting({}, restore('Announced')), []],
     ['is replaced when its restore failed', starting(pending, restore('Failed')), useless],
     [
       'is replaced when its node lost the data',

@@ -58,6 +58,20 @@ describe('the client of an agent', () => {
     expect(await client.describeNode(never)).toMatchObject({ node: 'node-1' });
   });
 
+  it.each([
+    [503, 'Busy', 'AgentAway'],
+    [500, 'Internal', 'AgentAway'],
+    [409, 'Conflict', 'AgentRefusal'],
+  ])('takes %i %s about a restore for %s, since a refusal costs the memory', async (status, code, name) => {
+    await using agent = await TestAgent.start();
+    agent.restoreRefusal = { status, code, message: 'the disk does not answer' };
+    const client = await connect(agent.port);
+    const pod = { podName: 'box', podUID: 'uid' };
+    const restored = client.restore({ namespace: 'team', uid: 'snapshot' }, pod, never);
+    await expect(restored).rejects.toMatchObject({ name, message: 'the disk does not answer' });
+    await expect(client.withdraw('uid', never)).rejects.toMatchObject({ name, message: 'the disk does not answer' });
+  });
+
   it('gives up on a server that never answers', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');

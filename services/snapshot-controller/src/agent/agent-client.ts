@@ -85,8 +85,10 @@ export class AgentClient {
       const message = { method: 'GET', path: `${path}?waitSeconds=${WAIT_SECONDS}`, limitMs } as const;
       return this.#ask(message, { answer: restoreAnswer, signal });
     };
-    let { state, message } = await announce();
-    while (state !== 'Restored' && state !== 'Failed') ({ state, message } = await wait().catch(againIfForgotten));
+    let { state, message } = await announce().catch(asAway);
+    while (state !== 'Restored' && state !== 'Failed') {
+      ({ state, message } = await wait().catch(againIfForgotten).catch(asAway));
+    }
     return { state, message };
 
     function againIfForgotten(error: unknown): Promise<RestoreAnswer> {
@@ -102,7 +104,7 @@ export class AgentClient {
       return 'withdrawn';
     } catch (error) {
       if (error instanceof AgentRefusal && error.code === 'Begun') return 'begun';
-      throw error;
+      return asAway(error);
     }
   }
 
@@ -149,6 +151,15 @@ export class AgentClient {
     sent.end(content);
     return promise;
   }
+}
+
+/** What says nothing about the restore: the agent stops, or its disk fails. */
+const TRANSIENT: ReadonlySet<string> = new Set(['Busy', 'Internal']);
+
+/** A refusal ends a restore, and its memory is lost. One that only says "not now" is asked again, as if the agent were away. */
+function asAway(error: unknown): never {
+  if (error instanceof AgentRefusal && TRANSIENT.has(error.code)) throw new AgentAway(error.message, { cause: error });
+  throw error;
 }
 
 function formatPath({ namespace, uid }: SnapshotId): string {

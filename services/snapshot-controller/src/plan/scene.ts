@@ -31,7 +31,7 @@ export interface Scene {
   /** The node that saves or has the data is certainly gone. */
   readonly isNodeGone: boolean;
   readonly calls: Calls;
-  /** Pods that are marked for a restore of this object, in any namespace, by whoever made them. */
+  /** Pods that are marked for a restore of this object, in any namespace and by any author. */
   readonly pods: readonly Pod[];
   /** The Pod in `status.restore` is certainly gone, or ended. */
   readonly isRestorePodGone: boolean;

@@ -36,7 +36,7 @@ function findSandboxProblem({ object: { spec }, source }: Scene): Problem | unde
   return { reason: snapshotReasons.sandboxNotFound, message: snapshotMessages.sandboxNotFound(spec.sandboxName) };
 }
 
-/** A Pod that stands still serves nobody, so only a suspension may leave one. */
+/** A Pod that stands still answers no request, so only a suspension may leave one. */
 function findStrategyProblem({ object: { spec }, source }: Scene): Problem | undefined {
   if (spec.whenSaved !== 'StayPaused' || source?.sandbox?.hibernates === true) return undefined;
   return { reason: snapshotReasons.notSuspended, message: snapshotMessages.notSuspended(spec.sandboxName) };
