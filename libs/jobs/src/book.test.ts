@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DeadlineBook, NEAR_MS } from './book.ts';
+import type { Errands } from './book.ts';
 import type { Deadline } from './deadline.ts';
 import { formatJobId, purposes } from './deadline.ts';
 
@@ -68,6 +69,23 @@ describe('errands', () => {
     expect(book.takeErrands()).toEqual({ ...NOTHING, remove: ['u-1-ttl'] });
   });
 
+  it('move a job whose deadline comes earlier twice before Redis stores it', () => {
+    const book = bookWith(due(FAR + 2));
+    book.set(KEY, [], SEEN);
+    book.set(KEY, [due(FAR)], SEEN);
+    book.set(KEY, [due(FAR + 1)], SEEN);
+    expect(book.takeErrands()).toEqual({ ...NOTHING, move: [due(FAR + 1)] });
+  });
+
+  it('move a job whose deadline comes earlier while Redis stores it', () => {
+    const book = bookWith();
+    book.set(KEY, [due(FAR)], SEEN);
+    const { add } = book.takeErrands();
+    book.set(KEY, [due(FAR - 9)], SEEN);
+    book.recordStored(add);
+    expect(book.takeErrands()).toEqual({ ...NOTHING, move: [due(FAR - 9)] });
+  });
+
   it('add a job again that fired before its deadline, but not one that fired on time', () => {
     const book = bookWith(due(FAR));
     book.set(KEY, [due(FAR + 60_000)], SEEN);
@@ -82,29 +100,36 @@ describe('errands', () => {
       object: fc.constantFrom('a', 'b'),
       generation: fc.integer({ min: 1, max: 2 }),
       due: fc.dictionary(fc.constantFrom(...purposes), fc.integer({ min: NEAR_MS, max: 99_999 }), { maxKeys: 3 }),
-      runs: fc.boolean(),
+      redis: fc.constantFrom('idle', 'starts', 'ends'),
     });
     fc.assert(
       fc.property(fc.array(times, { maxLength: 30 }), (history) => {
         const book = new DeadlineBook();
         const redis = new Map<string, number>();
-        const run = (): void => {
-          const { add, move, remove } = book.takeErrands();
+        let storing: Errands = NOTHING;
+        const end = (): void => {
+          const { add, move, remove } = storing;
           for (const id of remove) redis.delete(id);
           for (const deadline of add)
             redis.set(formatJobId(deadline), redis.get(formatJobId(deadline)) ?? deadline.dueAtMs);
           for (const deadline of move) redis.set(formatJobId(deadline), deadline.dueAtMs);
           book.recordStored([...add, ...move]);
+          storing = NOTHING;
         };
-        for (const { object, generation, due: dues, runs } of history) {
+        const start = (): void => {
+          end();
+          storing = book.takeErrands();
+        };
+        for (const { object, generation, due: dues, redis: change } of history) {
           const deadlines = purposes.flatMap((purpose) => {
             const inMs = dues[purpose];
             return inMs === undefined ? [] : [due(NOW + inMs, { key: object, uid: object, generation, purpose })];
           });
           book.set(object, deadlines, SEEN);
-          if (runs) run();
+          if (change === 'starts') start();
+          if (change === 'ends') end();
         }
-        run();
+        for (let round = 0; round < 3; round += 1) start();
         const wanted = [...book.entries()].map(({ id }) => id);
         expect([...redis.keys()].sort()).toEqual(wanted.sort());
         for (const { id, deadline } of book.entries()) expect(redis.get(id)).toBeLessThanOrEqual(deadline.dueAtMs);

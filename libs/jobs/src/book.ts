@@ -100,6 +100,8 @@ export class DeadlineBook {
       const entry = this.#byId.get(id);
       if (entry === undefined) this.#errands.set(id, 'remove');
       else entry.stored = true;
+      // The deadline moved while Redis stored the job. Adding it again would keep the time of the job.
+      if (this.#errands.get(id) === 'add') this.#errands.set(id, 'move');
     }
   }
 
@@ -114,8 +116,7 @@ export class DeadlineBook {
     const lateFromMs = isNews ? Math.max(deadline.dueAtMs, nowMs) : deadline.dueAtMs;
     if (known === undefined) {
       const entry = { id: formatJobId(deadline), deadline, lateFromMs, stored: false, met: false };
-      // A pending removal means that a job with this id exists, at some time.
-      this.request(entry, nowMs, this.#errands.has(entry.id) ? 'move' : 'add');
+      this.request(entry, nowMs, this.#getStoringErrand(entry.id));
       return entry;
     }
     const movesByMs = deadline.dueAtMs - known.deadline.dueAtMs;
@@ -123,9 +124,15 @@ export class DeadlineBook {
     known.deadline = deadline;
     known.lateFromMs = lateFromMs;
     known.met = false;
-    if (!known.stored) this.request(known, nowMs, 'add');
+    if (!known.stored) this.request(known, nowMs, this.#getStoringErrand(known.id));
     else if (movesByMs < 0) this.request(known, nowMs, 'move');
     return known;
+  }
+
+  /** A pending move or removal means that a job with this id may exist, at some time. */
+  #getStoringErrand(id: string): 'add' | 'move' {
+    const pending = this.#errands.get(id);
+    return pending === undefined || pending === 'add' ? 'add' : 'move';
   }
 
   #drop({ id, stored }: Entry): void {
