@@ -98,16 +98,19 @@ export class SimulatedMemory {
 
   /** The agent deletes the data of what is being deleted, and lets a Pod go on that stands still for it. */
   release(): void {
-    for (const { metadata } of this.objects) {
-      if (metadata.deletionTimestamp === undefined) continue;
-      for (const [pod, hibernation] of this.frozen) if (hibernation === metadata.uid) this.frozen.delete(pod);
-    }
-    this.objects = this.objects.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    this.#delete(({ metadata }) => metadata.deletionTimestamp !== undefined);
   }
 
   /** Failed saves are deleted after a time. */
   forgetFailures(): void {
-    this.objects = this.objects.filter(({ status }) => status?.phase !== 'Failed');
+    this.#delete(({ status }) => status?.phase === 'Failed');
+  }
+
+  #delete(isGone: (object: SandboxSnapshot) => boolean): void {
+    for (const { metadata } of this.objects.filter(isGone)) {
+      for (const [pod, hibernation] of this.frozen) if (hibernation === metadata.uid) this.frozen.delete(pod);
+    }
+    this.objects = this.objects.filter((object) => !isGone(object));
   }
 
   announce(pods: readonly Pod[], nowMs: number): void {
