@@ -102,6 +102,85 @@ describe('a SandboxSnapshot', () => {
   });
 });
 
+describe('a SandboxSnapshot that copies another, or makes a template', () => {
+  const copyOf = { snapshotName: 'trained' };
+  const cases: [string, Partial<SandboxSnapshotSpec>, string][] = [
+    ['a copy whose Pod goes on', { copyOf }, 'copyOf requires whenSaved StayPaused'],
+    ['a copy of no name', { copyOf: { snapshotName: '' }, whenSaved: 'StayPaused' }, 'spec.copyOf.snapshotName'],
+    ['an empty template', { templateName: '' }, 'spec.templateName'],
+    ['a template of a long name', { templateName: 'a'.repeat(254) }, 'may not be more than 253'],
+    [
+      'a template of a hibernation',
+      { templateName: 'mine', whenSaved: 'StayPaused' },
+      'templateName requires whenSaved Resume',
+    ],
+  ];
+  it.each(cases)('is refused for %s', async (_what, spec, text) => {
+    expect(await send(snapshot({ spec }), '--dry-run=server')).toContain(text);
+  });
+
+  it('never changes which', async () => {
+    expect(await send(snapshot({ name: 'copy', spec: { copyOf, whenSaved: 'StayPaused' } }))).toBe('');
+    expect(await send(snapshot({ name: 'maker', spec: { templateName: 'mine' } }))).toBe('');
+    const edit = (name: string, spec: object): Promise<string> => patch(name, { spec }, '--dry-run=server');
+    for (const other of [{ snapshotName: 'other' }, null])
+      expect(await edit('copy', { copyOf: other })).toContain('copyOf is immutable');
+    for (const other of ['other', null])
+      expect(await edit('maker', { templateName: other })).toContain('templateName is immutable');
+    expect(await edit('fixed', { templateName: 'late' })).toContain('templateName is immutable');
+  });
+});
+
+describe('a Sandbox that starts from a snapshot', () => {
+  const restoreFrom = { snapshotName: 'trained', onFailure: 'Boot' } as const;
+
+  it.each(['v1beta1', 'v1alpha1'])('may say so by itself or by its template, in %s', async (version) => {
+    for (const object of [sandbox({ spec: { restoreFrom } }), template({ spec: { restoreFrom } })]) {
+      const apiVersion = (object.apiVersion ?? '').replace('v1beta1', version);
+      expect(await send({ ...object, apiVersion }, '--dry-run=server')).toBe('');
+    }
+  });
+
+  it('names it', async () => {
+    const nameless = { restoreFrom: { snapshotName: '' } };
+    for (const object of [sandbox({ spec: nameless }), template({ spec: nameless })])
+      expect(await send(object, '--dry-run=server')).toContain('spec.restoreFrom.snapshotName');
+  });
+
+  it('never changes it, and does not boot without it unless it says so', async () => {
+    const byDefault = { restoreFrom: { snapshotName: 'trained' } };
+    expect(await send(sandbox({ name: 'restored', spec: byDefault }))).toBe('');
+    expect(await send(sandbox({ name: 'booted' }))).toBe('');
+    const path = 'jsonpath={.spec.restoreFrom.onFailure}';
+    expect((await print('sandbox', 'restored', '-o', path))[0]).toBe('Fail');
+    for (const [name, change] of [
+      ['restored', { snapshotName: 'other' }],
+      ['restored', { onFailure: 'Boot' }],
+      ['restored', null],
+      ['booted', restoreFrom],
+    ] as const) {
+      const body = JSON.stringify({ spec: { restoreFrom: change } });
+      const { stderr } = await server.kubectl(['patch', 'sandbox', name, '--type=merge', '-p', body]);
+      expect(stderr).toContain('restoreFrom is immutable');
+    }
+    const { code } = await server.kubectl(['patch', 'sandbox', 'restored', '--type=merge', '-p', SUSPEND]);
+    expect(code).toBe(0);
+  });
+
+  it('on a template changes, and excludes a golden snapshot', async () => {
+    expect(await send(template({ name: 'changing', spec: { restoreFrom } }))).toBe('');
+    const edit = async (spec: object): Promise<string> => {
+      const body = JSON.stringify({ spec });
+      return (await server.kubectl(['patch', 'sandboxtemplate', 'changing', '--type=merge', '-p', body])).stderr;
+    };
+    expect(await edit({ golden: {} })).toContain('golden and restoreFrom are mutually exclusive');
+    expect(await edit({ restoreFrom: { snapshotName: 'other' } })).toBe('');
+    expect(await edit({ restoreFrom: null, golden: { snapshotClassName: 'node' } })).toBe('');
+  });
+});
+
+const SUSPEND = JSON.stringify({ spec: { operatingMode: 'Suspended' } });
+
 describe('a SandboxSnapshotClass', () => {
   const named = (name: string, spec: object, annotations?: object): Written => ({
     apiVersion: 'sandlot.dev/v1alpha1',
@@ -116,6 +195,18 @@ describe('a SandboxSnapshotClass', () => {
     const [head = '', row = ''] = await print('sbsc', 'node', '-o', 'wide');
     expect(head.split(/\s+/).filter(Boolean).join(' ')).toBe('NAME DEFAULT AGE FAILEDSECONDS READYSECONDS');
     expect(row).toMatch(/^node +true +\S+ +600 +60 *$/);
+  });
+
+  it.each([
+    ['of no bytes', { bytesPerNamespace: 0 }, 'bytesPerNamespace'],
+    ['of fewer snapshots than none', { snapshotsPerNamespace: -1 }, 'snapshotsPerNamespace'],
+  ])('is refused for a quota %s', async (_what, quota, text) => {
+    expect(await send(named('odd', { quota }), '--dry-run=server')).toContain(text);
+  });
+
+  it('may have a quota beyond 32 bits, and one of no snapshots', async () => {
+    const quota = { bytesPerNamespace: 8_589_934_592, snapshotsPerNamespace: 0 };
+    expect(await send(named('roomy', { quota }), '--dry-run=server')).toBe('');
   });
 
   it('is refused for a time that is none', async () => {

@@ -30,6 +30,7 @@ export {
   isReservedKey,
   labels,
   launchTypes,
+  NO_START_MEMORY,
   normaliseCreator,
   protections,
   withoutReservedKeys,
@@ -112,6 +113,8 @@ export type { RuntimeIdentity } from './rules/runtime-identity.ts';
 export { formatStoredEnvsName, hasStoredEnvs, namesSecrets, STORED_ENVS } from './rules/stored-envs.ts';
 export {
   buildHibernationName,
+  buildStartName,
+  hashPodTemplate,
   isDefaultClass,
   isHibernationOf,
   isRestorable,

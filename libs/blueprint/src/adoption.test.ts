@@ -87,6 +87,12 @@ describe('the adoption patch', () => {
     });
   });
 
+  it('leaves what the member started from, which cannot be changed', () => {
+    const from = template({ name: 'python', spec: { restoreFrom: { snapshotName: 'trained' } } });
+    const patch = buildAdoptionPatch({ claim: job(), template: from, member: buildMember(python), poolName: 'fast' });
+    expect(patch['spec']).not.toHaveProperty('restoreFrom');
+  });
+
   it('removes created-by for a claim without it, and carries no trace context for a claim without one', () => {
     const patch = buildAdoptionPatch({ claim: job(), template: python, member: buildMember(python), poolName: 'fast' });
     expect(patch).toMatchObject({

@@ -19,12 +19,13 @@ export type LifecycleDefaults = Partial<Pick<SandboxSpec, (typeof LIFECYCLE_FIEL
 
 /** The template's blueprint with the installation's pod defaults applied; metadata as the template has it. */
 export function buildBlueprint(template: SandboxTemplate, defaults: PodDefaults): Blueprint {
-  const { podTemplate, volumeClaimTemplates, service, runtime } = template.spec;
+  const { podTemplate, volumeClaimTemplates, service, runtime, restoreFrom } = template.spec;
   return {
     podTemplate: { ...podTemplate, spec: getPodSpec(template, defaults) },
     ...(volumeClaimTemplates === undefined ? {} : { volumeClaimTemplates }),
     ...(service === undefined ? {} : { service }),
     ...(runtime === undefined ? {} : { runtime }),
+    ...(restoreFrom === undefined ? {} : { restoreFrom }),
   };
 }
 

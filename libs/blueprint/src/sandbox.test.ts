@@ -178,6 +178,14 @@ describe('a cold start', () => {
     });
   });
 
+  it('starts from the snapshot of its template, as a member does', () => {
+    const restoreFrom = { snapshotName: 'trained', onFailure: 'Boot' } as const;
+    const from = { template: template({ spec: { restoreFrom } }), defaults: POD_DEFAULTS };
+    expect(buildColdSandbox({ claim: job, ...from }).spec.restoreFrom).toEqual(restoreFrom);
+    expect(buildColdSandbox({ claim: job, ...from, slot: 1 }).spec.restoreFrom).toEqual(restoreFrom);
+    expect(buildMemberSandbox({ pool: pool(), ...from, suffix: 'b' }).spec.restoreFrom).toEqual(restoreFrom);
+  });
+
   it('has the pod spec and the volumes that the claim changed', () => {
     const changed = { containers: [{ name: 'main', image: 'busybox', env: [{ name: 'A', value: 'b' }] }] };
     const volumes = [{ metadata: { name: 'more' }, spec: {} }];

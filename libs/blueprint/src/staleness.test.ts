@@ -28,6 +28,7 @@ describe('a member', () => {
     ['is stale when a volume is added', changedTo({ volumeClaimTemplates: [volume('1Gi'), volume('1Gi')] }), false],
     ['is stale when the template asks for a Service', changedTo({ service: true }), false],
     ['is stale when the template injects a runtime', changedTo({ runtime: { inject: true } }), false],
+    ['is stale when the template names a snapshot', changedTo({ restoreFrom: { snapshotName: 'trained' } }), false],
     ['is stale when the secure defaults change', changedTo({ securityDefaults: 'Hardened' }), false],
     ['is stale when the pool switches to another template', template({ name: 'other', spec: base }), false],
     ['is current when only metadata changes', changedTo(labelled({ team: 'b' })), true],
@@ -46,6 +47,13 @@ describe('a member', () => {
     const isCurrent = createCurrencyTest(POD_DEFAULTS);
     expect(isCurrent(foreign, changedTo({}))).toBe(true);
     expect(isCurrent(foreign, changedTo(image('debian')))).toBe(false);
+  });
+
+  it('is stale when the template names another snapshot, and current while it names the same', () => {
+    const from = (snapshotName: string): SandboxTemplate => changedTo({ restoreFrom: { snapshotName } });
+    const restored = buildMemberSandbox({ pool: pool(), template: from('a'), defaults: POD_DEFAULTS, suffix: 'bcdfg' });
+    const isCurrent = createCurrencyTest(POD_DEFAULTS);
+    expect([from('a'), from('b'), changedTo({})].map((now) => isCurrent(restored, now))).toEqual([true, false, false]);
   });
 
   it('is judged under the defaults of the installation', () => {

@@ -6,6 +6,27 @@ import { POOL, PoolHarness } from '../test/pool-harness.ts';
 
 const CREATE = { verb: 'create', resource: 'sandboxes' } as const;
 
+describe('a pool of a template that starts from a snapshot', () => {
+  const by = (snapshotName: string) => ({ snapshotName, onFailure: 'Fail' }) as const;
+
+  it('has members that start from it, and replaces those that started from another', async () => {
+    await using harness = await PoolHarness.start({ withTemplate: false });
+    harness.api.seed(sandboxTemplates, template({ spec: { restoreFrom: by('first') } }));
+    harness.makePodsReady();
+    harness.createPool(2, { updateStrategy: { type: 'Recreate' } });
+    harness.startController();
+    await harness.untilReady(2);
+    expect(harness.members().map(({ spec }) => spec.restoreFrom)).toEqual([by('first'), by('first')]);
+    harness.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ metadata, spec }) => {
+      spec.restoreFrom = by('second');
+      metadata.generation = (metadata.generation ?? 1) + 1;
+    });
+    await harness.eventually(() =>
+      expect(harness.members().map(({ spec }) => spec.restoreFrom)).toEqual([by('second'), by('second')]),
+    );
+  });
+});
+
 describe('the size of a pool', () => {
   it('is reached exactly, and reported in the status', async () => {
     await using harness = await PoolHarness.startFilled(20);

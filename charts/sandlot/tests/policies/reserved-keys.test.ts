@@ -30,6 +30,9 @@ describe('a tenant with edit rights in its namespace', () => {
     ['a Sandbox with a slot of a batch', object('Sandbox', label('sandlot.dev/claim-slot', '0'))],
     ['a Sandbox outside the network rules of its template', object('Sandbox', label('sandlot.dev/network', 'own'))],
     ['a Sandbox with an image that no claim asked for', object('Sandbox', note('sandlot.dev/inplace-image'))],
+    ['a Sandbox that seems to have started from a snapshot', object('Sandbox', note('sandlot.dev/start-memory'))],
+    ['a snapshot of a Pod template of its choice', object('SandboxSnapshot', note('sandlot.dev/saved-template'))],
+    ['a snapshot with a daemon of its choice', object('SandboxSnapshot', note('sandlot.dev/saved-runtime-image'))],
     ['a claim of an API key', object('SandboxClaim', note('sandlot.dev/api-key-id'))],
     ['a claim with the id of a sandbox of the API', object('SandboxClaim', label('sandlot.dev/sandbox-id'))],
     ['a claim with a Sandbox of its choice', object('SandboxClaim', note('agents.x-k8s.io/sandbox-name'))],
@@ -74,7 +77,7 @@ describe('a tenant with edit rights in its namespace', () => {
 
   it('cannot change or remove what a service wrote, but everything else of the object', async () => {
     const uid = await stage.create(object('SandboxClaim', { name: 'owner' }));
-    const own: Metadata = { labels: { [CLAIM_UID]: uid, [TEMPLATE_HASH]: 'x' }, ...ownedBy('SandboxClaim', uid) };
+    const own: Metadata = { labels: { [CLAIM_UID]: uid, [TEMPLATE_HASH]: 'x' }, ...note('sandlot.dev/start-memory'), ...ownedBy('SandboxClaim', uid) };
     const draft = object('Sandbox', { ...own, name: 'given' });
     await stage.create(draft);
     const patch = async (body: object, as: string): Promise<string> =>
@@ -82,6 +85,7 @@ describe('a tenant with edit rights in its namespace', () => {
     const moves = [
       { metadata: { labels: { [TEMPLATE_HASH]: null } } },
       { metadata: { labels: { [CLAIM_UID]: 'other' } } },
+      { metadata: { annotations: { 'sandlot.dev/start-memory': null } } },
       { metadata: { ownerReferences: [] } },
     ];
     for (const body of moves) expect(await patch(body, users.tenant)).toContain(REFUSED);

@@ -219,15 +219,20 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     meaning: 'Other names by which the API finds it, separated by commas.',
   },
   restoreSnapshot: { on: 'Pod', by: SANDBOX, meaning: `${RESTORE} The shim of gVisor reads it.` },
-  savedTemplate: {
-    on: 'SandboxSnapshot',
+  startMemory: {
+    on: 'Sandbox',
     by: SANDBOX,
     meaning:
-      'Digest of the Pod template of the Sandbox. If it was edited since, the Sandbox starts without the memory.',
+      'What a Sandbox with `restoreFrom` started from: the UID of its copy, or `failed`. With it the Sandbox never starts from the snapshot again.',
+  },
+  savedTemplate: {
+    on: 'SandboxSnapshot',
+    by: `${SANDBOX}, ${SNAPSHOT}`,
+    meaning: 'Digest of the Pod template of the Sandbox. No Pod of another one is restored from the memory.',
   },
   savedRuntimeImage: {
     on: 'SandboxSnapshot',
-    by: SANDBOX,
+    by: `${SANDBOX}, ${SNAPSHOT}`,
     meaning:
       'Image of the daemon in the saved Pod. The restored Pod mounts the same one, also after an upgrade of Sandlot.',
   },

@@ -68,6 +68,7 @@ export const sandboxRows: readonly ConditionRow[] = [
     reason: sandboxReasons.dependenciesNotReady,
     messages: [
       sandboxMessages.podMissing,
+      sandboxMessages.startPending('<snapshot>'),
       sandboxMessages.podInPhase('<phase>'),
       sandboxMessages.podRunningNotReady,
       sandboxMessages.podWithoutIPs,
@@ -96,6 +97,13 @@ export const sandboxRows: readonly ConditionRow[] = [
     reason: sandboxReasons.networkPolicyPending,
     messages: [sandboxMessages.networkPolicyPending('<policy>', '<detail>')],
     when: 'The Pod would have no [network rules](#network-rules) yet.',
+  },
+  {
+    condition: ready,
+    status: 'False',
+    reason: sandboxReasons.restoreFailed,
+    messages: [sandboxMessages.restoreFailed('<snapshot>', '<problem>')],
+    when: 'The Sandbox cannot [start from its snapshot](#start-from-a-snapshot), and may not boot without it.',
   },
   {
     condition: ready,

@@ -1,4 +1,5 @@
 import { snapshotConditions, snapshotMessages, snapshotReasons } from '../../src/index.ts';
+import { numberPlaceholders } from './condition-table.ts';
 import type { ConditionRow } from './condition-table.ts';
 
 type Row = Omit<ConditionRow, 'condition' | 'status'>;
@@ -19,6 +20,11 @@ const waiting: readonly Row[] = [
     reason: snapshotReasons.nodeBusy,
     messages: ['<of the agent>'],
     when: 'The node already saves as many Pods as it may. The controller asks again.',
+  },
+  {
+    reason: snapshotReasons.snapshotNotReady,
+    messages: [snapshotMessages.snapshotNotReady('<name>')],
+    when: 'The snapshot to copy is not saved yet. The phase is Pending.',
   },
 ];
 
@@ -61,6 +67,54 @@ const failed: readonly Row[] = [
     messages: [snapshotMessages.nodeGone('<node>'), snapshotMessages.dataAbsent('<node>')],
     when: 'A saved snapshot has lost its data.',
   },
+  {
+    reason: snapshotReasons.quotaExceeded,
+    messages: [
+      numberPlaceholders((most) => snapshotMessages.tooManySnapshots(most, '<class>')),
+      numberPlaceholders((most) => snapshotMessages.tooManyBytes(most, '<class>')),
+      '<of the agent>',
+    ],
+    when: 'The [quota](sandbox-snapshot-class.md#quota) of the class does not allow the save.',
+  },
+  {
+    reason: snapshotReasons.templateExists,
+    messages: [snapshotMessages.templateExists('<name>')],
+    when: '`templateName` names a SandboxTemplate that the snapshot does not own.',
+  },
+  {
+    reason: snapshotReasons.disksNotSupported,
+    messages: [snapshotMessages.disksNotSupported('<name>')],
+    when: 'The Sandbox has disks, and the snapshot is a copy or has a `templateName`.',
+  },
+];
+
+/** Reasons of Ready False with the phase Failed, of a copy. */
+const refusedCopies: readonly Row[] = [
+  {
+    reason: snapshotReasons.snapshotNotFound,
+    messages: [snapshotMessages.snapshotNotFound('<name>')],
+    when: 'The snapshot to copy does not exist, or is being deleted.',
+  },
+  {
+    reason: snapshotReasons.snapshotNotReady,
+    messages: [snapshotMessages.snapshotFailed('<name>', '<problem>')],
+    when: 'The snapshot to copy has failed.',
+  },
+  {
+    reason: snapshotReasons.snapshotNotShared,
+    messages: [snapshotMessages.snapshotNotShared('<name>')],
+    when: 'The snapshot to copy is a hibernation.',
+  },
+  {
+    reason: snapshotReasons.templateMismatch,
+    messages: [snapshotMessages.templateMismatch('<name>')],
+    when: 'The Pod template of the new Sandbox is not that of the saved one.',
+  },
+  {
+    reason: snapshotReasons.notAStart,
+    messages: [snapshotMessages.notAStart('<name>')],
+    when: 'The controller of the copy, by owner reference, is no Sandbox whose `restoreFrom` names the snapshot.',
+  },
 ];
 
 /** The condition of a SandboxSnapshot. */
@@ -72,5 +126,9 @@ export const snapshotRows: readonly ConditionRow[] = [
     messages: [snapshotMessages.saved],
     when: 'The snapshot is complete on its node.',
   },
-  ...[...waiting, ...failed].map((row) => ({ condition: snapshotConditions.ready, status: 'False' as const, ...row })),
+  ...[...waiting, ...failed, ...refusedCopies].map((row) => ({
+    condition: snapshotConditions.ready,
+    status: 'False' as const,
+    ...row,
+  })),
 ];

@@ -99,9 +99,11 @@ export const annotations = {
   aliases: 'sandlot.dev/aliases',
   /** On a Pod that is to be restored: UID of the SandboxSnapshot. It reaches gVisor's shim, which labels do not. */
   restoreSnapshot: 'sandlot.dev/restore-snapshot',
-  /** On the SandboxSnapshot of a hibernation: digest of the Pod template; an edit of it makes the memory useless. */
+  /** On a Sandbox with `restoreFrom`: what it started from, the UID of its copy or {@link NO_START_MEMORY}. It starts once. */
+  startMemory: 'sandlot.dev/start-memory',
+  /** On a SandboxSnapshot: digest of the Pod template; in a Pod of another one the memory is useless. */
   savedTemplate: 'sandlot.dev/saved-template',
-  /** On the SandboxSnapshot of a hibernation: the image of the daemon that the saved Pod mounts, which its successor mounts too. */
+  /** On a SandboxSnapshot: the image of the daemon that the saved Pod mounts, which its successor mounts too. */
   savedRuntimeImage: 'sandlot.dev/saved-runtime-image',
   /** On a SandboxSnapshotClass: `true` for the one that snapshots without a class use. */
   isDefaultClass: 'sandlot.dev/is-default-class',
@@ -112,6 +114,9 @@ export const finalizers = {
   /** On a SandboxSnapshot: a node may still have its data. */
   snapshotData: 'sandlot.dev/snapshot-data',
 } as const;
+
+/** Value of the annotation `sandlot.dev/start-memory` once the start from a snapshot has failed for good. */
+export const NO_START_MEMORY = 'failed';
 
 /** Values of the label `sandlot.dev/protects`. */
 export const protections = { template: 'template', authored: 'authored-sandboxes' } as const;

@@ -26,6 +26,7 @@ export const sandboxReasons = {
   sandboxExpired: 'SandboxExpired',
   reconcilerError: 'ReconcilerError',
   networkPolicyPending: 'NetworkPolicyPending',
+  restoreFailed: 'RestoreFailed',
   podScheduled: 'PodScheduled',
   podSchedulingUnknown: 'PodSchedulingUnknown',
 } as const;
@@ -56,6 +57,9 @@ export const sandboxMessages = {
   error: (error: string) => `Error seen: ${error}`,
   networkPolicyPending: (policy: string, detail: string) =>
     `NetworkPolicy "${policy}" is not in place, so no Pod may start: ${detail}`,
+  startPending: (snapshot: string) => `Waits for the copy of SandboxSnapshot "${snapshot}"`,
+  restoreFailed: (snapshot: string, problem: string) =>
+    `Sandbox cannot start from SandboxSnapshot "${snapshot}", and restoreFrom.onFailure is Fail: ${problem}`,
   schedulingNotReported: 'Pod has not reported a PodScheduled condition yet',
   schedulingUnknown: 'Pod state is unknown. Pod scheduling cannot be determined',
 } as const;

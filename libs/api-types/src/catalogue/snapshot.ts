@@ -16,6 +16,14 @@ export const snapshotReasons = {
   notGVisor: 'NotGVisor',
   saveFailed: 'SaveFailed',
   dataLost: 'DataLost',
+  snapshotNotFound: 'SnapshotNotFound',
+  snapshotNotReady: 'SnapshotNotReady',
+  snapshotNotShared: 'SnapshotNotShared',
+  templateMismatch: 'TemplateMismatch',
+  disksNotSupported: 'DisksNotSupported',
+  notAStart: 'NotAStart',
+  templateExists: 'TemplateExists',
+  quotaExceeded: 'QuotaExceeded',
 } as const;
 
 export type SnapshotReason = (typeof snapshotReasons)[keyof typeof snapshotReasons];
@@ -40,4 +48,22 @@ export const snapshotMessages = {
     `The agent of node ${node} does not answer (${detail}). Look at the Pod with the label app.kubernetes.io/component=node on that node`,
   nodeGone: (node: string) => `Node ${node}, which had the data, is gone. The memory cannot be restored`,
   dataAbsent: (node: string) => `Node ${node} no longer has the data. The memory cannot be restored`,
+  snapshotNotFound: (name: string) =>
+    `There is no SandboxSnapshot "${name}" in this namespace, or it is being deleted. Name another one in restoreFrom of a new Sandbox`,
+  snapshotNotReady: (name: string) => `SandboxSnapshot "${name}" is still being saved`,
+  snapshotFailed: (name: string, problem: string) => `SandboxSnapshot "${name}" failed: ${problem}`,
+  snapshotNotShared: (name: string) =>
+    `SandboxSnapshot "${name}" is a hibernation, which only its own Sandbox may restore. Name a snapshot with whenSaved Resume`,
+  templateMismatch: (name: string) =>
+    `SandboxSnapshot "${name}" is of a Sandbox with another Pod template. Its processes can only go on in the same containers: use the podTemplate and runtime.inject of its source`,
+  disksNotSupported: (sandbox: string) =>
+    `Sandbox "${sandbox}" has volumeClaimTemplates, and the content of disks cannot be copied. Use a Sandbox without them`,
+  notAStart: (name: string) =>
+    `No Sandbox whose restoreFrom names SandboxSnapshot "${name}" controls this object. Set spec.restoreFrom of a Sandbox or SandboxTemplate instead`,
+  templateExists: (name: string) =>
+    `There is a SandboxTemplate "${name}" already, which is not of this snapshot. Choose another templateName`,
+  tooManySnapshots: (most: number, name: string) =>
+    `The namespace has ${most} SandboxSnapshots of the class "${name}" already, as many as its quota allows. Delete one`,
+  tooManyBytes: (most: number, name: string) =>
+    `The SandboxSnapshots of the class "${name}" in this namespace take all ${most} bytes that its quota allows. Delete one`,
 } as const;

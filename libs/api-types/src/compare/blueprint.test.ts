@@ -19,6 +19,10 @@ function volume(spec: object, name = 'work'): Blueprint {
   return { ...pod({}), volumeClaimTemplates: [{ metadata: { name }, spec }] };
 }
 
+function startingFrom(part: Partial<NonNullable<Blueprint['restoreFrom']>> = {}): Blueprint {
+  return { ...pod({}), restoreFrom: { snapshotName: 'trained', ...part } };
+}
+
 describe('hasSameBlueprint', () => {
   const same: [string, Blueprint, Blueprint][] = [
     ['an empty list and none', pod({ tolerations: [] }), pod({})],
@@ -67,6 +71,7 @@ describe('hasSameBlueprint', () => {
     ],
     ['no volumes and an empty list', { ...pod({}), volumeClaimTemplates: [] }, pod({})],
     ['a runtime that injects nothing and none', { ...pod({}), runtime: { inject: false } }, pod({})],
+    ['a snapshot to start from, its default spelled out', startingFrom({ onFailure: 'Fail' }), startingFrom()],
   ];
   it.each(same)('holds for %s', (_name, a, b) => {
     expect(hasSameBlueprint(a, b)).toBe(true);
@@ -92,6 +97,9 @@ describe('hasSameBlueprint', () => {
     ],
     ['a Service', { ...pod({}), service: true }, pod({})],
     ['the runtime', { ...pod({}), runtime: { inject: true } }, pod({})],
+    ['a snapshot to start from', startingFrom(), pod({})],
+    ['another snapshot to start from', startingFrom({ snapshotName: 'other' }), startingFrom()],
+    ['a boot without the snapshot', startingFrom({ onFailure: 'Boot' }), startingFrom()],
   ];
   it.each(different)('fails for %s', (_name, a, b) => {
     expect(hasSameBlueprint(a, b)).toBe(false);
@@ -166,6 +174,7 @@ describe('hashBlueprint', () => {
     ['volumes', volume({})],
     ['service', { ...pod({}), service: false }],
     ['runtime', { ...pod({}), runtime: { inject: true } }],
+    ['the snapshot to start from', startingFrom()],
   ])('covers %s', (_name, changed) => {
     expect(hashBlueprint(changed)).not.toBe(hashBlueprint(pod({})));
   });

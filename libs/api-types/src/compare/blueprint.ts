@@ -7,7 +7,10 @@ import { claimDefaults, getDefaultPullPolicy, podDefaults } from './pod-defaults
 import { canonicaliseQuantity } from './quantity.ts';
 
 /** The part of a template that decides what its Sandboxes run. A Sandbox spec and a template spec both have it. */
-export type Blueprint = Pick<SandboxSpec, 'podTemplate' | 'volumeClaimTemplates' | 'service' | 'runtime'>;
+export type Blueprint = Pick<
+  SandboxSpec,
+  'podTemplate' | 'volumeClaimTemplates' | 'service' | 'runtime' | 'restoreFrom'
+>;
 
 /** Maps whose empty values have a meaning: the empty string selects a node label without a value. */
 const SELECTORS = new Set(['nodeSelector', 'matchLabels']);
@@ -15,28 +18,30 @@ const QUANTITY_MAPS = new Set(['limits', 'requests', 'overhead', 'capacity']);
 const QUANTITIES = new Set(['sizeLimit', 'divisor']);
 
 /** NameHash of the canonical JSON (sorted keys, empty values dropped) of a blueprint (docs/reference/names-and-hashes.md#hashes). */
-export function hashBlueprint({ podTemplate, volumeClaimTemplates, service, runtime }: Blueprint): string {
-  const parts = { podTemplate, volumeClaimTemplates, service, runtime };
+export function hashBlueprint(blueprint: Blueprint): string {
+  const { podTemplate, volumeClaimTemplates, service, runtime, restoreFrom } = blueprint;
+  const parts = { podTemplate, volumeClaimTemplates, service, runtime, restoreFrom };
   return nameHash(JSON.stringify(canonicalise(parts, { holder: '' })));
 }
 
 /**
- * Whether two blueprints give the same sandbox: Pod spec, PVC templates by position (name and spec), service and
- * runtime. Quantities compare by value, absent equals empty and equals the API server's default; metadata does not count
+ * Whether two blueprints give the same sandbox: Pod spec, PVC templates by position (name and spec), service, runtime and
+ * the snapshot to start from. Quantities compare by value, absent equals empty and equals the API server's default; metadata does not count
  * (docs/reference/sandbox-warm-pool.md#staleness-and-rollout). Give both with the secure defaults already in place.
  */
 export function hasSameBlueprint(a: Blueprint, b: Blueprint): boolean {
   return isDeepStrictEqual(applyDefaults(a), applyDefaults(b));
 }
 
-function applyDefaults({ podTemplate, volumeClaimTemplates, service, runtime }: Blueprint): unknown {
+function applyDefaults({ podTemplate, volumeClaimTemplates, service, runtime, restoreFrom }: Blueprint): unknown {
   const claims = (volumeClaimTemplates ?? []).map(({ metadata, spec }) => ({
     name: metadata?.name ?? '',
     spec: canonicalise(spec, { holder: '', defaults: claimDefaults }),
   }));
   const pod = canonicalise(podTemplate.spec, { holder: '', defaults: podDefaults });
   const daemon = canonicalise(runtime ?? {}, { holder: '', defaults: { '': { inject: false } } });
-  return { pod, claims, service, daemon };
+  const start = canonicalise(restoreFrom ?? {}, { holder: '', defaults: { '': { onFailure: 'Fail' } } });
+  return { pod, claims, service, daemon, start };
 }
 
 interface Place {

@@ -4,6 +4,8 @@ import { sandbox, snapshot } from '../../test/index.ts';
 import type { SandboxSnapshot } from '../objects.ts';
 import {
   buildHibernationName,
+  buildStartName,
+  hashPodTemplate,
   isDefaultClass,
   needsHibernation,
   isHibernationOf,
@@ -26,6 +28,45 @@ describe('the name of a hibernation', () => {
 
   it('is another one for each Pod', () => {
     expect(buildHibernationName('notebook', 'a')).not.toBe(buildHibernationName('notebook', 'b'));
+  });
+});
+
+describe('the name of the copy from which a Sandbox starts', () => {
+  it('has the name of the Sandbox and the digest of its UID', () => {
+    expect(buildStartName('notebook', 'uid')).toBe(`notebook-${hash('start/uid')}`);
+  });
+
+  it('is another one for each Sandbox of the name, and none of a hibernation', () => {
+    const names = [buildStartName('a', 'u'), buildStartName('a', 'v'), buildHibernationName('a', 'u')];
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('keeps as much of a long name as fits', () => {
+    expect(buildStartName('a'.repeat(253), 'uid')).toBe(`${'a'.repeat(52)}-${hash('start/uid')}`);
+  });
+});
+
+describe('the digest of a Pod template', () => {
+  const container = { name: 'main', image: 'busybox' };
+  const digest = (spec: object): string => hashPodTemplate({ spec: { ...sandbox().spec, ...spec } });
+  const plain = digest({});
+
+  it.each([
+    ['the order of members', { podTemplate: { spec: { containers: [{ image: 'busybox', name: 'main' }] } } }],
+    ['metadata', { podTemplate: { metadata: { labels: { a: 'b' } }, spec: { containers: [container] } } }],
+    ['a runtime that injects nothing', { runtime: { inject: false } }],
+    ['what it starts from, and how it lives', { restoreFrom: { snapshotName: 's' }, ttlSeconds: 1 }],
+  ])('does not depend on %s', (_what, spec) => {
+    expect(digest(spec)).toBe(plain);
+  });
+
+  it.each([
+    ['another image', { podTemplate: { spec: { containers: [{ ...container, image: 'debian' }] } } }],
+    ['another command', { podTemplate: { spec: { containers: [{ ...container, command: ['sh'] }] } } }],
+    ['the order of containers', { podTemplate: { spec: { containers: [{ name: 'first' }, container] } } }],
+    ['a daemon', { runtime: { inject: true } }],
+  ])('changes with %s', (_what, spec) => {
+    expect(digest(spec)).not.toBe(plain);
   });
 });
 

@@ -7,16 +7,41 @@ import type { Sandbox, SandboxSnapshot, SandboxSnapshotClass, SandboxSpec } from
 
 /** So that the name is also a label value. */
 const MAX_NAME = 63;
-const HASH_DIGITS = 10;
+const NAME_DIGITS = 10;
+const TEMPLATE_DIGITS = 16;
 
 /**
  * Name of the SandboxSnapshot by which a Sandbox hibernates with this Pod. A Pod has one, so that a create which is repeated
  * after a time-out finds the first.
  */
 export function buildHibernationName(sandboxName: string, podUID: string): string {
-  const hash = createHash('sha256').update(podUID).digest('hex').slice(0, HASH_DIGITS);
-  const kept = sandboxName.slice(0, MAX_NAME - HASH_DIGITS - 1).replace(/[.-]+$/, '');
+  return formatOwnName(sandboxName, podUID);
+}
+
+/**
+ * Name of the SandboxSnapshot from which a Sandbox with `restoreFrom` starts: its own copy. A Sandbox has one, which no
+ * hibernation of it can be.
+ */
+export function buildStartName(sandboxName: string, sandboxUID: string): string {
+  return formatOwnName(sandboxName, `start/${sandboxUID}`);
+}
+
+function formatOwnName(sandboxName: string, key: string): string {
+  const hash = createHash('sha256').update(key).digest('hex').slice(0, NAME_DIGITS);
+  const kept = sandboxName.slice(0, MAX_NAME - NAME_DIGITS - 1).replace(/[.-]+$/, '');
   return `${kept}-${hash}`;
+}
+
+/** Digest of what the Sandbox says about its Pod. Processes cannot go on in a Pod of another image or command. */
+export function hashPodTemplate({ spec: { podTemplate, runtime } }: Pick<Sandbox, 'spec'>): string {
+  const said = { pod: podTemplate.spec, inject: runtime?.inject ?? false };
+  return createHash('sha256').update(JSON.stringify(said, sortMembers)).digest('hex').slice(0, TEMPLATE_DIGITS);
+}
+
+/** A replacer of JSON.stringify: equal values get one text, in whatever order their members came. */
+function sortMembers(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Whether a suspension of the Sandbox saves its memory. */

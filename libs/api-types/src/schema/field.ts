@@ -14,6 +14,15 @@ export function rules(...list: readonly Rule[]): { 'x-kubernetes-validations': r
   return { 'x-kubernetes-validations': list };
 }
 
+/** The CEL rule that a field, which may be absent, stays as it was. */
+export function staysAsItWas(field: string): Rule {
+  const isSame = `(!has(self.${field}) || self.${field} == oldSelf.${field})`;
+  return { rule: `has(self.${field}) == has(oldSelf.${field}) && ${isSame}`, message: `${field} is immutable` };
+}
+
+/** As long as the name of any object. */
+export const objectName = z.string().min(1).max(253);
+
 /** Metadata of a list whose entries `keys` identify; the API server refuses duplicates. */
 export function listKeys(...keys: readonly string[]): Record<string, unknown> {
   return { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': keys };

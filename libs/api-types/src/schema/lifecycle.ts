@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { int32, rules } from './field.ts';
+import { int32, objectName, rules } from './field.ts';
 
 const idle = z.object({
   suspendAfterSeconds: int32(5).optional().describe('Suspend after this many seconds without activity.'),
@@ -40,10 +40,7 @@ const suspensionStrategy = z
       ),
     hibernate: z
       .object({
-        snapshotClassName: z
-          .string()
-          .min(1)
-          .max(253)
+        snapshotClassName: objectName
           .optional()
           .describe('SandboxSnapshotClass of the save; the default one of the cluster when unset.'),
         onFailure: z

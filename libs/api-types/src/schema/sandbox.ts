@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { podTemplate, runtime, volumeClaimTemplates } from './embedded.ts';
-import { conditionList, count, generation, int32, rules, timestamp } from './field.ts';
+import { conditionList, count, generation, int32, rules, staysAsItWas, timestamp } from './field.ts';
 import { idleRule, lifecycleFields } from './lifecycle.ts';
+import { restoreFrom } from './start.ts';
 
 /** `spec` of a Sandbox: the union of both versions' fields (docs/reference/sandbox.md#spec). */
 export const sandboxSpec = z
@@ -32,6 +33,11 @@ export const sandboxSpec = z
       .describe('The mode wanted, in the spelling of `v1alpha1` and `kubectl scale`: 1 is Running, 0 is Suspended.'),
     ...lifecycleFields,
     runtime: runtime.optional().describe('The daemon inside the sandbox.'),
+    restoreFrom: restoreFrom
+      .optional()
+      .describe(
+        'Start from the memory of a SandboxSnapshot. Cannot be changed. See [Start from a snapshot](#start-from-a-snapshot).',
+      ),
   })
   .meta(
     rules(
@@ -46,6 +52,7 @@ export const sandboxSpec = z
         message: 'replicas and operatingMode are mutually exclusive',
       },
       idleRule,
+      staysAsItWas('restoreFrom'),
     ),
   );
 

@@ -1,8 +1,5 @@
 import { z } from 'zod';
-import { conditionList, generation, int32, rules, timestamp } from './field.ts';
-
-/** As long as the name of any object. */
-const objectName = z.string().min(1).max(253);
+import { conditionList, generation, int32, objectName, rules, staysAsItWas, timestamp } from './field.ts';
 
 const retention = z.object({
   failedSeconds: int32(0)
@@ -13,16 +10,27 @@ const retention = z.object({
     .describe('A SandboxSnapshot is deleted this long after it was saved. Unset: it stays until a user deletes it.'),
 });
 
+const quota = z.object({
+  bytesPerNamespace: z
+    .int()
+    .min(1)
+    .meta({ format: 'int64' })
+    .optional()
+    .describe('Bytes that all Ready snapshots and hibernations may take together. Copies take none.'),
+  snapshotsPerNamespace: int32(0)
+    .optional()
+    .describe('How many SandboxSnapshots with `whenSaved: Resume` there may be.'),
+});
+
 /** `spec` of a SandboxSnapshotClass (docs/reference/sandbox-snapshot-class.md#spec). */
 export const sandboxSnapshotClassSpec = z.object({
   retention: retention.optional().describe('How long snapshots of the class are kept.'),
+  quota: quota.optional().describe('What each namespace may keep of the class. See [Quota](#quota).'),
 });
 
-/** The CEL rule that a field, which may be absent, stays as it was. */
-function staysAsItWas(field: string): { readonly rule: string; readonly message: string } {
-  const isSame = `(!has(self.${field}) || self.${field} == oldSelf.${field})`;
-  return { rule: `has(self.${field}) == has(oldSelf.${field}) && ${isSame}`, message: `${field} is immutable` };
-}
+const copyOf = z.object({
+  snapshotName: objectName.describe('The SandboxSnapshot whose data it has, in the same namespace.'),
+});
 
 /** `spec` of a SandboxSnapshot (docs/reference/sandbox-snapshot.md#spec). */
 export const sandboxSnapshotSpec = z
@@ -42,8 +50,30 @@ export const sandboxSnapshotSpec = z
       .describe(
         'Delete the snapshot this long after it was saved. It takes the place of `retention.readySeconds` of the class.',
       ),
+    copyOf: copyOf
+      .optional()
+      .describe(
+        'Copy a snapshot in place of a save. Cannot be changed. See [Start of a Sandbox](#start-of-a-sandbox).',
+      ),
+    templateName: objectName
+      .optional()
+      .describe(
+        'Name of a SandboxTemplate that the controller makes: its Sandboxes start from the snapshot. Cannot be changed. See [Template of a snapshot](#template-of-a-snapshot).',
+      ),
   })
-  .meta(rules(staysAsItWas('sandboxName'), staysAsItWas('snapshotClassName'), staysAsItWas('whenSaved')));
+  .meta(
+    rules(
+      ...(['sandboxName', 'snapshotClassName', 'whenSaved', 'copyOf', 'templateName'] as const).map(staysAsItWas),
+      {
+        rule: "!has(self.copyOf) || self.whenSaved == 'StayPaused'",
+        message: 'copyOf requires whenSaved StayPaused',
+      },
+      {
+        rule: "!has(self.templateName) || self.whenSaved == 'Resume'",
+        message: 'templateName requires whenSaved Resume',
+      },
+    ),
+  );
 
 const source = z.object({
   sandboxUID: z.string().describe('UID of the Sandbox.'),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { networkPolicy, podTemplate, runtime, volumeClaimTemplates } from './embedded.ts';
 import { atomicList, conditionList, count, generation, listKeys, rules } from './field.ts';
 import { idleRule, lifecycleFields } from './lifecycle.ts';
+import { golden, restoreFrom } from './start.ts';
 
 /** `spec` of a SandboxTemplate: the blueprint, its policies and the lifecycle defaults (docs/reference/sandbox-template.md#spec). */
 export const sandboxTemplateSpec = z
@@ -35,13 +36,26 @@ export const sandboxTemplateSpec = z
       .optional()
       .describe('Whether claims may set `dynamicVolumes`; Disallowed when unset.'),
     runtime: runtime.optional().describe('The daemon inside the sandbox. Part of the blueprint.'),
+    restoreFrom: restoreFrom
+      .optional()
+      .describe(
+        'Every Sandbox starts from this SandboxSnapshot. Part of the blueprint. See [Start from a snapshot](sandbox.md#start-from-a-snapshot).',
+      ),
+    golden: golden
+      .optional()
+      .describe('Members of pools start from a snapshot of the template. See [Golden snapshot](#golden-snapshot).'),
     ...lifecycleFields,
     securityDefaults: z
       .enum(['Compat', 'Hardened'])
       .optional()
       .describe('Which [secure defaults](#secure-defaults) are filled in; when unset, the value of the chart.'),
   })
-  .meta(rules(idleRule));
+  .meta(
+    rules(idleRule, {
+      rule: '!(has(self.golden) && has(self.restoreFrom))',
+      message: 'golden and restoreFrom are mutually exclusive',
+    }),
+  );
 
 /** `status` of a SandboxTemplate. */
 export const sandboxTemplateStatus = z.object({

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { annotations, buildHibernationName, SNAPSHOT_GROUP } from '@sandlot/api-types';
+import { annotations, buildHibernationName, hashPodTemplate, SNAPSHOT_GROUP } from '@sandlot/api-types';
 import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
 import { buildOwnerReference, buildTrackingLabel } from '../ownership/ownership.ts';
@@ -24,18 +23,4 @@ export function buildHibernation(sandbox: Sandbox, pod: Pod): SandboxSnapshot {
       whenSaved: 'StayPaused',
     },
   };
-}
-
-/** Digest of what the Sandbox says about its Pod. Processes cannot go on in a Pod of another image or command. */
-export function hashPodTemplate({ spec: { podTemplate, runtime } }: Sandbox): string {
-  const said = { pod: podTemplate.spec, inject: runtime?.inject ?? false };
-  return createHash('sha256').update(JSON.stringify(said, sortMembers)).digest('hex').slice(0, HASH_DIGITS);
-}
-
-const HASH_DIGITS = 16;
-
-/** A replacer of JSON.stringify: equal values get one text, in whatever order their members came. */
-function sortMembers(_: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

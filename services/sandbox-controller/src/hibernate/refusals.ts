@@ -1,10 +1,9 @@
-import { annotations } from '@sandlot/api-types';
+import { annotations, hashPodTemplate } from '@sandlot/api-types';
 import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
 import type { RuntimeSettings, Snapshot } from '../plan/snapshot.ts';
 import { hasDaemon } from '../pod/runtime-injection.ts';
 import { INSTALLER } from '../pod/runtime-delivery.ts';
-import { hashPodTemplate } from './build-hibernation.ts';
 
 const IMAGE_VOLUME = 'set the chart value runtime.delivery to ImageVolume';
 

@@ -1,4 +1,4 @@
-import { annotations, labels } from '@sandlot/api-types';
+import { annotations, hashPodTemplate, labels } from '@sandlot/api-types';
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
 import { buildDisk, getStep, MOUNTED_RUNTIME, notebook, NOW_MS, RUNTIME, WORK } from '../../test/builders.ts';
@@ -8,7 +8,6 @@ import type { HibernationParts } from '../../test/hibernations.ts';
 import { decide } from '../decide.ts';
 import { requeueAtMs } from '../lifetime/decide-requeue.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
-import { hashPodTemplate } from './build-hibernation.ts';
 import { sortNewestFirst } from './hibernations.ts';
 
 type Row = readonly [sentence: string, snapshot: Snapshot, acts: readonly string[]];
