@@ -1,0 +1,70 @@
+// What hibernation costs, on the cluster of `npm run up`: npm run bench:hibernate [-- --rounds 5 --json FILE]
+import { writeFile } from 'node:fs/promises';
+import { cpus, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { sandboxTemplates } from '@sandlot/api-types';
+import { createKubeClient, loadCredentials } from '@sandlot/kube';
+import { openCluster } from '@sandlot/local-cluster';
+import { checkoutRoot } from '@sandlot/up';
+import { readAccess } from '../../src/support/sdk/client.ts';
+import { RawContainer } from './raw.ts';
+import { renderReport } from './report.ts';
+import type { Measured } from './report.ts';
+import { createTemplate, openHolder, sleepAndWake, startBarePod, takeSnapshot } from './stand.ts';
+import type { Stand } from './stand.ts';
+
+const NAMESPACE = 'tenant-a';
+
+const { values: flags } = parseArgs({
+  options: {
+    json: { type: 'string' },
+    rounds: { type: 'string', default: '5' },
+    sizes: { type: 'string', default: '16,256,1024' },
+  },
+});
+const [rounds, sizes] = [Number(flags.rounds), flags.sizes.split(',').map(Number)];
+const say = (text: string): void => void process.stderr.write(`${text}\n`);
+const load = loadavg()[0]?.toFixed(1) ?? '?';
+
+await using stack = new AsyncDisposableStack();
+const cluster = await openCluster({ root: checkoutRoot });
+if (cluster === undefined) throw new Error('no cluster is up; run npm run up');
+const credentials = await loadCredentials({ kubeconfig: cluster.kubeconfigPath });
+const client = stack.adopt(createKubeClient({ credentials }), (made) => made.close());
+const base = await client.get(sandboxTemplates, { namespace: NAMESPACE, name: 'base' });
+const image = base.spec.podTemplate.spec.containers[0]?.image ?? '';
+const template = `bench-hibernate-${process.pid}`;
+const stand: Stand = { client, namespace: NAMESPACE, template, image, options: await readAccess() };
+await createTemplate(stand);
+stack.defer(async () => {
+  await client.delete(sandboxTemplates, { namespace: NAMESPACE, name: template });
+});
+
+const measured: Measured[] = [];
+for (const mebibytes of sizes) measured.push(await measureSize(mebibytes));
+if (flags.json !== undefined) await writeFile(flags.json, `${JSON.stringify(measured, undefined, 2)}\n`);
+console.log(
+  `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} cores, load ${load} before, ${rounds} rounds\n`,
+);
+console.log(renderReport(measured));
+
+/** The floors take turns with what they are compared with. */
+async function measureSize(mebibytes: number): Promise<Measured> {
+  await using raw = await RawContainer.start(mebibytes);
+  const sandbox = await openHolder(stand, mebibytes);
+  const result = { mebibytes, raw: [], barePodMs: [], snapshots: [], sleeps: [] } as Measured & Growing;
+  try {
+    for (let round = 0; round < rounds; round += 1) {
+      say(`${mebibytes} MiB, round ${round + 1} of ${rounds} …`);
+      result.raw.push(await raw.measure());
+      result.barePodMs.push(await startBarePod(stand, `${template}-bare`));
+      result.snapshots.push(await takeSnapshot(stand, sandbox, `${template}-${mebibytes}-${round}`));
+      result.sleeps.push(await sleepAndWake(stand, sandbox));
+    }
+  } finally {
+    await sandbox.kill();
+  }
+  return result;
+}
+
+type Growing = { readonly [Key in 'raw' | 'barePodMs' | 'snapshots' | 'sleeps']: Measured[Key][number][] };

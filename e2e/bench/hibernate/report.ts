@@ -1,0 +1,72 @@
+import { computeMedian } from '../support/median.ts';
+import type { RawTimes } from './raw.ts';
+import type { Slept, Snapshotted } from './stand.ts';
+
+/** The rounds of one size; times in milliseconds. */
+export interface Measured {
+  readonly mebibytes: number;
+  readonly raw: readonly RawTimes[];
+  readonly barePodMs: readonly number[];
+  readonly snapshots: readonly Snapshotted[];
+  readonly sleeps: readonly Slept[];
+}
+
+interface Row {
+  readonly name: string;
+  readonly values: (measured: Measured) => readonly number[];
+  /** What the goal of the row counts from. */
+  readonly floor?: (measured: Measured) => number;
+}
+
+const rawSave = ({ raw }: Measured): number => computeMedian(raw.map(({ saveMs }) => saveMs));
+const rawRestore = ({ raw }: Measured): number => computeMedian(raw.map(({ restoreMs }) => restoreMs));
+const barePod = ({ barePodMs }: Measured): number => computeMedian(barePodMs);
+/** What a resume may take: a bare Pod's start, 1.3 raw restores and 50 ms. */
+const resumeGoal = (measured: Measured): number => barePod(measured) + 1.3 * rawRestore(measured) + 50;
+
+const rows: readonly Row[] = [
+  { name: 'floor: raw `runsc checkpoint`', values: ({ raw }) => raw.map(({ saveMs }) => saveMs) },
+  {
+    name: 'stands still during a snapshot (goal 1.3x)',
+    values: ({ snapshots }) => snapshots.map((one) => one.standsStillMs),
+    floor: rawSave,
+  },
+  {
+    name: 'SandboxSnapshot created to Ready',
+    values: ({ snapshots }) => snapshots.map((one) => one.readyMs),
+    floor: rawSave,
+  },
+  { name: 'suspend to saved', values: ({ sleeps }) => sleeps.map((one) => one.savedMs), floor: rawSave },
+  { name: 'floor: raw `runsc restore`', values: ({ raw }) => raw.map(({ restoreMs }) => restoreMs) },
+  { name: 'floor: start of a bare Pod in gVisor', values: ({ barePodMs }) => barePodMs },
+  {
+    name: 'resume to Ready, to the goal (bare Pod + 1.3 raw restores + 50 ms)',
+    values: ({ sleeps }) => sleeps.map((one) => one.readyMs),
+    floor: resumeGoal,
+  },
+  {
+    name: '`connect` to the end of the first command, to the same',
+    values: ({ sleeps }) => sleeps.map((one) => one.commandMs),
+    floor: resumeGoal,
+  },
+];
+
+/** A Markdown table: the median of each row, with its ratio to its floor of the same run. */
+export function renderReport(all: readonly Measured[]): string {
+  const head = ['median', ...all.map(({ mebibytes }) => `${mebibytes} MiB`)];
+  const lines = rows.map((row) => [row.name, ...all.map((measured) => renderCell(row, measured))]);
+  const stored = [
+    'bytes stored',
+    ...all.map(({ snapshots }) => formatMiB(computeMedian(snapshots.map(({ bytes }) => bytes)))),
+  ];
+  const rule = head.map((_, index) => (index === 0 ? '---' : '---:'));
+  return [head, rule, ...lines, stored].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+function renderCell({ values, floor }: Row, measured: Measured): string {
+  const median = computeMedian(values(measured));
+  const time = `${median.toFixed(0)} ms`;
+  return floor === undefined ? time : `${time}, ${(median / floor(measured)).toFixed(2)}x`;
+}
+
+const formatMiB = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(0)} MiB`;

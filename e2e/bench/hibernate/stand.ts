@@ -1,0 +1,180 @@
+import { findCondition, getPodName, sandboxes, sandboxSnapshots, sandboxTemplates } from '@sandlot/api-types';
+import type { SandboxSnapshot } from '@sandlot/api-types';
+import { pods } from '@sandlot/kube';
+import type { KubeClient, Pod } from '@sandlot/kube';
+import { Sandbox } from 'e2b';
+import type { Access } from '../../src/support/sdk/client.ts';
+import { time, waitFor } from './wait.ts';
+
+const LIFETIME_MS = 1_800_000;
+const PROGRAM = '/tmp/holder.py';
+const GAPS = '/tmp/gaps';
+
+/** Holds random memory, and notes how long it stood still whenever that was longer than 20 ms. */
+const buildProgram = (mebibytes: number): string => `
+import os, time
+ballast = bytearray().join(os.urandom(1 << 20) for _ in range(${mebibytes}))
+gaps = open('${GAPS}', 'w', buffering=1)
+gaps.write('ready\\n')
+last = time.time()
+while True:
+    time.sleep(0.001)
+    now = time.time()
+    if now - last > 0.02: gaps.write(f'{(now - last) * 1000}\\n')
+    last = now
+`;
+
+/** What the stages of one size work with. */
+export interface Stand {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly template: string;
+  readonly image: string;
+  readonly options: Access;
+}
+
+/** A template like `base` without a limit of memory. */
+export async function createTemplate({ client, namespace, template, image }: Stand): Promise<void> {
+  const container = {
+    name: 'sandbox',
+    image,
+    command: ['sleep', 'infinity'],
+    env: [{ name: 'SANDLOT_WORKDIR', value: '/home/user' }],
+  };
+  await client.create(sandboxTemplates, {
+    metadata: { namespace, name: template },
+    spec: {
+      runtime: { inject: true },
+      suspensionStrategy: { type: 'Hibernate', hibernate: { onFailure: 'KeepRunning' } },
+      podTemplate: { spec: { runtimeClassName: 'gvisor', terminationGracePeriodSeconds: 1, containers: [container] } },
+    },
+  });
+}
+
+/** Creates a sandbox with a program that holds so much memory. */
+export async function openHolder({ template, options }: Stand, mebibytes: number): Promise<Sandbox> {
+  const sandbox = await Sandbox.create(template, { ...options, timeoutMs: LIFETIME_MS, requestTimeoutMs: 120_000 });
+  await sandbox.files.write(PROGRAM, buildProgram(mebibytes));
+  const running = await sandbox.commands.run(`exec python3 ${PROGRAM}`, { background: true, timeoutMs: 0 });
+  await running.disconnect();
+  await waitFor('the program has its memory', async () => ((await readGaps(sandbox)).length > 0 ? true : undefined));
+  return sandbox;
+}
+
+async function readGaps(sandbox: Sandbox): Promise<string[]> {
+  return (await sandbox.files.read(GAPS).catch(() => '')).trim().split('\n').filter(Boolean);
+}
+
+/** Milliseconds that the program stood still at most while `work` ran. */
+async function measureStandstill(sandbox: Sandbox, work: () => Promise<unknown>): Promise<number> {
+  const before = (await readGaps(sandbox)).length;
+  await work();
+  await sandbox.commands.run('sleep 0.1');
+  return Math.max(0, ...(await readGaps(sandbox)).slice(before).map(Number));
+}
+
+/** One save of a sandbox that goes on; milliseconds and bytes. */
+export interface Snapshotted {
+  readonly standsStillMs: number;
+  readonly readyMs: number;
+  readonly bytes: number;
+}
+
+/** Saves the sandbox while it runs, by a SandboxSnapshot. */
+export async function takeSnapshot(stand: Stand, sandbox: Sandbox, name: string): Promise<Snapshotted> {
+  const { client, namespace } = stand;
+  const spec: SandboxSnapshot['spec'] = { sandboxName: sandbox.sandboxId, whenSaved: 'Resume' };
+  const metadata = { namespace, name };
+  let saved: SandboxSnapshot | undefined;
+  let readyMs = 0;
+  const standsStillMs = await measureStandstill(sandbox, async () => {
+    readyMs = await time(async () => {
+      await client.create(sandboxSnapshots, {
+        apiVersion: 'sandlot.dev/v1alpha1',
+        kind: 'SandboxSnapshot',
+        metadata,
+        spec,
+      });
+      saved = await waitUntilSaved(stand, name);
+    });
+  });
+  await client.delete(sandboxSnapshots, metadata);
+  return { standsStillMs, readyMs, bytes: saved?.status?.sizeBytes ?? Number.NaN };
+}
+
+function waitUntilSaved({ client, namespace }: Stand, name: string): Promise<SandboxSnapshot> {
+  return waitFor(`SandboxSnapshot ${name} is Ready`, async () => {
+    const found = await client.get(sandboxSnapshots, { namespace, name });
+    if (found.status?.phase === 'Failed') throw new Error(JSON.stringify(found.status.conditions));
+    return found.status?.phase === 'Ready' ? found : undefined;
+  });
+}
+
+/** One sleep, by the Sandbox itself and without the API; milliseconds. */
+export interface Slept {
+  /** From the edit of the Sandbox to its saved memory. */
+  readonly savedMs: number;
+  /** From the edit of the Sandbox to its condition Ready. */
+  readonly readyMs: number;
+  /** From the call of `connect` to the end of the first command. */
+  readonly commandMs: number;
+}
+
+/** Suspends the Sandbox and resumes it by an edit; then once more, by the stock client. */
+export async function sleepAndWake(stand: Stand, sandbox: Sandbox): Promise<Slept> {
+  const key = { namespace: stand.namespace, name: sandbox.sandboxId };
+  const savedMs = await time(async () => {
+    await stand.client.mergePatch(sandboxes, key, { spec: { operatingMode: 'Suspended' } });
+    await waitFor('the memory is saved', async () => ((await isAsleep(stand, key.name)) ? true : undefined));
+  });
+  await waitUntilGone(stand, key.name);
+  const readyMs = await time(async () => {
+    await stand.client.mergePatch(sandboxes, key, { spec: { operatingMode: 'Running' } });
+    await waitFor('the Sandbox is Ready', async () => ((await isReady(stand, key.name)) ? true : undefined));
+  });
+  await sandbox.pause();
+  await waitUntilGone(stand, key.name);
+  const commandMs = await time(async () => {
+    const awake = await Sandbox.connect(sandbox.sandboxId, stand.options);
+    await awake.commands.run('true');
+  });
+  return { savedMs, readyMs, commandMs };
+}
+
+async function isAsleep({ client, namespace }: Stand, name: string): Promise<boolean> {
+  const { items } = await client.list(sandboxSnapshots, { namespace });
+  const own = items.filter(({ spec }) => spec.sandboxName === name && spec.whenSaved === 'StayPaused');
+  return own.some(({ status }) => status?.phase === 'Ready');
+}
+
+async function isReady({ client, namespace }: Stand, name: string): Promise<boolean> {
+  const { metadata, status } = await client.get(sandboxes, { namespace, name });
+  const ready = findCondition(status?.conditions, 'Ready');
+  return ready?.status === 'True' && (ready.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+}
+
+async function waitUntilGone({ client, namespace }: Stand, name: string): Promise<void> {
+  const podName = getPodName(await client.get(sandboxes, { namespace, name }));
+  await waitFor('the Pod is gone', async () =>
+    (await client.find(pods, { namespace, name: podName })) === undefined ? true : undefined,
+  );
+}
+
+/** Milliseconds from the creation of a bare Pod with the same image in gVisor to its condition Ready. */
+export async function startBarePod({ client, namespace, image }: Stand, name: string): Promise<number> {
+  const metadata = { namespace, name };
+  const container = { name: 'sandbox', image, command: ['sleep', 'infinity'] };
+  const spec = { runtimeClassName: 'gvisor', terminationGracePeriodSeconds: 0, containers: [container] };
+  const readyMs = await time(async () => {
+    await client.create(pods, { apiVersion: 'v1', kind: 'Pod', metadata, spec });
+    await waitFor('the Pod is Ready', async () => {
+      const { status } = await client.get(pods, metadata);
+      return findCondition(status?.conditions, 'Ready')?.status === 'True' ? true : undefined;
+    });
+  });
+  await client.delete(pods, metadata);
+  await waitFor('the bare Pod is gone', async () =>
+    (await client.find(pods, metadata)) === undefined ? true : undefined,
+  );
+  return readyMs;
+}
