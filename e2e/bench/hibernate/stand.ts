@@ -1,7 +1,7 @@
 import { findCondition, getPodName, sandboxes, sandboxSnapshots, sandboxTemplates } from '@sandlot/api-types';
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import { pods } from '@sandlot/kube';
-import type { KubeClient, Pod } from '@sandlot/kube';
+import type { KubeClient } from '@sandlot/kube';
 import { Sandbox } from 'e2b';
 import type { Access } from '../../src/support/sdk/client.ts';
 import { time, waitFor } from './wait.ts';
