@@ -19,6 +19,7 @@ const (
 	resultCancelled = "cancelled"
 	resultAbsent    = "absent"
 	resultNoSpace   = "no_space"
+	resultQuota     = "quota_exceeded"
 	resultStuck     = "stuck"
 	resultFailed    = "failed"
 )
@@ -87,6 +88,8 @@ func nameResult(err error) string {
 		return resultAbsent
 	case isA[*store.NoSpaceError](err):
 		return resultNoSpace
+	case isA[*save.QuotaError](err):
+		return resultQuota
 	}
 	return resultFailed
 }

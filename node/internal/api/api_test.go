@@ -21,6 +21,8 @@ const (
 	hibernate    = `{` + source + `,"mode":"Hibernate"}`
 	announcement = `{"namespace":"team","podName":"analyst-2","snapshotUid":"` + snapshotUID + `"}`
 	begin        = `{"namespace":"team","podName":"analyst-2","podUid":"` + otherUID + `","snapshotUid":"` + snapshotUID + `"}`
+	copyPath     = "/v1/copies/team/" + otherUID
+	copyBody     = `{"from":"` + snapshotUID + `"}`
 	shimBegin    = "POST http://node/v1/begin"
 	shimEnd      = "POST http://node/v1/end"
 )
@@ -68,6 +70,33 @@ func TestSandboxIsSavedAnnouncedAndBegun(t *testing.T) {
 	n.expect(c, "GET "+snapshotPath, "", code(404, "Absent"))
 }
 
+func TestSandboxStartsFromACopy(t *testing.T) {
+	n := newNode(t)
+	c := n.controller()
+	saved := n.expect(c, "PUT "+snapshotPath, `{`+source+`,"mode":"Snapshot","mostBytes":4096}`, ok(200))
+	for range 2 {
+		got := n.expect(c, "PUT "+copyPath, copyBody, ok(200))
+		if got.text("snapshotUid") != otherUID || got.text("copyOf") != snapshotUID || got.text("bytes") != saved.text("bytes") ||
+			got.text("savedAt") != saved.text("savedAt") || got.text("machine") != saved.text("machine") || got.text("files") != saved.text("files") {
+			t.Errorf("got %v; saved was %v", got.body, saved.body)
+		}
+	}
+	if got := n.expect(c, "GET /v1/node", "", ok(200)); got.text("usedBytes") != saved.text("bytes") {
+		t.Errorf("the node counts the copy: %v", got.body)
+	}
+	n.expect(c, "DELETE "+snapshotPath, "", ok(204))
+	n.expect(c, "PUT "+restorePath, strings.Replace(announcement, snapshotUID, otherUID, 1), ok(200))
+	got := n.expect(n.shim, shimBegin, strings.Replace(begin, snapshotUID, otherUID, 1), ok(200))
+	if want := n.agent.Store.Path(store.Key{Namespace: "team", UID: otherUID}); got.text("imagePath") != want {
+		t.Errorf("got %v", got.body)
+	}
+	n.expect(c, "DELETE /v1/snapshots/team/"+otherUID, "", ok(204))
+	if n.podStatus() != "running" {
+		t.Error("the source does not go on")
+	}
+	n.expect(c, "PUT "+copyPath, copyBody, code(404, "Absent"))
+}
+
 func TestFailuresHaveTheirCodes(t *testing.T) {
 	snapshot := `{` + source + `,"mode":"Snapshot"}`
 	rows := map[string]struct {
@@ -76,9 +105,15 @@ func TestFailuresHaveTheirCodes(t *testing.T) {
 		body    string
 		want    answer
 	}{
-		"a Pod that is not here": {nil, "PUT " + snapshotPath, strings.Replace(hibernate, podUID, snapshotUID, 1), code(404, "PodAbsent")},
-		"a save that fails":      {func(n *node) { n.write("runsc.broken", "", 0o600) }, "PUT " + snapshotPath, hibernate, code(500, "SaveFailed")},
-		"a save without room":    {func(n *node) { n.write("runsc.usage", `{"Total": 1000000000000000}`, 0o600) }, "PUT " + snapshotPath, hibernate, code(507, "NoSpace")},
+		"a Pod that is not here":     {nil, "PUT " + snapshotPath, strings.Replace(hibernate, podUID, snapshotUID, 1), code(404, "PodAbsent")},
+		"a save that fails":          {func(n *node) { n.write("runsc.broken", "", 0o600) }, "PUT " + snapshotPath, hibernate, code(500, "SaveFailed")},
+		"a save without room":        {func(n *node) { n.write("runsc.usage", `{"Total": 1000000000000000}`, 0o600) }, "PUT " + snapshotPath, hibernate, code(507, "NoSpace")},
+		"a save above its quota":     {nil, "PUT " + snapshotPath, `{"mostBytes":4095,` + hibernate[1:], code(422, "QuotaExceeded")},
+		"a copy of what is not here": {nil, "PUT " + copyPath, copyBody, code(404, "Absent")},
+		"a copy of a hibernation": {func(n *node) { n.expect(n.controller(), "PUT "+snapshotPath, hibernate, ok(200)) },
+			"PUT " + copyPath, copyBody, code(422, "NotShared")},
+		"a copy over its source": {func(n *node) { n.expect(n.controller(), "PUT "+snapshotPath, snapshot, ok(200)) },
+			"PUT /v1/copies/team/" + snapshotUID, copyBody, code(409, "Conflict")},
 		"another mode": {func(n *node) { n.expect(n.controller(), "PUT "+snapshotPath, snapshot, ok(200)) },
 			"PUT " + snapshotPath, hibernate, code(409, "Conflict")},
 		"an absent snapshot":             {nil, "GET " + snapshotPath, "", code(404, "Absent")},
@@ -134,6 +169,14 @@ func TestWhatIsNotInTheContractIsRefused(t *testing.T) {
 		"a query":                       {c, "GET /v1/node?path=/etc", "", 400},
 		"a query of a save":             {c, "PUT " + snapshotPath + "?force=true", hibernate, 400},
 		"a namespace that is a path":    {c, "PUT " + path("%2e%2e%2f%2e%2e", snapshotUID), hibernate, 400},
+		"a copy of a path":              {c, "PUT " + copyPath, `{"from":"../` + snapshotUID + `"}`, 400},
+		"a copy of nothing":             {c, "PUT " + copyPath, `{}`, 400},
+		"a copy of another namespace":   {c, "PUT " + copyPath, `{"namespace":"rival","from":"` + snapshotUID + `"}`, 400},
+		"a copy that is a path":         {c, "PUT /v1/copies/team/..%2f" + otherUID, copyBody, 400},
+		"a copy in a path":              {c, "PUT /v1/copies/%2e%2e/" + otherUID, copyBody, 400},
+		"a copy with a query":           {c, "PUT " + copyPath + "?from=" + otherUID, copyBody, 400},
+		"a size below zero":             {c, "PUT " + snapshotPath, `{"mostBytes":-1,` + hibernate[1:], 400},
+		"a size that is no number":      {c, "PUT " + snapshotPath, `{"mostBytes":"1",` + hibernate[1:], 400},
 		"a namespace with capitals":     {c, "PUT " + path("Team", snapshotUID), hibernate, 400},
 		"a snapshot that is a path":     {c, "DELETE " + path("team", "..%2f"+snapshotUID), "", 400},
 		"a snapshot that is a draft":    {c, "DELETE " + path("team", ".saving-"+snapshotUID), "", 400},

@@ -43,6 +43,7 @@ func (a *Agent) Controller() http.Handler {
 		{"GET /v1/snapshots/{namespace}/{uid}", "Internal", a.getSnapshot},
 		{"PUT /v1/snapshots/{namespace}/{uid}", "SaveFailed", a.saveSnapshot},
 		{"DELETE /v1/snapshots/{namespace}/{uid}", "Internal", a.deleteSnapshot},
+		{"PUT /v1/copies/{namespace}/{uid}", "CopyFailed", a.copySnapshot},
 		{"GET /v1/restores/{podUid}", "Internal", a.getRestore},
 		{"PUT /v1/restores/{podUid}", "Internal", a.announceRestore},
 		{"DELETE /v1/restores/{podUid}", "Internal", a.withdrawRestore},
@@ -94,6 +95,8 @@ func (a *Agent) getSnapshot(r *http.Request) (any, error) {
 type saveBody struct {
 	Source store.Source `json:"source"`
 	Mode   save.Mode    `json:"mode"`
+	// MostBytes is what the quota of the namespace has left. Absent: there is none.
+	MostBytes *int64 `json:"mostBytes"`
 }
 
 func (a *Agent) saveSnapshot(r *http.Request) (any, error) {
@@ -105,11 +108,31 @@ func (a *Agent) saveSnapshot(r *http.Request) (any, error) {
 	if err := decode(r, &body); err != nil {
 		return nil, err
 	}
-	request := save.Request{Snapshot: key, Source: body.Source, Mode: body.Mode}
+	request := save.Request{Snapshot: key, Source: body.Source, Mode: body.Mode, MostBytes: body.MostBytes}
 	if err := request.Check(); err != nil {
 		return nil, refuse(err)
 	}
 	return orError(a.Saver.Save(r.Context(), request))
+}
+
+type copyBody struct {
+	// From is the UID of a SandboxSnapshot of the same namespace.
+	From string `json:"from"`
+}
+
+func (a *Agent) copySnapshot(r *http.Request) (any, error) {
+	key, err := readKey(r)
+	if err != nil {
+		return nil, err
+	}
+	var body copyBody
+	if err := decode(r, &body); err != nil {
+		return nil, err
+	}
+	if err := names.CheckUID("from", body.From); err != nil {
+		return nil, refuse(err)
+	}
+	return orError(a.Store.Copy(key, body.From))
 }
 
 func (a *Agent) deleteSnapshot(r *http.Request) (any, error) {

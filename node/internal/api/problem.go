@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"syscall"
 
 	"sandlot.dev/node/internal/grants"
 	"sandlot.dev/node/internal/runsc"
@@ -41,6 +42,10 @@ var rules = []rule{
 	{isA[*save.ConflictError], http.StatusConflict, "Conflict"},
 	{isA[*save.HibernatedError], http.StatusConflict, "Hibernated"},
 	{isA[*store.NoSpaceError], http.StatusInsufficientStorage, "NoSpace"},
+	{is(syscall.ENOSPC), http.StatusInsufficientStorage, "NoSpace"},
+	{isA[*save.QuotaError], http.StatusUnprocessableEntity, "QuotaExceeded"},
+	{isA[*store.NotSharedError], http.StatusUnprocessableEntity, "NotShared"},
+	{isA[*store.TakenError], http.StatusConflict, "Conflict"},
 	{isA[*store.DamagedError], http.StatusNotFound, "Absent"},
 	{is(store.ErrAbsent), http.StatusNotFound, "Absent"},
 	{isA[*grants.UnknownError], http.StatusNotFound, "Absent"},

@@ -79,7 +79,8 @@ func New(base context.Context, options Options) (*Saver, error) {
 
 // Save returns the manifest of the finished snapshot. A repeated request joins the save in progress, or gets the manifest
 // of the finished one. A caller that gives up does not end the save. It returns a BusyError, a ConflictError, a
-// store.NoSpaceError or a runsc.AbsentError if the Pod was not touched.
+// store.NoSpaceError, a QuotaError or a runsc.AbsentError if the Pod was not touched, and a QuotaError also if only the save
+// showed the size: then the Pod goes on.
 func (s *Saver) Save(ctx context.Context, request Request) (store.Manifest, error) {
 	if err := request.Check(); err != nil {
 		return store.Manifest{}, err
@@ -126,13 +127,13 @@ func (s *Saver) join(request Request) (*job, error) {
 		if j.request.Snapshot != request.Snapshot {
 			continue
 		}
-		if j.request != request {
+		if !j.request.asksForTheSame(request) {
 			return nil, &ConflictError{request.Snapshot}
 		}
 		return j, nil
 	}
 	switch m, err := s.Store.Get(request.Snapshot); {
-	case err == nil && (m.Source != request.Source || m.Mode != string(request.Mode)):
+	case err == nil && (m.Source != request.Source || m.Mode != string(request.Mode) || m.CopyOf != ""):
 		return nil, &ConflictError{request.Snapshot}
 	case err == nil:
 		return finished(request, m), nil
@@ -193,6 +194,9 @@ func (s *Saver) save(ctx context.Context, request Request) (store.Manifest, erro
 	if err != nil {
 		return store.Manifest{}, err
 	}
+	if err := request.checkQuota(used); err != nil {
+		return store.Manifest{}, err
+	}
 	draft, err := s.Store.Begin(request.Snapshot, used+s.SpareBytes)
 	if err != nil {
 		return store.Manifest{}, err
@@ -222,6 +226,9 @@ func (s *Saver) fill(ctx context.Context, what savable, draft *store.Draft) (sto
 	err = s.write(ctx, what, runsc.CheckpointOptions{Folder: draft.Path(), LeaveRunning: true, Held: held})
 	var manifest store.Manifest
 	if err == nil {
+		err = checkSize(request, draft)
+	}
+	if err == nil {
 		what.manifest.SavedAt = s.Now().UTC()
 		manifest, err = draft.Finish(ctx, what.manifest)
 	}
@@ -235,6 +242,15 @@ func (s *Saver) fill(ctx context.Context, what savable, draft *store.Draft) (sto
 	}
 	s.forget(request.Source.PodUID)
 	return manifest, err
+}
+
+// checkSize holds a save to its quota: gVisor's estimate lacks files outside of volumes, of which a sandbox can have any number.
+func checkSize(request Request, draft *store.Draft) error {
+	bytes, err := draft.Size()
+	if err != nil {
+		return err
+	}
+	return request.checkQuota(bytes)
 }
 
 func (s *Saver) forget(podUID string) {

@@ -31,7 +31,11 @@ func (s *Store) Begin(key Key, wantedBytes int64) (*Draft, error) {
 	if err := s.promise(wantedBytes); err != nil {
 		return nil, err
 	}
-	d := &Draft{store: s, key: key, name: filepath.Join(key.Namespace, remainsPrefix+key.UID+"-"+rand.Text()), promised: wantedBytes}
+	return s.makeDraft(key, wantedBytes)
+}
+
+func (s *Store) makeDraft(key Key, promised int64) (*Draft, error) {
+	d := &Draft{store: s, key: key, name: filepath.Join(key.Namespace, remainsPrefix+key.UID+"-"+rand.Text()), promised: promised}
 	if err := errors.Join(s.root.MkdirAll(d.name, privateFolder), s.sync(".")); err != nil {
 		return nil, errors.Join(err, d.Abandon())
 	}
@@ -43,6 +47,23 @@ func (d *Draft) Path() string {
 	return filepath.Join(d.store.path, d.name)
 }
 
+// Size is what the files of the draft have now, in bytes.
+func (d *Draft) Size() (int64, error) {
+	entries, err := d.store.readDir(d.name)
+	if err != nil {
+		return 0, err
+	}
+	var bytes int64
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil {
+			return 0, err
+		}
+		bytes += info.Size()
+	}
+	return bytes, nil
+}
+
 // Finish makes the draft a snapshot: it writes every file through to the disk, adds names, sizes and checksums to the
 // manifest, writes it, and gives the folder its name. It returns the complete manifest. After an error, or a death in
 // between, there is no snapshot; Abandon removes the files.
@@ -52,11 +73,15 @@ func (d *Draft) Finish(ctx context.Context, m Manifest) (Manifest, error) {
 		return Manifest{}, err
 	}
 	defer folder.Close()
-	m.Version, m.Key = manifestVersion, d.key
 	if m.Files, err = secureFiles(ctx, folder); err != nil {
 		return Manifest{}, err
 	}
-	m.Bytes = 0
+	return d.seal(folder, m)
+}
+
+// seal makes the draft the snapshot of the manifest, whose files are on the disk.
+func (d *Draft) seal(folder *os.Root, m Manifest) (Manifest, error) {
+	m.Version, m.Key, m.Bytes = manifestVersion, d.key, 0
 	for _, file := range m.Files {
 		m.Bytes += file.Bytes
 	}

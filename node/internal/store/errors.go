@@ -31,3 +31,23 @@ func (e *NoSpaceError) Error() string {
 	return fmt.Sprintf("the disk of %s has %d MiB free and a save needs %d MiB: delete snapshots, lower their retention, or give the node a larger disk",
 		e.Root, e.FreeBytes>>20, (e.WantedBytes+1<<20-1)>>20)
 }
+
+// NotSharedError means that a snapshot may not be copied.
+type NotSharedError struct {
+	Key Key
+	Why string
+}
+
+func (e *NotSharedError) Error() string {
+	return fmt.Sprintf("snapshot %s/%s cannot be copied: %s; copy one that was saved with whenSaved Resume", e.Key.Namespace, e.Key.UID, e.Why)
+}
+
+// TakenError means that the name of a copy is that of another snapshot.
+type TakenError struct {
+	Key    Key
+	CopyOf string
+}
+
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("snapshot %s/%s is there already and is no copy of %s: use a new SandboxSnapshot", e.Key.Namespace, e.Key.UID, e.CopyOf)
+}

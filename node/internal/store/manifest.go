@@ -63,7 +63,9 @@ type Manifest struct {
 	Key
 	Source Source `json:"source"`
 	// Mode is the mode in which the snapshot was saved.
-	Mode    string                  `json:"mode"`
+	Mode string `json:"mode"`
+	// CopyOf is the UID of the snapshot that a copy was made of. Empty: it is no copy.
+	CopyOf  string                  `json:"copyOf,omitempty"`
 	Machine fingerprint.Fingerprint `json:"machine"`
 	// Containers are the names of the Pod's containers.
 	Containers []string  `json:"containers"`

@@ -38,6 +38,8 @@ type Store struct {
 	mutex sync.Mutex
 	// promised is what the saves that run now may still write.
 	promised int64
+	// names has a lock for each snapshot that is being copied or deleted.
+	names keyLocks
 }
 
 // Options say how a Store behaves.
@@ -126,11 +128,13 @@ func (s *Store) Path(key Key) string {
 	return filepath.Join(s.path, key.Namespace, key.UID)
 }
 
-// Delete removes a snapshot. It succeeds if there is none.
+// Delete removes a snapshot. It succeeds if there is none, and waits for a copy that is becoming this snapshot. Copies of the
+// snapshot stay whole.
 func (s *Store) Delete(key Key) error {
 	if err := key.Check(); err != nil {
 		return err
 	}
+	defer s.names.lock(key)()
 	// A folder without this name is no snapshot, so a death in the middle leaves no half one.
 	doomed := filepath.Join(key.Namespace, deletingPrefix+key.UID)
 	if err := s.root.RemoveAll(doomed); err != nil {
@@ -160,39 +164,6 @@ func (s *Store) List() (manifests []Manifest, damaged []error) {
 		manifests, damaged = append(manifests, found...), append(damaged, bad...)
 	}
 	return manifests, damaged
-}
-
-// Usage is the size of all finished snapshots of a namespace.
-func (s *Store) Usage(namespace string) (int64, error) {
-	if err := names.CheckNamespace("namespace", namespace); err != nil {
-		return 0, err
-	}
-	manifests, _ := s.listNamespace(namespace)
-	var bytes int64
-	for _, m := range manifests {
-		bytes += m.Bytes
-	}
-	return bytes, nil
-}
-
-// Space says how full the disk is.
-type Space struct {
-	// FreeBytes is what the disk has left, UsedBytes the size of all finished snapshots.
-	FreeBytes, UsedBytes int64
-}
-
-// MeasureSpace says how full the disk is.
-func (s *Store) MeasureSpace() (Space, error) {
-	free, err := s.free()
-	if err != nil {
-		return Space{}, err
-	}
-	space := Space{FreeBytes: free}
-	manifests, _ := s.List()
-	for _, m := range manifests {
-		space.UsedBytes += m.Bytes
-	}
-	return space, nil
 }
 
 func (s *Store) listNamespace(namespace string) (manifests []Manifest, damaged []error) {
