@@ -9,6 +9,25 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.kill());
 
+describe('a pause', () => {
+  it('keeps the variables of every kernel', async () => {
+    const access = await readAccess();
+    const paused = await Sandbox.create({ ...access, timeoutMs: LIFETIME_MS });
+    try {
+      const context = await paused.createCodeContext({ cwd: '/tmp' });
+      await paused.runCode('import secrets\nkept = secrets.token_hex(8)');
+      await paused.runCode('apart = 7', { context });
+      const { text } = await paused.runCode('kept');
+      await paused.pause();
+      await Sandbox.connect(paused.sandboxId, access);
+      expect((await paused.runCode('kept')).text).toBe(text);
+      expect((await paused.runCode('apart * 6', { context })).text).toBe('42');
+    } finally {
+      await paused.kill();
+    }
+  });
+});
+
 describe('runCode', () => {
   it('keeps state, returns the value of the last line, and streams output', async () => {
     const seen: string[] = [];

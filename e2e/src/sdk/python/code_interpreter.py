@@ -20,6 +20,16 @@ class Code(unittest.TestCase):
         self.assertEqual("".join(execution.logs.stdout), "at work\n")
         self.assertEqual("".join(printed), "at work\n")
 
+    def test_a_pause_keeps_the_kernel(self):
+        sandbox = Sandbox.create(timeout=300)
+        self.addCleanup(sandbox.kill)
+        sandbox.run_code("import random\nkept = random.random()\nopened = open('/tmp/opened', 'w')")
+        before = sandbox.run_code("kept").text
+        sandbox.pause()
+        sandbox.connect()
+        self.assertEqual(sandbox.run_code("kept").text, before)
+        self.assertEqual(sandbox.run_code("opened.write('four')").text, "4")
+
     def test_errors_are_reported(self):
         error = self.sandbox.run_code("1 / 0").error
         self.assertEqual((error.name, error.value), ("ZeroDivisionError", "division by zero"))

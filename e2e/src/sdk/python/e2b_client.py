@@ -33,6 +33,15 @@ def until(ask, seconds=60):
     raise AssertionError(f"not within {seconds} s")
 
 
+# Counts in memory. A process that begins anew begins at 1.
+COUNT = "n=0; while true; do n=$((n+1)); echo $n > /tmp/new; mv /tmp/new /tmp/count; sleep 0.05; done"
+
+
+def count(sandbox):
+    """What the process counted to; 0 before it began."""
+    return int(sandbox.commands.run("cat /tmp/count 2>/dev/null || echo 0").stdout)
+
+
 class Lifecycle(unittest.TestCase):
     def new(self, **options):
         sandbox = Sandbox.create("base", timeout=options.pop("timeout", 300), **options)
@@ -92,6 +101,19 @@ class Lifecycle(unittest.TestCase):
         until(lambda: sandbox.get_info().state == SandboxState.PAUSED)
         self.assertEqual(sandbox.commands.run("echo awake").stdout, "awake\n")
         self.assertEqual(sandbox.get_info().state, SandboxState.RUNNING)
+
+    def test_a_pause_keeps_processes_and_files(self):
+        sandbox = self.new()
+        running = sandbox.commands.run(COUNT, background=True, timeout=0)
+        running.disconnect()
+        sandbox.files.write("/home/user/kept", "kept")
+        before = until(lambda: count(sandbox))
+        self.assertTrue(sandbox.pause())
+        self.assertEqual(sandbox.get_info().state, SandboxState.PAUSED)
+        sandbox.connect()
+        self.assertGreaterEqual(count(sandbox), before)
+        self.assertIn(running.pid, [process.pid for process in sandbox.commands.list()])
+        self.assertEqual(sandbox.files.read("/home/user/kept"), "kept")
 
     def test_idempotency_key(self):
         key = f"{RUN}-once"
