@@ -96,10 +96,13 @@ describe('hibernation', () => {
     expect(env['PAUSE_MEMORY_FALLBACK']).toBe(expected);
   });
 
-  it('lets the API find and delete what was saved, and write none of it', async () => {
+  it('lets the API save and delete, and change nothing of what was saved', async () => {
     const { rules = [] } = find(await render(withHibernation), 'ClusterRole', 'sandlot-api');
     const about = rules.filter(({ resources }) => resources.includes('sandboxsnapshots'));
-    expect(about.map(({ verbs }) => verbs)).toEqual([['delete', 'list']]);
+    expect(about.map(({ verbs }) => verbs)).toEqual([['create', 'delete', 'get', 'list', 'watch']]);
+    // The snapshot-controller makes the templates that start from a snapshot.
+    const templates = rules.filter(({ resources }) => resources.includes('sandboxtemplates'));
+    expect(templates.map(({ verbs }) => verbs)).toEqual([['get', 'list', 'watch']]);
   });
 
   it('gives the snapshot-controller what it needs to find the node components and to prove itself', async () => {

@@ -46,6 +46,7 @@ export async function startApi(process: ProcessParts, settings: ApiSettings): Pr
     closing.abort();
     await Promise.all(Object.values(servers).map((server) => closeServer(server, clock)));
     parts.state.close();
+    parts.snapshots.close();
     await sweeping;
     sharedRate[Symbol.dispose]();
   };

@@ -16,6 +16,7 @@ import { createKey } from '@sandlot/tenancy';
 import type { ApiKeyInput } from '@sandlot/tenancy';
 import { apiSettings } from '../src/wiring/config.ts';
 import { startApi } from '../src/server.ts';
+import { SnapshotStandIn } from './stand-in-saves.ts';
 import { StandIn } from './stand-in.ts';
 
 const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
@@ -30,6 +31,20 @@ export const apiEnvironment = {
   ENVD_TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),
 } as const;
 
+/** Templates without a pool whose Sandboxes can be saved, the second one but for its disk. */
+const GVISOR_TEMPLATES = [
+  { name: 'memory' },
+  {
+    name: 'memory-and-disk',
+    volumeClaimTemplates: [
+      {
+        metadata: { name: 'work' },
+        spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+      },
+    ],
+  },
+];
+
 /** Tenants, each with a namespace of the same name. */
 const TENANTS = ['team-a', 'team-b'] as const;
 
@@ -39,15 +54,20 @@ export class Stack implements AsyncDisposable {
   readonly client: KubeClient;
   readonly bus: Bus;
   readonly standIn: StandIn;
+  readonly snapshots: SnapshotStandIn;
   readonly #open: AsyncDisposableStack;
 
-  private constructor(open: AsyncDisposableStack, parts: Pick<Stack, 'plane' | 'nats' | 'client' | 'bus' | 'standIn'>) {
+  private constructor(
+    open: AsyncDisposableStack,
+    parts: Pick<Stack, 'plane' | 'nats' | 'client' | 'bus' | 'standIn' | 'snapshots'>,
+  ) {
     this.#open = open;
     this.plane = parts.plane;
     this.nats = parts.nats;
     this.client = parts.client;
     this.bus = parts.bus;
     this.standIn = parts.standIn;
+    this.snapshots = parts.snapshots;
   }
 
   static async start(): Promise<Stack> {
@@ -60,7 +80,8 @@ export class Stack implements AsyncDisposable {
     const bus = await connectBus({ url: nats.url, service: 'test', log: silentLogger });
     open.defer(() => bus.close());
     const standIn = open.use(new StandIn({ client, bus }));
-    const stack = new Stack(open, { plane, nats, client, bus, standIn });
+    const snapshots = open.use(new SnapshotStandIn(client));
+    const stack = new Stack(open, { plane, nats, client, bus, standIn, snapshots });
     await stack.#fill();
     return stack;
   }
@@ -105,6 +126,13 @@ export class Stack implements AsyncDisposable {
       const spec = { podTemplate, runtime: { inject: true }, envVarsInjectionPolicy: 'Allowed' as const };
       for (const name of ['base', 'unpooled'])
         await client.create(sandboxTemplates, { metadata: { namespace, name }, spec });
+      for (const { name, ...more } of GVISOR_TEMPLATES) {
+        const inGVisor = { spec: { ...podTemplate.spec, runtimeClassName: 'gvisor' } };
+        await client.create(sandboxTemplates, {
+          metadata: { namespace, name },
+          spec: { ...spec, ...more, podTemplate: inGVisor },
+        });
+      }
       for (const name of ['base', 'empty', 'refusing', 'broken', 'silent']) {
         const annotations = name === 'base' ? { 'sandlot.dev/aliases': 'standard, default-image' } : {};
         const pool = { replicas: 0, sandboxTemplateRef: { name: 'base' } };

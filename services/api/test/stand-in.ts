@@ -1,6 +1,14 @@
 // Stands in for the controllers, as far as the API sees them.
-import { annotations, resolveMode, findCondition, formatRfc3339, sandboxClaims, sandboxes } from '@sandlot/api-types';
-import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import {
+  annotations,
+  resolveMode,
+  findCondition,
+  formatRfc3339,
+  sandboxClaims,
+  sandboxes,
+  sandboxTemplates,
+} from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
 import type { Bus } from '@sandlot/bus';
 import { formatEventId } from '@sandlot/bus';
 import { findController, createInformer, isConflict, isNotFound } from '@sandlot/kube';
@@ -32,6 +40,8 @@ export class StandIn implements AsyncDisposable {
   readonly #sandboxes;
   /** Leaves every Sandbox in its current mode. */
   held = false;
+  /** Says whether the claim, which starts from a snapshot, gets it. */
+  restores: (claim: SandboxClaim) => boolean = () => true;
 
   constructor({ client, bus }: StandInOptions) {
     this.#client = client;
@@ -64,7 +74,6 @@ export class StandIn implements AsyncDisposable {
   }
 
   async #bind(claim: SandboxClaim): Promise<void> {
-    const { namespace = '', name = '', uid = '' } = claim.metadata;
     const behaviour = BEHAVIOUR[claim.spec.warmPoolRef?.name ?? ''];
     if (behaviour === 'silent') return;
     if (behaviour !== undefined) {
@@ -72,7 +81,18 @@ export class StandIn implements AsyncDisposable {
       await this.#claimStatus(claim, { conditions, phase: 'Pending' });
       return;
     }
-    const sandbox = await this.#client.create(sandboxes, buildSandbox(claim));
+    const template = await this.#findTemplate(claim);
+    if (template?.spec.restoreFrom !== undefined && !this.restores(claim)) {
+      const problem = { reason: 'RestoreFailed', message: 'no node has its fingerprint' };
+      await this.#claimStatus(claim, { conditions: [condition('Ready', 'False', problem)], phase: 'Claiming' });
+      return;
+    }
+    await this.#serve(claim, template);
+  }
+
+  async #serve(claim: SandboxClaim, template: SandboxTemplate | undefined): Promise<void> {
+    const { namespace = '', name = '', uid = '' } = claim.metadata;
+    const sandbox = await this.#client.create(sandboxes, buildSandbox(claim, template));
     const status = { conditions: [condition('Ready', 'True'), condition('Suspended', 'False')], podIPs: ['10.1.2.3'] };
     const key = { namespace, name: sandbox.metadata.name ?? '' };
     await this.#client.mergePatch(sandboxes, key, { status }, { subresource: 'status' });
@@ -86,6 +106,11 @@ export class StandIn implements AsyncDisposable {
       sandbox: { name: key.name, uid: sandbox.metadata.uid ?? '' },
     };
     this.#bus.publish({ type, id: formatEventId({ uid, type, marker: key.name }), timeMs: systemClock.now(), data });
+  }
+
+  async #findTemplate({ metadata: { namespace }, spec }: SandboxClaim): Promise<SandboxTemplate | undefined> {
+    const name = spec.sandboxTemplateRef?.name;
+    return name === undefined ? undefined : this.#client.find(sandboxTemplates, { namespace, name });
   }
 
   /** Reports egress rules as applied at once. */
@@ -139,7 +164,8 @@ export class StandIn implements AsyncDisposable {
   }
 }
 
-function buildSandbox({ metadata, spec }: SandboxClaim): Sandbox {
+/** A template with a runtime class gives the Sandbox its Pod and disks. */
+function buildSandbox({ metadata, spec }: SandboxClaim, template?: SandboxTemplate): Sandbox {
   const { namespace, name = '', uid = '' } = metadata;
   const owner = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxClaim', name, uid, controller: true };
   const resources = { limits: { cpu: '1500m', memory: '512Mi', 'ephemeral-storage': '1Gi' } };
@@ -154,10 +180,17 @@ function buildSandbox({ metadata, spec }: SandboxClaim): Sandbox {
       ownerReferences: [owner],
       annotations: { [annotations.podName]: `pod-${name}` },
     },
-    spec: {
-      podTemplate: { spec: { containers: [{ name: 'main', image: 'debian', resources }] } },
-      volumeClaimTemplates: [disk],
-    },
+    spec:
+      template?.spec.podTemplate.spec.runtimeClassName === undefined
+        ? {
+            podTemplate: { spec: { containers: [{ name: 'main', image: 'debian', resources }] } },
+            volumeClaimTemplates: [disk],
+          }
+        : {
+            podTemplate: template.spec.podTemplate,
+            volumeClaimTemplates: template.spec.volumeClaimTemplates,
+            suspensionStrategy: template.spec.suspensionStrategy,
+          },
   };
 }
 

@@ -1,5 +1,4 @@
 import { snapshotMessages, snapshotReasons } from '@sandlot/api-types';
-import { decideCopy } from './copy/decide-copy.ts';
 import type { Plan } from './plan/steps.ts';
 import type { Scene } from './plan/scene.ts';
 import { decideRestore } from './restore/decide-restore.ts';
@@ -16,7 +15,7 @@ export function decide(scene: Scene): Plan {
   switch (status?.phase) {
     case undefined:
     case 'Pending':
-      return scene.object.spec.copyOf === undefined ? decideBegin(scene) : decideCopy(scene);
+      return decideBegin(scene);
     case 'Saving':
       return decideSave(scene);
     case 'Ready':

@@ -90,10 +90,6 @@ export class Harness extends ControllerHarness {
     this.api.seed(sandboxSnapshotClasses, { metadata: { name, annotations }, spec });
   }
 
-  removeClass(name = 'node'): void {
-    this.api.remove(sandboxSnapshotClasses, { name });
-  }
-
   /** A suspended Sandbox that hibernates, and its Pod, which still runs. */
   addSandbox(name = 'notebook', spec: Partial<SandboxSpec> = {}): OwnerReference {
     const podTemplate = { spec: { containers: [{ name: 'main', image: 'busybox' }] } };
@@ -145,12 +141,6 @@ export class Harness extends ControllerHarness {
     });
   }
 
-  changePod(name: string, spec: Partial<Pod['spec']>): void {
-    this.api.change(pods, { namespace: PLACE, name }, (pod) => {
-      pod.spec = { ...pod.spec, ...spec };
-    });
-  }
-
   removePod(name: string, namespace = PLACE): void {
     this.api.remove(pods, { namespace, name });
   }
@@ -163,24 +153,24 @@ export class Harness extends ControllerHarness {
     });
   }
 
-  snapshot(name = KEY.name): SandboxSnapshot {
-    const found = this.api.object(sandboxSnapshots, { ...KEY, name });
+  snapshot(): SandboxSnapshot {
+    const found = this.api.object(sandboxSnapshots, KEY);
     if (found === undefined) throw new Error('the SandboxSnapshot is gone');
     return found;
   }
 
-  status(name = KEY.name): SandboxSnapshotStatus {
-    return this.snapshot(name).status ?? {};
+  status(): SandboxSnapshotStatus {
+    return this.snapshot().status ?? {};
   }
 
   /** `phase/reason`. */
-  summary(name = KEY.name): string {
-    const { phase = '', conditions } = this.status(name);
+  summary(): string {
+    const { phase = '', conditions } = this.status();
     return `${phase}/${findCondition(conditions, 'Ready')?.reason ?? ''}`;
   }
 
-  isGone(name = KEY.name): boolean {
-    return this.api.object(sandboxSnapshots, { ...KEY, name }) === undefined;
+  isGone(): boolean {
+    return this.api.object(sandboxSnapshots, KEY) === undefined;
   }
 
   /** Hibernates the Sandbox and deletes its Pod, as the sandbox-controller does. */
@@ -191,15 +181,15 @@ export class Harness extends ControllerHarness {
   }
 
   /** A user, or the sandbox-controller, deletes the snapshot. */
-  async deleteSnapshot(name = KEY.name): Promise<void> {
-    await this.api.client({ user: 'user', clock: this.clock }).delete(sandboxSnapshots, { ...KEY, name });
+  async deleteSnapshot(): Promise<void> {
+    await this.api.client({ user: 'user', clock: this.clock }).delete(sandboxSnapshots, KEY);
   }
 
   until(holds: () => boolean): Promise<void> {
     return this.eventually(() => {
       if (!holds())
         throw new Error(
-          `it never came true: ${JSON.stringify(this.api.objects(sandboxSnapshots, PLACE), undefined, 1)}, ${this.agent.requests.join(', ')}`,
+          `it never came true: ${JSON.stringify(this.api.object(sandboxSnapshots, KEY), undefined, 1)}, ${this.agent.requests.join(', ')}`,
         );
     });
   }

@@ -90,6 +90,14 @@ a snapshot, the sandbox-controller the snapshots of Sandboxes.
     && {{ include "sandlot.policies.controlledBy" (dict "of" "variables.owners" "kinds" (list "Sandbox")) }})
     || (request.operation == 'DELETE' && {{ include "sandlot.policies.controlledBy" (dict "of" "variables.oldOwners" "kinds" (list "Sandbox")) }})
 - rule: controllers
+  says: The API may only create SandboxSnapshots that its clients asked for, and delete those and the hibernations that a Sandbox owns
+  holds: >-
+    variables.who != '{{ get (include "sandlot.policies.accounts" . | fromYaml) "api" }}'
+    || (request.operation == 'CREATE' && 'sandlot.dev/e2b-snapshot' in variables.labels && variables.owners.size() == 0
+    && object.spec.?whenSaved.orValue('') == 'Resume' && !object.spec.?copyOf.hasValue())
+    || (request.operation == 'DELETE' && ('sandlot.dev/e2b-snapshot' in variables.oldLabels
+    || {{ include "sandlot.policies.controlledBy" (dict "of" "variables.oldOwners" "kinds" (list "Sandbox")) }}))
+- rule: controllers
   says: The snapshot-controller may delete SandboxSnapshots and hold them with a finalizer, and not change what they ask for, their labels or owners
   holds: >-
     variables.who != '{{ include "sandlot.policies.account" (dict "root" . "name" "snapshot-controller") }}'

@@ -9,6 +9,7 @@ const REFUSED = '(rule controllers of docs/security/admission-policies.md)';
 const KEY = 'sandlot.dev/snapshot-fingerprint';
 const NODES = '/api/v1/nodes';
 const saver = accountOf('snapshot-controller');
+const api = accountOf('api');
 
 let stage: Stage;
 
@@ -83,6 +84,29 @@ describe('a SandboxSnapshot', () => {
     ['create one that lets its Pod go on', () => stage.tryCreate(object('SandboxSnapshot', ownedBy('Sandbox')), boxer)],
     ['delete one that a user made', () => remove(theirs, boxer)],
   ])('the sandbox-controller cannot %s', async (_, attempt) => {
+    expect((await attempt()).message).toContain(REFUSED);
+  });
+
+  const asked = { labels: { 'sandlot.dev/e2b-snapshot': 'snapshot' } };
+  const ofClient = object('SandboxSnapshot', { name: 'of-client', ...asked }, { whenSaved: 'Resume' });
+
+  it('that a client asked for is created and deleted by the API, which also drops hibernations', async () => {
+    expect(await stage.tryCreate(ofClient, api)).toMatchObject({ status: 201 });
+    await stage.create(ofClient);
+    expect(await remove(ofClient, api)).toMatchObject({ status: 200 });
+    expect(await remove(ours, api)).toMatchObject({ status: 200 });
+  });
+
+  it.each<readonly [string, () => Promise<Answer>]>([
+    ['create one that no client asked for', () => stage.tryCreate(object('SandboxSnapshot', {}, { whenSaved: 'Resume' }), api)],
+    ['create a hibernation', () => stage.tryCreate(object('SandboxSnapshot', asked, hibernation), api)],
+    [
+      'create a copy of another one',
+      () => stage.tryCreate(object('SandboxSnapshot', asked, { ...hibernation, copyOf: { snapshotName: 'theirs' } }), api),
+    ],
+    ['create one that a Sandbox owns', () => stage.tryCreate(object('SandboxSnapshot', { ...asked, ...ownedBy('Sandbox') }), api)],
+    ['delete one that a user made', () => remove(theirs, api)],
+  ])('the API cannot %s', async (_, attempt) => {
     expect((await attempt()).message).toContain(REFUSED);
   });
 

@@ -71,9 +71,14 @@ const labelUses: Readonly<Record<keyof typeof labels, Use>> = {
     meaning: 'The namespace whose claims may mount it.',
   },
   sandboxId: {
-    on: 'SandboxClaim, Secret',
+    on: 'SandboxClaim, SandboxSnapshot, Secret',
     by: API,
-    meaning: 'Id of a sandbox made through the API, which is the name of its claim.',
+    meaning: 'Id of a sandbox made through the API, which is the name of its claim. On a snapshot: what was saved.',
+  },
+  e2bSnapshot: {
+    on: 'SandboxSnapshot',
+    by: API,
+    meaning: '`snapshot`: a client of the API asked for it. `fork`: it exists while forks are made from it.',
   },
   network: {
     on: 'Sandbox, Pod',
@@ -179,8 +184,14 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     meaning: 'How long a paused sandbox is kept: a duration or `forever`.',
   },
   autoResume: { on: 'SandboxClaim', by: API, meaning: '`true` lets any request to the sandbox wake it.' },
-  createdAt: { on: 'SandboxClaim', by: API, meaning: 'When the API was asked, with milliseconds. Orders lists.' },
-  apiKeyId: { on: 'SandboxClaim', by: API, meaning: 'Id of the API key that made it.' },
+  createdAt: {
+    on: 'SandboxClaim, SandboxSnapshot',
+    by: API,
+    meaning: 'When the API was asked, with milliseconds. Orders lists.',
+  },
+  snapshotName: { on: 'SandboxSnapshot', by: API, meaning: 'Name that a client of the API gave it.' },
+  snapshotTag: { on: 'SandboxSnapshot', by: API, meaning: 'Tag of that name.' },
+  apiKeyId: { on: 'SandboxClaim, SandboxSnapshot', by: API, meaning: 'Id of the API key that made it.' },
   apiKeySandboxes: {
     on: 'SandboxClaim',
     by: API,
@@ -235,11 +246,6 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     by: `${SANDBOX}, ${SNAPSHOT}`,
     meaning:
       'Image of the daemon in the saved Pod. The restored Pod mounts the same one, also after an upgrade of Sandlot.',
-  },
-  copiedFrom: {
-    on: 'SandboxSnapshot',
-    by: SNAPSHOT,
-    meaning: 'UID of the SandboxSnapshot whose data a copy has.',
   },
   isDefaultClass: {
     on: 'SandboxSnapshotClass',

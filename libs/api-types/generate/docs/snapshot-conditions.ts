@@ -13,8 +13,8 @@ const waiting: readonly Row[] = [
   },
   {
     reason: snapshotReasons.saving,
-    messages: [snapshotMessages.saving('<Pod>', '<node>'), snapshotMessages.copying('<name>', '<node>')],
-    when: 'The agent of the node saves the Pod, or copies the snapshot.',
+    messages: [snapshotMessages.saving('<Pod>', '<node>')],
+    when: 'The agent of the node saves the Pod.',
   },
   {
     reason: snapshotReasons.nodeBusy,
@@ -112,7 +112,7 @@ const refusedCopies: readonly Row[] = [
   },
   {
     reason: snapshotReasons.notAStart,
-    messages: [snapshotMessages.notAStart('<name>'), snapshotMessages.startIsUsed('<name>')],
+    messages: [snapshotMessages.notAStart('<name>')],
     when: 'The controller of the copy, by owner reference, is no Sandbox whose `restoreFrom` names the snapshot.',
   },
 ];

@@ -24,8 +24,10 @@ export const labels = {
   claimEnv: 'sandlot.dev/claim-env',
   /** On a PersistentVolume: the namespace whose SandboxClaims may mount it. */
   claimableBy: 'sandlot.dev/claimable-by',
-  /** On a claim that the API made: the sandbox id, which is also the claim's name. */
+  /** On a claim that the API made: the sandbox id, which is also the claim's name. On a SandboxSnapshot: of what it saves. */
   sandboxId: 'sandlot.dev/sandbox-id',
+  /** On a SandboxSnapshot that a client of the API asked for: `snapshot`, or `fork` while forks are made from it. */
+  e2bSnapshot: 'sandlot.dev/e2b-snapshot',
   /** On a Sandbox and its Pod, always `own`: egress rules of its own replace those of the template. */
   network: 'sandlot.dev/network',
   /** On a NetworkPolicy that the warmpool-controller keeps: whose Pods it is for, one of {@link protections}. */
@@ -75,9 +77,13 @@ export const annotations = {
   pausedRetention: 'sandlot.dev/paused-retention',
   /** On a claim: `true` lets any request to the sandbox wake it. */
   autoResume: 'sandlot.dev/auto-resume',
-  /** On a claim: when the API received the create, RFC 3339 with milliseconds. It orders lists within a second. */
+  /** On a claim or SandboxSnapshot: when the API received the create, RFC 3339 with milliseconds. It orders lists within a second. */
   createdAt: 'sandlot.dev/created-at',
-  /** On a claim: the id of the API key that created it. */
+  /** On a SandboxSnapshot that a client of the API named: the name, without team and tag. */
+  snapshotName: 'sandlot.dev/snapshot-name',
+  /** On the same: the tag. */
+  snapshotTag: 'sandlot.dev/snapshot-tag',
+  /** On a claim or SandboxSnapshot: the id of the API key that created it. */
   apiKeyId: 'sandlot.dev/api-key-id',
   /** On a claim that an API key made: how many Sandboxes the key may have at a time. Absent: any number. */
   apiKeySandboxes: 'sandlot.dev/api-key-sandboxes',
@@ -105,8 +111,6 @@ export const annotations = {
   savedTemplate: 'sandlot.dev/saved-template',
   /** On a SandboxSnapshot: the image of the daemon that the saved Pod mounts, which its successor mounts too. */
   savedRuntimeImage: 'sandlot.dev/saved-runtime-image',
-  /** On a SandboxSnapshot that is a copy: UID of the SandboxSnapshot whose data it has. */
-  copiedFrom: 'sandlot.dev/copied-from',
   /** On a SandboxSnapshotClass: `true` for the one that snapshots without a class use. */
   isDefaultClass: 'sandlot.dev/is-default-class',
 } as const;

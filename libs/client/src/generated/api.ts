@@ -401,6 +401,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sandboxes/{sandboxID}/snapshots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Saves the memory and the files of a running sandbox, which goes on; sandboxes can then start from it. */
+        post: operations["createSnapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sandboxes/{sandboxID}/timeout": {
         parameters: {
             query?: never;
@@ -412,6 +429,23 @@ export interface paths {
         put?: never;
         /** Sets the end of a running sandbox, counted from now. */
         post: operations["setSandboxTimeout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/snapshots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the snapshots of the team, page by page. */
+        get: operations["listSnapshots"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -446,7 +480,7 @@ export interface paths {
         get: operations["getTemplate"];
         put?: never;
         post?: never;
-        /** Refused: templates and pools are deleted where they were made. */
+        /** Deletes a snapshot. Templates and pools are deleted where they were made. */
         delete: operations["deleteTemplate"];
         options?: never;
         head?: never;
@@ -725,6 +759,12 @@ export interface components {
             timeout?: number | null;
             volumeMounts?: unknown[] | null;
         };
+        NewSnapshot: {
+            /** @description False asks for the files alone, which is refused. */
+            memory?: boolean | null;
+            /** @description Name, with ":<tag>" behind if it has one. */
+            name?: string | null;
+        };
         PauseSandbox: {
             memory?: boolean | null;
             requireHealthyGuest?: boolean | null;
@@ -828,6 +868,11 @@ export interface components {
         SandboxTimeout: {
             /** @description Seconds. */
             timeout: number;
+        };
+        Snapshot: {
+            names: string[];
+            /** @description Creates take it as `templateID`. */
+            snapshotID: string;
         };
         Template: {
             aliases: string[];
@@ -2032,6 +2077,45 @@ export interface operations {
             504: components["responses"]["Refusal504"];
         };
     };
+    createSnapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the sandbox, as the create answered it. */
+                sandboxID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewSnapshot"];
+            };
+        };
+        responses: {
+            /** @description It is saved. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Snapshot"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
     setSandboxTimeout: {
         parameters: {
             query?: never;
@@ -2054,6 +2138,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    listSnapshots: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description A name, with any tag unless one is given. */
+                name?: string;
+                /** @description Where the page before ended: its header x-next-token. */
+                nextToken?: string;
+                /** @description Of this sandbox, which may be gone. */
+                sandboxID?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page, newest first. */
+            200: {
+                headers: {
+                    /** @description The next page; absent on the last. */
+                    "x-next-token"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Snapshot"][];
+                };
             };
             400: components["responses"]["Refusal400"];
             401: components["responses"]["Refusal401"];
@@ -2146,6 +2272,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             400: components["responses"]["Refusal400"];
             401: components["responses"]["Refusal401"];
             403: components["responses"]["Refusal403"];

@@ -22,7 +22,6 @@ export const spanNames = {
   sandboxDelete: 'sandbox.delete',
   poolRefill: 'pool.refill',
   snapshotSave: 'snapshot.save',
-  snapshotCopy: 'snapshot.copy',
   snapshotRestore: 'snapshot.restore',
   podCreate: 'pod.create',
   podSchedule: 'pod.schedule',

@@ -17,8 +17,10 @@ import { buildNetworkRoute } from './operations/replace-egress.ts';
 import type { EgressDeps } from './operations/replace-egress.ts';
 import { buildTimeoutRoutes } from './operations/set-timeout.ts';
 import type { TimeoutDeps } from './operations/set-timeout.ts';
+import { buildSnapshotRoutes } from './snapshots/routes.ts';
+import type { SnapshotRouteDeps } from './snapshots/routes.ts';
 import { buildTemplateRoutes } from './templates/routes.ts';
-import type { TemplateDeps } from './templates/templates.ts';
+import type { TemplateRouteDeps } from './templates/routes.ts';
 
 /** What the E2B operations need together; each of them sees only its own part. */
 export type E2bDeps = CreateDeps &
@@ -29,7 +31,8 @@ export type E2bDeps = CreateDeps &
   EgressDeps &
   ListDeps &
   MetricsDeps &
-  TemplateDeps;
+  SnapshotRouteDeps &
+  TemplateRouteDeps;
 
 export function buildE2bRoutes(deps: E2bDeps): readonly Route[] {
   return [
@@ -41,6 +44,7 @@ export function buildE2bRoutes(deps: E2bDeps): readonly Route[] {
     buildNetworkRoute(deps),
     ...listRoutes(deps),
     buildMetricsRoute(deps),
+    ...buildSnapshotRoutes(deps),
     ...buildTemplateRoutes(deps),
     buildHealthRoute(),
   ];

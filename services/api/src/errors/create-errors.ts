@@ -25,6 +25,12 @@ export function startFailed(detail: string): ApiError {
   return new ApiError({ status: 500, message, errorCode: 'sandbox_create_failed', headers: NO_RETRY });
 }
 
+/** 503: the memory of the snapshot cannot be restored: its node is gone, or no node is like it any more. */
+export function restoreFailed(snapshotID: string, detail: string): ApiError {
+  const message = `no node can restore snapshot '${snapshotID}': ${detail}`;
+  return new ApiError({ status: 503, message, errorCode: 'sandbox_capacity_unavailable', headers: NO_RETRY });
+}
+
 /** 409: an earlier request with the same Idempotency-Key is still running. */
 export function firstRequestInProgress(): ApiError {
   const message = 'the first request of this Idempotency-Key is not finished';

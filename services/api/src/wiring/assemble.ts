@@ -14,6 +14,7 @@ import { SandboxQuota } from '../limits/sandbox-quota.ts';
 import type { OperationDeps } from './routes.ts';
 import { SavedMemory } from '../state/saved-memory.ts';
 import { ClusterState } from '../state/cluster-state.ts';
+import { Snapshots } from '../state/snapshots.ts';
 import type { ApiSettings } from './config.ts';
 import { createInformers } from './informers.ts';
 
@@ -35,7 +36,7 @@ export interface Assembled {
 export function assemble(process: ProcessParts, settings: ApiSettings, closing: AbortSignal): Assembled {
   const { client, bus, clock, random, log, kubeMetrics, registry } = process;
   const shared = { client, clock, random, log, metrics: kubeMetrics };
-  const informers = createInformers({ ...shared, namespace: settings.WATCH_NAMESPACE });
+  const informers = createInformers({ ...shared, namespace: settings.WATCH_NAMESPACE }, settings.SNAPSHOTS_ENABLED);
   const { KEYS_NAMESPACE: keysNamespace, ENVS_NAMESPACE: envsNamespace } = settings;
   const keys = watchKeys({
     ...shared,
@@ -45,7 +46,9 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
   });
   const state = new ClusterState({ client, bus, informers, clock, log });
   keys.informer.onChange(() => state.waiters.notify('keys'));
-  const all = [informers.claims, informers.sandboxes, informers.pools, informers.templates, keys.informer];
+  const { snapshots } = informers;
+  const always = [informers.claims, informers.sandboxes, informers.pools, informers.templates, keys.informer];
+  const all = snapshots === undefined ? always : [...always, snapshots];
   const { POD_NAMESPACE: namespace, ENVD_VERSION: envdVersion } = settings;
   const claims = () => informers.claims.store.values();
   const parts: ApiParts = {
@@ -71,6 +74,7 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     gatewayUrl: settings.GATEWAY_URL,
     createTimeoutMs: settings.CREATE_TIMEOUT,
     transitionTimeoutMs: settings.TRANSITION_TIMEOUT,
+    snapshots: new Snapshots({ client, informer: informers.snapshots, waiters: state.waiters, clock }),
     savedMemory: new SavedMemory(client, settings.SNAPSHOTS_ENABLED),
     pauseFallsBack: settings.PAUSE_MEMORY_FALLBACK,
     version: settings.BUILD_VERSION,

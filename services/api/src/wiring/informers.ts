@@ -1,12 +1,14 @@
 import {
   annotations,
   findApiKey,
+  labels,
   sandboxClaims,
   sandboxes,
+  sandboxSnapshots,
   sandboxTemplates,
   sandboxWarmPools,
 } from '@sandlot/api-types';
-import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim, SandboxSnapshot, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { createInformer, dropBulk } from '@sandlot/kube';
 import type { Informer, InformerOptions, KubeObject } from '@sandlot/kube';
 
@@ -23,6 +25,8 @@ export interface Informers {
   readonly sandboxes: Informer<Sandbox>;
   readonly pools: Informer<SandboxWarmPool>;
   readonly templates: Informer<SandboxTemplate>;
+  /** Those that clients of the API asked for; undefined: the installation saves no memory. */
+  readonly snapshots: Informer<SandboxSnapshot> | undefined;
 }
 
 const getNamespace = ({ metadata }: KubeObject): readonly string[] => [metadata.namespace ?? ''];
@@ -42,6 +46,7 @@ function listAliasKeys(object: KubeObject): readonly string[] {
 
 export function createInformers(
   shared: Pick<InformerOptions<KubeObject>, 'client' | 'namespace' | 'clock' | 'random' | 'metrics' | 'log'>,
+  savesMemory: boolean,
 ): Informers {
   const byName = { [BY_NAMESPACE]: getNamespace, [BY_ALIAS]: listAliasKeys };
   return {
@@ -53,7 +58,13 @@ export function createInformers(
     sandboxes: createInformer({ ...shared, resource: sandboxes, transform: dropPodDetails }),
     pools: createInformer({ ...shared, resource: sandboxWarmPools, indexers: byName }),
     templates: createInformer({ ...shared, resource: sandboxTemplates, indexers: byName }),
+    snapshots: savesMemory ? createSnapshotInformer(shared) : undefined,
   };
+}
+
+function createSnapshotInformer(shared: Omit<InformerOptions<SandboxSnapshot>, 'resource'>): Informer<SandboxSnapshot> {
+  const indexers = { [BY_NAMESPACE]: getNamespace };
+  return createInformer({ ...shared, resource: sandboxSnapshots, labelSelector: labels.e2bSnapshot, indexers });
 }
 
 function listKeyIds(claim: SandboxClaim): readonly string[] {
@@ -61,11 +72,12 @@ function listKeyIds(claim: SandboxClaim): readonly string[] {
   return key === undefined ? [] : [key];
 }
 
-/** Keeps only the resources of the first container of each pod: there may be many thousand Sandboxes. */
+/** Keeps of each pod only the runtime class and the resources of the first container: there may be many thousand Sandboxes. */
 function dropPodDetails(sandbox: Sandbox): Sandbox {
   const { spec, ...rest } = dropBulk(sandbox);
   const { podTemplate, ...fields } = spec;
+  const { runtimeClassName } = podTemplate.spec;
   const [first] = podTemplate.spec.containers;
   const containers = first === undefined ? [] : [{ name: first.name, resources: first.resources }];
-  return { ...rest, spec: { ...fields, podTemplate: { spec: { containers } } } };
+  return { ...rest, spec: { ...fields, podTemplate: { spec: { containers, runtimeClassName } } } };
 }

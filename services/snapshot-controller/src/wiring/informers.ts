@@ -1,6 +1,6 @@
 import { labels, sandboxSnapshotClasses, sandboxSnapshots } from '@sandlot/api-types';
 import type { SandboxSnapshot, SandboxSnapshotClass } from '@sandlot/api-types';
-import { createInformer, formatKey, nodes, pods } from '@sandlot/kube';
+import { createInformer, nodes, pods } from '@sandlot/kube';
 import type { Informer, InformerOptions, KubeObject, Node, Pod } from '@sandlot/kube';
 import { BY_NODE } from '../agent/agents.ts';
 
@@ -8,9 +8,6 @@ import { BY_NODE } from '../agent/agents.ts';
 export const BY_UID = 'byUid';
 /** Index of Pods by the SandboxSnapshot that their mark names. */
 export const BY_SNAPSHOT = 'bySnapshot';
-
-/** Index of SandboxSnapshots that are copies, by the key of the one that they copy. */
-export const BY_ORIGINAL = 'byOriginal';
 
 export interface Informers {
   readonly snapshots: Informer<SandboxSnapshot>;
@@ -37,11 +34,7 @@ export function createInformers(shared: Shared, { namespace, agentNamespace, age
       ...shared,
       namespace,
       resource: sandboxSnapshots,
-      indexers: {
-        [BY_UID]: ({ metadata }) => listPresent(metadata.uid),
-        [BY_NODE]: listNodeOfSnapshot,
-        [BY_ORIGINAL]: listOriginal,
-      },
+      indexers: { [BY_UID]: ({ metadata }) => listPresent(metadata.uid), [BY_NODE]: listNodeOfSnapshot },
     }),
     classes: createInformer({ ...shared, resource: sandboxSnapshotClasses }),
     restoring: createInformer({
@@ -70,10 +63,6 @@ function listPresent(value: string | undefined): readonly string[] {
 
 function listNodeOfSnapshot({ status }: SandboxSnapshot): readonly string[] {
   return listPresent(status?.source?.nodeName);
-}
-
-function listOriginal({ metadata: { namespace }, spec: { copyOf } }: SandboxSnapshot): readonly string[] {
-  return copyOf === undefined ? [] : [formatKey({ namespace, name: copyOf.snapshotName })];
 }
 
 /** A Pod as the caches keep it: of spec and status only what decisions read. */

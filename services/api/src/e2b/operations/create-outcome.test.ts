@@ -17,13 +17,16 @@ describe('buildOutcome', () => {
     ['a claim whose pool is empty', claim('False', 'WaitingForStock'), 503],
     ['a claim whose timeout is over', claim('False', 'ClaimTimeout'), 504],
     ['a claim whose daemon does not answer', claim('False', 'SandboxInitFailed'), 500],
+    ['a claim whose snapshot cannot be restored', claim('False', 'RestoreFailed'), 503],
     ['a claim that the controller gave up', claim('False', 'ReconcilerError', 'Failed'), 500],
   ] as const)('%s: %s', (...[, subject, expected]) => {
-    const outcome = buildOutcome(subject, false);
+    const outcome = buildOutcome(subject, { isPatient: false, templateID: 'base' });
     expect(outcome.kind === 'failed' ? outcome.error.status : outcome.kind).toBe(expected);
   });
 
   it('waits for stock if the create is patient', () => {
-    expect(buildOutcome(claim('False', 'WaitingForStock'), true).kind).toBe('waiting');
+    expect(buildOutcome(claim('False', 'WaitingForStock'), { isPatient: true, templateID: 'base' }).kind).toBe(
+      'waiting',
+    );
   });
 });

@@ -1,30 +1,39 @@
 import { findClaimEnding, claimReasons, findCondition, sandboxReasons } from '@sandlot/api-types';
 import type { Condition, SandboxClaim } from '@sandlot/api-types';
 import { ApiError } from '../../errors/api-error.ts';
-import { noStock, readyTooLate, startFailed, tooManySandboxes } from '../../errors/create-errors.ts';
+import { noStock, readyTooLate, restoreFailed, startFailed, tooManySandboxes } from '../../errors/create-errors.ts';
 
 /** State of a claim that a create waits for. */
 export type Outcome =
   { readonly kind: 'waiting' } | { readonly kind: 'ready' } | { readonly kind: 'failed'; readonly error: ApiError };
 
-/** Reads the outcome from the claim's status. A patient create waits while its pool is empty. */
-export function buildOutcome({ status }: SandboxClaim, isPatient: boolean): Outcome {
+export interface Asked {
+  /** Waits while its pool is empty. */
+  readonly isPatient: boolean;
+  /** As the client wrote it. */
+  readonly templateID: string;
+}
+
+/** Reads the outcome from the claim's status. */
+export function buildOutcome({ status }: SandboxClaim, asked: Asked): Outcome {
   const ready = findCondition(status?.conditions, 'Ready');
   if (ready === undefined) return { kind: 'waiting' };
   if (ready.status === 'True') return { kind: 'ready' };
-  const error = findTerminalError(ready, isPatient);
+  const error = findTerminalError(ready, asked);
   if (error !== undefined) return { kind: 'failed', error };
   return status?.phase === 'Failed' ? { kind: 'failed', error: startFailed(ready.message) } : { kind: 'waiting' };
 }
 
+/** The claim copies these reasons from a Sandbox whose pod ended. */
+const POD_ENDED: ReadonlySet<string> = new Set([sandboxReasons.podFailed, sandboxReasons.podSucceeded]);
+
 /** The error of a reason that no waiting can change; undefined for all others. */
-function findTerminalError({ reason, message }: Condition, isPatient: boolean): ApiError | undefined {
+function findTerminalError({ reason, message }: Condition, { isPatient, templateID }: Asked): ApiError | undefined {
   if (reason === claimReasons.waitingForStock) return isPatient ? undefined : noStock();
+  if (reason === sandboxReasons.restoreFailed) return restoreFailed(templateID, message);
   if (reason === claimReasons.quotaExceeded) return tooManySandboxes(message);
   const ending = findClaimEnding(reason);
   if (ending === 'refused') return new ApiError({ status: 400, message });
   if (ending === 'late' || ending === 'expired') return readyTooLate(message);
-  // The claim copies these reasons from a Sandbox whose pod ended.
-  const hasPodEnded = reason === sandboxReasons.podFailed || reason === sandboxReasons.podSucceeded;
-  return ending === 'broken' || hasPodEnded ? startFailed(message) : undefined;
+  return ending === 'broken' || POD_ENDED.has(reason) ? startFailed(message) : undefined;
 }

@@ -166,7 +166,7 @@ async function waitUntilReady(
   const found = await state.waitUntil(
     { claim, sandbox: undefined },
     (current) => {
-      const outcome = buildOutcome(current?.claim ?? claim, isPatient);
+      const outcome = buildOutcome(current?.claim ?? claim, { isPatient, templateID: request.templateID });
       if (outcome.kind === 'failed') throw outcome.error;
       return outcome.kind === 'ready' ? current : undefined;
     },

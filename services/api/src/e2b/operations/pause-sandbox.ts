@@ -7,8 +7,10 @@ import type { Route } from '../../http/route.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import type { SavedMemory } from '../../state/saved-memory.ts';
 import { getState } from '../../state/sandbox-state.ts';
+import type { Snapshots } from '../../state/snapshots.ts';
 import { pauseHeaders } from '../request/headers.ts';
 import { pauseRequest } from '../request/schemas.ts';
+import { assertNotSaved } from '../snapshots/save-sandbox.ts';
 import { decidePause, readSuspension } from './decide-pause.ts';
 import { findOwnSandbox } from './find-sandbox.ts';
 import { patchClaim, setMode } from './guarded-patches.ts';
@@ -16,6 +18,7 @@ import type { PatchDeps } from './guarded-patches.ts';
 import { done, nameInAudit, oneSandbox } from './shape.ts';
 
 export interface PauseDeps extends PatchDeps {
+  readonly snapshots: Snapshots;
   readonly savedMemory: SavedMemory;
   /** Whether a pause that does not ask for memory by name may keep the volumes alone where memory cannot be kept. */
   readonly pauseFallsBack: boolean;
@@ -56,13 +59,14 @@ interface PauseWish {
 
 /**
  * Suspends the Sandbox and waits until no process of it runs. The claim gets its retention first, so that the claim's end cannot
- * delete the sandbox in between. Throws an ApiError: 400 if memory cannot be kept, 409 if it is paused already, 503 if it does
+ * delete the sandbox in between. Throws an ApiError: 400 if memory cannot be kept, 409 if it is paused or being saved already, 503 if it does
  * not complete in time or the memory could not be saved.
  */
 async function pauseSandbox(deps: PauseDeps, claimed: ClaimedSandbox, { retention, memory }: PauseWish): Promise<void> {
   const { sandbox: before } = claimed;
   if (before === undefined) throw noSandbox(claimed.claim.metadata.name ?? '');
   if (getState(before) === 'paused') throw conflict('the sandbox is paused already');
+  assertNotSaved(deps.snapshots, claimed);
   const pause = decidePause(memory, before, {
     hibernates: deps.savedMemory.isEnabled,
     fallsBack: deps.pauseFallsBack,

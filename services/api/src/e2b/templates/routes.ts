@@ -1,17 +1,23 @@
 import { z } from 'zod';
-import { ApiError } from '../../errors/api-error.ts';
 import { endpoint, route } from '../../http/route.ts';
 import type { Route } from '../../http/route.ts';
 import { aliasAnswer, templateAnswer } from '../answer/schemas.ts';
 import { aliasParams, templateParams } from '../request/schemas.ts';
+import { done } from '../operations/shape.ts';
+import { deleteSnapshots } from '../snapshots/delete-snapshot.ts';
+import type { DeleteSnapshotDeps } from '../snapshots/delete-snapshot.ts';
+import { findDeletable } from './find-deletable.ts';
 import { findSource } from './find-source.ts';
 import { getTemplate, listTemplates } from './templates.ts';
 import type { TemplateDeps } from './templates.ts';
 
 const shape = { tag: 'E2B templates' } as const;
 
-/** Templates as E2B clients see them. The API does not change them. */
-export function buildTemplateRoutes(deps: TemplateDeps): readonly Route[] {
+/** Templates as E2B clients see them, and snapshots, whose ids are names of templates. */
+export type TemplateRouteDeps = TemplateDeps &
+  DeleteSnapshotDeps & { readonly informers: TemplateDeps['informers'] & DeleteSnapshotDeps['informers'] };
+
+export function buildTemplateRoutes(deps: TemplateRouteDeps): readonly Route[] {
   return [
     route(
       {
@@ -46,27 +52,29 @@ export function buildTemplateRoutes(deps: TemplateDeps): readonly Route[] {
       },
       async ({ key, params }) => ({ status: 200, body: await getTemplate(deps, key, params.templateID) }),
     ),
-    refuseDelete(deps),
+    deleteRoute(deps),
   ];
 }
 
-function refuseDelete(deps: TemplateDeps): Route {
+function deleteRoute(deps: TemplateRouteDeps): Route {
   return route(
     {
       ...endpoint(
         'deleteTemplate',
         'delete /templates/{templateID}',
-        'Refused: templates and pools are deleted where they were made.',
+        'Deletes a snapshot. Templates and pools are deleted where they were made.',
       ),
       ...shape,
       params: templateParams,
-      answers: {},
+      answers: done,
       action: 'template.delete',
     },
-    async ({ key, params }) => {
-      await findSource(deps, key, params.templateID);
-      const message = `template '${params.templateID}' belongs to the installation and cannot be deleted over this API`;
-      throw new ApiError({ status: 403, message });
+    async ({ key, params: { templateID: text }, trail }) => {
+      const found = await findDeletable(deps, key, text);
+      const { name = '', uid = '' } = found[0]?.metadata ?? {};
+      trail.about({ name, uid });
+      await deleteSnapshots(deps, key, { text, found });
+      return { status: 204 };
     },
   );
 }

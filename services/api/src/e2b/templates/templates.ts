@@ -1,5 +1,4 @@
 import type { ApiKey } from '@sandlot/tenancy';
-import { notFound } from '../../errors/api-error.ts';
 import { listAliases, BY_NAMESPACE } from '../../wiring/informers.ts';
 import { formatIsoTime } from '../answer/sandbox.ts';
 import type { AnswerOptions } from '../answer/sandbox.ts';
@@ -12,48 +11,46 @@ export interface TemplateDeps extends SourceDeps {
   readonly answers: Pick<AnswerOptions, 'envdVersion'>;
 }
 
-/** The pools of the key's namespace, and its templates without a pool of the same name, by name. */
-export function listTemplates({ informers, answers }: TemplateDeps, { namespace }: ApiKey): TemplateAnswer[] {
+/** The pools of the key's namespace, and its templates without a pool of the same name, by name. Snapshots have a list of their own. */
+export function listTemplates(deps: TemplateDeps, { namespace }: ApiKey): TemplateAnswer[] {
+  const { informers, snapshots } = deps;
   const pools = [...informers.pools.store.listByIndex(BY_NAMESPACE, namespace)];
   const poolNames = new Set(pools.map(({ metadata }) => metadata.name));
   const templates = [...informers.templates.store.listByIndex(BY_NAMESPACE, namespace)];
   const sources: Source[] = [
     ...pools.map((object) => ({ kind: 'pool', name: object.metadata.name ?? '', object }) as const),
     ...templates
-      .filter(({ metadata }) => !poolNames.has(metadata.name))
+      .filter((template) => !poolNames.has(template.metadata.name) && snapshots.findSourceOf(template) === undefined)
       .map((object) => ({ kind: 'template', name: object.metadata.name ?? '', object }) as const),
   ];
-  return sources
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .map((source) => {
-      const { creationTimestamp = '', uid = '', generation = 1 } = source.object.metadata;
-      const created = formatIsoTime(Date.parse(creationTimestamp) || 0);
-      const aliases = [source.name, ...listAliases(source.object)];
-      return {
-        templateID: source.name,
-        buildID: uid,
-        buildStatus: 'ready',
-        buildCount: generation,
-        ...buildSize(findSpec({ informers }, source)),
-        public: false,
-        aliases,
-        names: aliases,
-        createdAt: created,
-        updatedAt: created,
-        createdBy: null,
-        lastSpawnedAt: null,
-        spawnCount: 0,
-        envdVersion: answers.envdVersion,
-      };
-    });
+  return sources.sort((a, b) => (a.name < b.name ? -1 : 1)).map((source) => buildTemplate(deps, source));
+}
+
+function buildTemplate({ informers, answers }: TemplateDeps, source: Source): TemplateAnswer {
+  const { creationTimestamp = '', uid = '', generation = 1 } = source.object.metadata;
+  const created = formatIsoTime(Date.parse(creationTimestamp) || 0);
+  const aliases = [source.name, ...listAliases(source.object)];
+  return {
+    templateID: source.name,
+    buildID: uid,
+    buildStatus: 'ready',
+    buildCount: generation,
+    ...buildSize(findSpec({ informers }, source)),
+    public: false,
+    aliases,
+    names: aliases,
+    createdAt: created,
+    updatedAt: created,
+    createdBy: null,
+    lastSpawnedAt: null,
+    spawnCount: 0,
+    envdVersion: answers.envdVersion,
+  };
 }
 
 /** Finds one template by name or alias. Throws an ApiError 404. */
 export async function getTemplate(deps: TemplateDeps, key: ApiKey, text: string): Promise<TemplateAnswer> {
-  const { name } = await findSource(deps, key, text);
-  const template = listTemplates(deps, key).find(({ templateID }) => templateID === name);
-  if (template === undefined) throw notFound(`template '${text}' not found`);
-  return template;
+  return buildTemplate(deps, await findSource(deps, key, text));
 }
 
 function findSpec({ informers }: Pick<TemplateDeps, 'informers'>, source: Source) {

@@ -1,0 +1,63 @@
+import { findCondition, snapshotConditions, snapshotReasons } from '@sandlot/api-types';
+import type { SandboxSnapshot } from '@sandlot/api-types';
+import { ApiError, conflict, NO_RETRY, noSandbox, notEnabled, notPossible } from '../../errors/api-error.ts';
+import type { SnapshotKind } from '../../state/snapshots.ts';
+import { needsGVisor } from './refuse-save.ts';
+
+/** What the messages name. */
+export interface Saved {
+  readonly sandboxID: string;
+  readonly template: string;
+  readonly kind: SnapshotKind;
+}
+
+const VERB = { snapshot: 'snapshotted', fork: 'forked' } as const;
+
+/** Why the save failed, for the client; undefined: it is Ready. `snapshot` is as it is after the wait; undefined: it is gone. */
+export function findSaveError(snapshot: SandboxSnapshot | undefined, saved: Saved): ApiError | undefined {
+  if (snapshot === undefined) {
+    return failed(`the snapshot of sandbox '${saved.sandboxID}' was deleted while it was saved`);
+  }
+  const { phase, conditions } = snapshot.status ?? {};
+  if (phase === 'Ready') return undefined;
+  const { reason, message = '' } = findCondition(conditions, snapshotConditions.ready) ?? {};
+  return phase === 'Failed' ? buildError(reason, message, saved) : buildTooLate(reason, message, saved);
+}
+
+function buildTooLate(reason: string | undefined, message: string, { sandboxID, kind }: Saved): ApiError {
+  const isBusy = reason === snapshotReasons.nodeBusy;
+  return unavailable(
+    isBusy
+      ? `Sandbox '${sandboxID}' cannot be ${VERB[kind]} right now because its node is busy, please retry`
+      : `Sandbox '${sandboxID}' could not be saved in time: ${message === '' ? 'the save has not begun' : message}`,
+  );
+}
+
+/** The answer for a reason of Failed. The messages of the controller tell users what to do, so they stay. */
+function buildError(reason: string | undefined, message: string, { sandboxID, template, kind }: Saved): ApiError {
+  switch (reason) {
+    case snapshotReasons.notGVisor:
+      return needsGVisor(template, kind);
+    case snapshotReasons.disksNotSupported:
+      return notPossible(message);
+    case snapshotReasons.sandboxNotFound:
+      return noSandbox(sandboxID);
+    case snapshotReasons.sandboxNotRunning:
+      return conflict(`Sandbox '${sandboxID}' cannot be ${VERB[kind]}: ${message}`);
+    case snapshotReasons.noSnapshotClass:
+      return notEnabled('memory snapshots are');
+    case snapshotReasons.quotaExceeded:
+      return new ApiError({ status: 429, message, headers: NO_RETRY });
+    case snapshotReasons.noSpace:
+    case snapshotReasons.noNodeAgent:
+      return unavailable(`Sandbox '${sandboxID}' cannot be ${VERB[kind]} now: ${message}`);
+    default:
+      return failed(`Sandbox '${sandboxID}' could not be saved: ${message}`);
+  }
+}
+
+const failed = (message: string): ApiError => new ApiError({ status: 500, message, headers: NO_RETRY });
+
+/** Something was begun, so clients must not repeat it by themselves. */
+const unavailable = (message: string): ApiError =>
+  new ApiError({ status: 503, message, errorCode: 'sandbox_capacity_unavailable', headers: NO_RETRY });
