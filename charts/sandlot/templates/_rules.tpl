@@ -51,7 +51,7 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
 {{- define "sandlot.rules.snapshot-controller" -}}
 - apiGroups: [sandlot.dev]
   resources: [sandboxsnapshots]
-  verbs: [delete, list, patch, watch]
+  verbs: [delete, get, list, patch, watch]
 - apiGroups: [sandlot.dev]
   resources: [sandboxsnapshots/status]
   verbs: [patch]

@@ -122,7 +122,7 @@ describe('roles of the controllers', () => {
     const objects = await render(withHibernation);
     const name = 'sandlot-snapshot-controller';
     expect(permissions(find(objects, 'ClusterRole', name).rules ?? [])).toEqual({
-      'sandlot.dev/sandboxsnapshots': 'delete list patch watch',
+      'sandlot.dev/sandboxsnapshots': 'delete get list patch watch',
       'sandlot.dev/sandboxsnapshots/status': 'patch',
       'sandlot.dev/sandboxsnapshots/finalizers': 'update',
       'sandlot.dev/sandboxsnapshotclasses': 'list watch',

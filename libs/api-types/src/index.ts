@@ -107,6 +107,7 @@ export { findClaimEnding, claimFailureReasons } from './rules/claim-endings.ts';
 export type { ClaimEnding } from './rules/claim-endings.ts';
 export { isMadeByExtension, isWithoutTemplate } from './rules/origin.ts';
 export { hasSignOfPool, isAdoptable, isMemberOf, isPoolMember, isStock } from './rules/pool-membership.ts';
+export { DAEMON_VOLUME, findDaemonImage } from './rules/daemon-image.ts';
 export { isFinished, isReady } from './rules/readiness.ts';
 export { findPinnedKey, KEY_SECRET_TYPE } from './rules/runtime-identity.ts';
 export type { RuntimeIdentity } from './rules/runtime-identity.ts';

@@ -29,7 +29,7 @@ export async function apply(
   switch (step.kind) {
     case 'hold':
     case 'release':
-      return write(deps, object, { patch: buildFinalizerPatch(object, step.kind), signal });
+      return write(deps, object, { patch: buildFinalizerPatch(object, step), signal });
     case 'status':
       return writeStatus(deps, object, { step, signal });
     case 'delete':
@@ -44,9 +44,12 @@ export async function apply(
   }
 }
 
-function buildFinalizerPatch({ metadata }: SandboxSnapshot, kind: 'hold' | 'release'): JsonObject {
+type FinalizerStep = Extract<Step, { readonly kind: 'hold' | 'release' }>;
+
+function buildFinalizerPatch({ metadata }: SandboxSnapshot, step: FinalizerStep): JsonObject {
   const others = (metadata.finalizers ?? []).filter((name) => name !== finalizers.snapshotData);
-  return { metadata: { finalizers: kind === 'hold' ? [...others, finalizers.snapshotData] : others } };
+  if (step.kind === 'release') return { metadata: { finalizers: others } };
+  return { metadata: { finalizers: [...others, finalizers.snapshotData], annotations: { ...step.annotations } } };
 }
 
 interface Write {
@@ -101,6 +104,11 @@ function startCall(deps: ApplyDeps, object: SandboxSnapshot, step: CallStep): vo
         measure(deps, object, { step, work: async () => agent().save(id, step.request, signal) }),
       );
       return;
+    case 'copy':
+      calls.start(ids.save, (signal) =>
+        measure(deps, object, { step, work: async () => agent().copy(id, step.from, signal) }),
+      );
+      return;
     case 'restore':
       calls.start(ids.restore(step.request.podUID), (signal) =>
         measure(deps, object, { step, work: async () => agent().restore(id, step.request, signal) }),
@@ -114,13 +122,14 @@ function startCall(deps: ApplyDeps, object: SandboxSnapshot, step: CallStep): vo
   }
 }
 
-const SPANS: Readonly<Record<'save' | 'restore', SpanName>> = {
+const SPANS: Readonly<Record<'save' | 'copy' | 'restore', SpanName>> = {
   save: spanNames.snapshotSave,
+  copy: spanNames.snapshotCopy,
   restore: spanNames.snapshotRestore,
 };
 
 interface Measured<T> {
-  readonly step: Extract<CallStep, { readonly kind: 'save' | 'restore' }>;
+  readonly step: Extract<CallStep, { readonly kind: 'save' | 'copy' | 'restore' }>;
   readonly work: () => Promise<T>;
 }
 

@@ -18,7 +18,7 @@ function scene(status: SandboxSnapshotStatus | undefined, parts: Partial<Scene> 
     nowMs: NOW_MS,
     object: snapshot({ name: 'notebook-1', sandbox: owner, spec, ...(status === undefined ? {} : { status }) }),
     snapshotClass: { metadata: { name: 'node' }, spec: {} },
-    source: { sandbox: { uid: 'uid-default-notebook', hibernates: true }, pod: present },
+    source: { sandbox: { uid: 'uid-default-notebook', hibernates: true, object: owner }, pod: present },
     isNodeGone: false,
     calls: {},
     pods: [],

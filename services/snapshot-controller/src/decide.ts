@@ -1,4 +1,5 @@
 import { snapshotMessages, snapshotReasons } from '@sandlot/api-types';
+import { decideCopy } from './copy/decide-copy.ts';
 import type { Plan } from './plan/steps.ts';
 import type { Scene } from './plan/scene.ts';
 import { decideRestore } from './restore/decide-restore.ts';
@@ -15,7 +16,7 @@ export function decide(scene: Scene): Plan {
   switch (status?.phase) {
     case undefined:
     case 'Pending':
-      return decideBegin(scene);
+      return scene.object.spec.copyOf === undefined ? decideBegin(scene) : decideCopy(scene);
     case 'Saving':
       return decideSave(scene);
     case 'Ready':

@@ -1,18 +1,13 @@
-import {
-  getPodName,
-  isDefaultClass,
-  isHibernationOf,
-  needsHibernation,
-  resolveMode,
-  sandboxes as sandboxResource,
-} from '@sandlot/api-types';
-import type { Sandbox, SandboxSnapshot, SandboxSnapshotClass } from '@sandlot/api-types';
-import { findController, nodes as nodeResource, pods as podResource } from '@sandlot/kube';
+import { isDefaultClass } from '@sandlot/api-types';
+import type { SandboxSnapshot, SandboxSnapshotClass } from '@sandlot/api-types';
+import { nodes as nodeResource, pods as podResource } from '@sandlot/kube';
 import type { KubeClient, Node, OwnWrites, Pod, Store } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import type { AgentCalls } from './agent/calls.ts';
 import { callIds } from './agent/call-ids.ts';
-import type { Calls, Scene, SourceLook } from './plan/scene.ts';
+import { lookAtOriginal } from './look/look-at-original.ts';
+import { lookAtSource } from './look/look-at-source.ts';
+import type { Calls, Scene } from './plan/scene.ts';
 import { hasEnded, hasStopped } from './restore/decide-restore.ts';
 import { BY_SNAPSHOT } from './wiring/informers.ts';
 
@@ -35,7 +30,8 @@ export async function observe(deps: ObserveDeps, object: SandboxSnapshot, signal
     nowMs: deps.clock.now(),
     object,
     snapshotClass: findClass(deps.classes, object),
-    source: needsLook(object, calls) ? await lookAtSource(deps, object, signal) : undefined,
+    source: needsLook(object, calls) ? await lookAtSource(deps.client, object, signal) : undefined,
+    copied: needsLookAtOriginal(object) ? await lookAtOriginal(deps.client, object, signal) : undefined,
     isNodeGone: await isNodeGone(deps, object, signal),
     calls,
     pods: marked,
@@ -66,40 +62,15 @@ function findClass(classes: Store<SandboxSnapshotClass>, { spec }: SandboxSnapsh
 }
 
 /** Before the save, and when the agent does not know the Pod. */
-function needsLook({ metadata, status }: SandboxSnapshot, { save }: Calls): boolean {
-  if (metadata.deletionTimestamp !== undefined) return false;
+function needsLook({ metadata, spec, status }: SandboxSnapshot, { save }: Calls): boolean {
+  if (metadata.deletionTimestamp !== undefined || spec.copyOf !== undefined) return false;
   const { phase = 'Pending' } = status ?? {};
   return phase === 'Pending' || (phase === 'Saving' && save?.state === 'refused' && save.code === 'PodAbsent');
 }
 
-/** Reads the objects themselves: the controller watches neither all Sandboxes nor all Pods. */
-async function lookAtSource(
-  { client }: ObserveDeps,
-  object: SandboxSnapshot,
-  signal: AbortSignal,
-): Promise<SourceLook> {
-  const { namespace } = object.metadata;
-  const sandbox = await client.find(sandboxResource, { namespace, name: object.spec.sandboxName }, { signal });
-  if (sandbox === undefined || sandbox.metadata.deletionTimestamp !== undefined) return {};
-  const pod = await client.find(podResource, { namespace, name: getPodName(sandbox) }, { signal });
-  return {
-    sandbox: { uid: sandbox.metadata.uid ?? '', hibernates: hibernates(object, sandbox) },
-    pod: readPod(sandbox, pod),
-  };
-}
-
-function hibernates(object: SandboxSnapshot, sandbox: Sandbox): boolean {
-  return (
-    resolveMode(sandbox.spec) === 'Suspended' && needsHibernation(sandbox.spec) && isHibernationOf(object, sandbox)
-  );
-}
-
-function readPod({ metadata: { uid } }: Sandbox, pod: Pod | undefined): SourceLook['pod'] {
-  if (pod === undefined || findController(pod)?.uid !== uid) return undefined;
-  const { metadata, spec, status } = pod;
-  const isRunning = metadata.deletionTimestamp === undefined && status?.phase === 'Running';
-  if (!isRunning || spec.nodeName === undefined) return undefined;
-  return { name: metadata.name ?? '', uid: metadata.uid ?? '', nodeName: spec.nodeName };
+function needsLookAtOriginal({ metadata, spec, status }: SandboxSnapshot): boolean {
+  const hasBegun = status?.phase !== undefined && status.phase !== 'Pending';
+  return spec.copyOf !== undefined && metadata.deletionTimestamp === undefined && !hasBegun;
 }
 
 /** The cache may lack a Node that is new, so its absence is confirmed. */

@@ -90,6 +90,10 @@ export class Harness extends ControllerHarness {
     this.api.seed(sandboxSnapshotClasses, { metadata: { name, annotations }, spec });
   }
 
+  removeClass(name = 'node'): void {
+    this.api.remove(sandboxSnapshotClasses, { name });
+  }
+
   /** A suspended Sandbox that hibernates, and its Pod, which still runs. */
   addSandbox(name = 'notebook', spec: Partial<SandboxSpec> = {}): OwnerReference {
     const podTemplate = { spec: { containers: [{ name: 'main', image: 'busybox' }] } };
@@ -141,6 +145,12 @@ export class Harness extends ControllerHarness {
     });
   }
 
+  changePod(name: string, spec: Partial<Pod['spec']>): void {
+    this.api.change(pods, { namespace: PLACE, name }, (pod) => {
+      pod.spec = { ...pod.spec, ...spec };
+    });
+  }
+
   removePod(name: string, namespace = PLACE): void {
     this.api.remove(pods, { namespace, name });
   }
@@ -153,24 +163,24 @@ export class Harness extends ControllerHarness {
     });
   }
 
-  snapshot(): SandboxSnapshot {
-    const found = this.api.object(sandboxSnapshots, KEY);
+  snapshot(name = KEY.name): SandboxSnapshot {
+    const found = this.api.object(sandboxSnapshots, { ...KEY, name });
     if (found === undefined) throw new Error('the SandboxSnapshot is gone');
     return found;
   }
 
-  status(): SandboxSnapshotStatus {
-    return this.snapshot().status ?? {};
+  status(name = KEY.name): SandboxSnapshotStatus {
+    return this.snapshot(name).status ?? {};
   }
 
   /** `phase/reason`. */
-  summary(): string {
-    const { phase = '', conditions } = this.status();
+  summary(name = KEY.name): string {
+    const { phase = '', conditions } = this.status(name);
     return `${phase}/${findCondition(conditions, 'Ready')?.reason ?? ''}`;
   }
 
-  isGone(): boolean {
-    return this.api.object(sandboxSnapshots, KEY) === undefined;
+  isGone(name = KEY.name): boolean {
+    return this.api.object(sandboxSnapshots, { ...KEY, name }) === undefined;
   }
 
   /** Hibernates the Sandbox and deletes its Pod, as the sandbox-controller does. */
@@ -181,15 +191,15 @@ export class Harness extends ControllerHarness {
   }
 
   /** A user, or the sandbox-controller, deletes the snapshot. */
-  async deleteSnapshot(): Promise<void> {
-    await this.api.client({ user: 'user', clock: this.clock }).delete(sandboxSnapshots, KEY);
+  async deleteSnapshot(name = KEY.name): Promise<void> {
+    await this.api.client({ user: 'user', clock: this.clock }).delete(sandboxSnapshots, { ...KEY, name });
   }
 
   until(holds: () => boolean): Promise<void> {
     return this.eventually(() => {
       if (!holds())
         throw new Error(
-          `it never came true: ${JSON.stringify(this.api.object(sandboxSnapshots, KEY), undefined, 1)}, ${this.agent.requests.join(', ')}`,
+          `it never came true: ${JSON.stringify(this.api.objects(sandboxSnapshots, PLACE), undefined, 1)}, ${this.agent.requests.join(', ')}`,
         );
     });
   }

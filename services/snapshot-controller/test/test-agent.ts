@@ -16,6 +16,7 @@ const saveBody = z.strictObject({
   }),
   mode: z.enum(['Hibernate', 'Snapshot']),
 });
+const copyBody = z.strictObject({ from: z.string().min(1) });
 const restoreBody = z.strictObject({ namespace: z.string(), podName: z.string(), snapshotUid: z.string() });
 
 type SaveBody = z.output<typeof saveBody>;
@@ -25,6 +26,12 @@ interface Grant {
   readonly snapshotUid: string;
   state: 'Announced' | 'Begun' | 'Restored' | 'Failed';
   message: string;
+}
+
+/** The manifest of a finished snapshot, as far as the agent itself reads it. */
+interface Stored {
+  readonly mode?: string | undefined;
+  readonly copyOf?: string | undefined;
 }
 
 interface Refusal {
@@ -58,8 +65,10 @@ export class TestAgent implements AsyncDisposable {
   readonly requests: string[] = [];
   /** Saves that were begun: a repeated request joins. */
   readonly begun: SaveBody[] = [];
+  /** Copies that were made: a repeated request makes none. */
+  readonly copies: { readonly from: string; readonly to: string }[] = [];
   /** UIDs of the finished snapshots. */
-  readonly stored = new Map<string, object>();
+  readonly stored = new Map<string, Stored>();
   readonly grants = new Map<string, Grant>();
   /** The next saves end with this. */
   refusal: Refusal | undefined;
@@ -67,6 +76,8 @@ export class TestAgent implements AsyncDisposable {
   restoreRefusal: Refusal | undefined;
   /** While true, saves do not end by themselves. */
   holdsSaves = false;
+  /** `METHOD /path` of requests that are answered as if the agent were gone. */
+  readonly hides = new Set<string>();
   readonly #saving = new Map<string, PromiseWithResolvers<Answer>>();
   #changed = Promise.withResolvers<undefined>();
 
@@ -100,7 +111,8 @@ export class TestAgent implements AsyncDisposable {
   addOrphan(namespace: string, savedAt: string, snapshotUid = 'uid-of-none'): void {
     const source = { sandboxUid: 'uid-of-a-sandbox', podUid: 'uid-of-a-pod' };
     const machine = { ...MACHINE, hash: HASH };
-    this.stored.set(`${namespace}/${snapshotUid}`, { namespace, snapshotUid, source, machine, bytes: 1, savedAt });
+    const orphan = { namespace, snapshotUid, source, machine, mode: 'Hibernate', bytes: 1, savedAt };
+    this.stored.set(`${namespace}/${snapshotUid}`, orphan);
   }
 
   /** Lets the held saves end. */
@@ -152,6 +164,7 @@ export class TestAgent implements AsyncDisposable {
     const { method = '', url = '' } = request;
     this.requests.push(`${method} ${url}`);
     try {
+      if (this.hides.has(`${method} ${url}`)) throw new Error('hidden');
       const { status, body } = isController(request) ? await this.#answer(request) : FORBIDDEN;
       response.writeHead(status, { 'Content-Type': 'application/json' });
       response.end(body === undefined ? undefined : JSON.stringify(body));
@@ -164,6 +177,7 @@ export class TestAgent implements AsyncDisposable {
     const { pathname } = new URL(request.url ?? '', 'https://agent');
     const [, , collection = '', first = '', second = ''] = pathname.split('/');
     if (collection === 'node') return { status: 200, body: this.#describeNode() };
+    if (collection === 'copies') return this.#copy(first, second, copyBody.parse(await json(request)));
     if (collection === 'snapshots') return this.#answerSnapshot(request, `${first}/${second}`);
     return this.#answerRestore(request, first);
   }
@@ -204,6 +218,21 @@ export class TestAgent implements AsyncDisposable {
     return { status: 200, body: manifest };
   }
 
+  /** The manifest keeps the source; the UID is that of the copy. */
+  #copy(namespace: string, snapshotUid: string, { from }: z.output<typeof copyBody>): Answer {
+    if (this.refusal !== undefined) return refuse(this.refusal);
+    const key = `${namespace}/${snapshotUid}`;
+    const stored = this.stored.get(key);
+    if (stored !== undefined) return stored.copyOf === from ? { status: 200, body: stored } : TAKEN;
+    const original = this.stored.get(`${namespace}/${from}`);
+    if (original === undefined) return ABSENT;
+    if (original.mode !== 'Snapshot' || original.copyOf !== undefined) return NOT_SHARED;
+    this.copies.push({ from, to: snapshotUid });
+    const copy = { ...original, snapshotUid, copyOf: from };
+    this.stored.set(key, copy);
+    return { status: 200, body: copy };
+  }
+
   async #answerRestore(request: IncomingMessage, podUID: string): Promise<Answer> {
     if (this.restoreRefusal !== undefined) return refuse(this.restoreRefusal);
     if (request.method === 'PUT') return this.#announce(podUID, restoreBody.parse(await json(request)));
@@ -240,4 +269,6 @@ function refuse({ status, code, message }: Refusal): Answer {
 
 const FORBIDDEN = refuse({ status: 403, code: 'Forbidden', message: 'not the controller' });
 const ABSENT = refuse({ status: 404, code: 'Absent', message: 'it is not here' });
+const TAKEN = refuse({ status: 409, code: 'Conflict', message: 'it is no copy of that snapshot' });
+const NOT_SHARED = refuse({ status: 422, code: 'NotShared', message: 'it belongs to its Sandbox alone' });
 const BEGUN = refuse({ status: 409, code: 'Begun', message: 'the Pod has begun' });

@@ -247,6 +247,11 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     meaning:
       'Image of the daemon in the saved Pod. The restored Pod mounts the same one, also after an upgrade of Sandlot.',
   },
+  copiedFrom: {
+    on: 'SandboxSnapshot',
+    by: SNAPSHOT,
+    meaning: 'UID of the SandboxSnapshot whose data a copy has.',
+  },
   isDefaultClass: {
     on: 'SandboxSnapshotClass',
     by: 'the cluster administrator',

@@ -13,8 +13,8 @@ const waiting: readonly Row[] = [
   },
   {
     reason: snapshotReasons.saving,
-    messages: [snapshotMessages.saving('<Pod>', '<node>')],
-    when: 'The agent of the node saves the Pod.',
+    messages: [snapshotMessages.saving('<Pod>', '<node>'), snapshotMessages.copying('<name>', '<node>')],
+    when: 'The agent of the node saves the Pod, or copies the snapshot.',
   },
   {
     reason: snapshotReasons.nodeBusy,
@@ -112,7 +112,7 @@ const refusedCopies: readonly Row[] = [
   },
   {
     reason: snapshotReasons.notAStart,
-    messages: [snapshotMessages.notAStart('<name>')],
+    messages: [snapshotMessages.notAStart('<name>'), snapshotMessages.startIsUsed('<name>')],
     when: 'The controller of the copy, by owner reference, is no Sandbox whose `restoreFrom` names the snapshot.',
   },
 ];

@@ -111,6 +111,8 @@ export const annotations = {
   savedTemplate: 'sandlot.dev/saved-template',
   /** On a SandboxSnapshot: the image of the daemon that the saved Pod mounts, which its successor mounts too. */
   savedRuntimeImage: 'sandlot.dev/saved-runtime-image',
+  /** On a SandboxSnapshot that is a copy: UID of the SandboxSnapshot whose data it has. */
+  copiedFrom: 'sandlot.dev/copied-from',
   /** On a SandboxSnapshotClass: `true` for the one that snapshots without a class use. */
   isDefaultClass: 'sandlot.dev/is-default-class',
 } as const;

@@ -33,6 +33,7 @@ export const snapshotMessages = {
   saved: 'Sandbox is saved',
   pending: 'The save has not begun',
   saving: (pod: string, node: string) => `Node ${node} saves Pod ${pod}`,
+  copying: (name: string, node: string) => `Node ${node} copies SandboxSnapshot "${name}"`,
   sandboxNotFound: (sandbox: string) => `There is no Sandbox "${sandbox}" in this namespace. Correct spec.sandboxName`,
   sandboxNotRunning: (sandbox: string) =>
     `Sandbox "${sandbox}" has no Pod that runs, so there is no memory to save. Resume the Sandbox first`,
@@ -60,6 +61,8 @@ export const snapshotMessages = {
     `Sandbox "${sandbox}" has volumeClaimTemplates, and the content of disks cannot be copied. Use a Sandbox without them`,
   notAStart: (name: string) =>
     `No Sandbox whose restoreFrom names SandboxSnapshot "${name}" controls this object. Set spec.restoreFrom of a Sandbox or SandboxTemplate instead`,
+  startIsUsed: (sandbox: string) =>
+    `Sandbox "${sandbox}" has had its start, and starts from a snapshot once. Create another Sandbox`,
   templateExists: (name: string) =>
     `There is a SandboxTemplate "${name}" already, which is not of this snapshot. Choose another templateName`,
   tooManySnapshots: (most: number, name: string) =>

@@ -22,6 +22,7 @@ export const spanNames = {
   sandboxDelete: 'sandbox.delete',
   poolRefill: 'pool.refill',
   snapshotSave: 'snapshot.save',
+  snapshotCopy: 'snapshot.copy',
   snapshotRestore: 'snapshot.restore',
   podCreate: 'pod.create',
   podSchedule: 'pod.schedule',

@@ -1,10 +1,9 @@
-import { annotations, isHibernationOf } from '@sandlot/api-types';
+import { annotations, findDaemonImage, isHibernationOf } from '@sandlot/api-types';
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import { RetryableError } from '@sandlot/kube';
 import type { Pod } from '@sandlot/kube';
 import type { Snapshot } from '../plan/snapshot.ts';
 import type { ChildStep } from '../plan/steps.ts';
-import { findDaemonImage } from '../pod/runtime-delivery.ts';
 import { buildObjectKey, createOrRead, deleteIncarnation } from '../writes/calls.ts';
 import type { CallDeps } from '../writes/calls.ts';
 import type { Collection } from '../writes/collections.ts';

@@ -1,4 +1,5 @@
-import type { Container, EnvVar, Pod, Volume } from '@sandlot/kube/objects';
+import { DAEMON_VOLUME } from '@sandlot/api-types';
+import type { Container, EnvVar, Volume } from '@sandlot/kube/objects';
 import { formatIdentity, IDENTITY_VARIABLE } from './identity-text.ts';
 
 /** Port of the daemon. A container that declares it has a daemon of its own, and the Pod stays as it is. */
@@ -18,7 +19,6 @@ export const KEY_FILE = 'identity.key';
 export const KEY_FILE_VARIABLE = 'SANDLOT_IDENTITY_FILE';
 
 /** Everything added to a Pod has a name with this prefix: docs/reference/sandbox-template.md#runtime-injection. */
-const PROGRAM_VOLUME = 'sandlot-runtime';
 const STATE_VOLUME = 'sandlot-runtime-state';
 const KEY_VOLUME = 'sandlot-runtime-identity';
 export const INSTALLER = 'sandlot-runtime-install';
@@ -44,7 +44,7 @@ const STATE = { name: STATE_VOLUME, emptyDir: { medium: 'Memory', sizeLimit: '16
 /** Read-only: code in the sandbox cannot replace the program that the next start of the container runs. */
 const MOUNTS = [
   { name: STATE_VOLUME, mountPath: STATE_FOLDER },
-  { name: PROGRAM_VOLUME, mountPath: PROGRAM_FOLDER, readOnly: true },
+  { name: DAEMON_VOLUME, mountPath: PROGRAM_FOLDER, readOnly: true },
 ];
 
 /** How the daemon gets into a Pod with this first container: with a key as a volume of its image, else by an installer. */
@@ -55,18 +55,11 @@ export function buildDelivery(image: string, first: Container, key: MountedKey |
 /** The program is on the node's disk: in memory it would cost the Pod its own. */
 function buildInstalled(image: string, first: Container): Delivery {
   return {
-    volumes: [{ name: PROGRAM_VOLUME, emptyDir: { sizeLimit: '64Mi' } }, STATE],
+    volumes: [{ name: DAEMON_VOLUME, emptyDir: { sizeLimit: '64Mi' } }, STATE],
     mounts: MOUNTS,
     initContainers: [buildInstaller(image, first)],
     variables: { [KEY_FILE_VARIABLE]: '', [IDENTITY_VARIABLE]: '' },
   };
-}
-
-/** The image of the daemon that the node of `pod` mounts; undefined when it mounts none. */
-export function findDaemonImage({ spec: { volumes = [] } }: Pod): string | undefined {
-  const image = volumes.find(({ name }) => name === PROGRAM_VOLUME)?.['image'];
-  const reference = typeof image === 'object' && image !== null && 'reference' in image ? image.reference : undefined;
-  return typeof reference === 'string' ? reference : undefined;
 }
 
 /** Every user of the container may read the key: which one the daemon runs as stands in the image. */
@@ -77,7 +70,7 @@ function buildMounted(image: string, { env = [] }: Container, { secretName, publ
   const ports = execPort === 0 ? [ENVD_PORT] : [ENVD_PORT, execPort];
   return {
     volumes: [
-      { name: PROGRAM_VOLUME, image: { reference: image, pullPolicy: 'IfNotPresent' } },
+      { name: DAEMON_VOLUME, image: { reference: image, pullPolicy: 'IfNotPresent' } },
       { name: KEY_VOLUME, secret: { secretName, defaultMode: KEY_MODE } },
       STATE,
     ],
@@ -119,7 +112,7 @@ function buildInstaller(image: string, { env = [], resources }: Container): Cont
     env: [{ name: EXEC_PORT_VARIABLE, value: findExecPort(env) ?? EXEC_PORT }],
     resources: findInstallerResources(resources),
     securityContext: INSTALLER_SECURITY,
-    volumeMounts: [{ name: PROGRAM_VOLUME, mountPath: PROGRAM_FOLDER }],
+    volumeMounts: [{ name: DAEMON_VOLUME, mountPath: PROGRAM_FOLDER }],
   };
 }
 

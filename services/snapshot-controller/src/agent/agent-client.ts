@@ -62,6 +62,12 @@ export class AgentClient {
     return this.#ask({ method: 'PUT', path: formatPath(id), body, limitMs: SAVE_MS }, { answer: manifest, signal });
   }
 
+  /** Copies a finished snapshot of the same namespace, or joins the copy. Resolves when the copy is complete. */
+  copy({ namespace, uid }: SnapshotId, from: string, signal: AbortSignal): Promise<Manifest> {
+    const path = `/v1/copies/${namespace}/${uid}`;
+    return this.#ask({ method: 'PUT', path, body: { from }, limitMs: SAVE_MS }, { answer: manifest, signal });
+  }
+
   /** Every finished snapshot of the node. */
   async list(signal: AbortSignal): Promise<readonly Manifest[]> {
     const message = { method: 'GET', path: '/v1/snapshots', limitMs: QUICK_MS } as const;

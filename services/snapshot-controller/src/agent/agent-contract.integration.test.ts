@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -22,11 +22,32 @@ const folders: string[] = [];
 let agent: ChildProcess;
 let client: AgentClient;
 let port: number;
+let root: string;
 
 async function makeClient(identity: typeof controllerIdentity): Promise<AgentClient> {
   const tlsDir = await writeTlsDir(identity);
   folders.push(tlsDir);
   return new AgentClient({ clock: systemClock, host: '127.0.0.1', port, tlsDir });
+}
+
+/** A finished snapshot on the disk of the agent, of five bytes. */
+async function store(uid: string, mode: 'Hibernate' | 'Snapshot'): Promise<void> {
+  const { fingerprint } = await client.describeNode(never);
+  const machine = { ...fingerprint, ociVersion: '1', cpuFeatures: [] };
+  const { sandboxUID: sandboxUid, podUID: podUid, ...named } = source;
+  const saved = {
+    version: 1,
+    namespace: ID.namespace,
+    snapshotUid: uid,
+    source: { ...named, sandboxUid, podUid },
+    mode,
+  };
+  const files = [{ name: 'checkpoint.img', bytes: 5, checksum: 'sha256-8mib:00' }];
+  const manifest = { ...saved, machine, containers: ['main'], files, bytes: 5, savedAt: '2026-01-01T12:00:00Z' };
+  const folder = join(root, ID.namespace, uid);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeFile(join(folder, 'checkpoint.img'), 'saved');
+  await writeFile(join(folder, 'manifest.json'), JSON.stringify(manifest));
 }
 
 /** Resolves when the agent logs that it serves, and passes everything on that it logs. */
@@ -42,9 +63,10 @@ beforeAll(async () => {
   const [folder, tlsDir] = [await mkdtemp(join(tmpdir(), 'sandlot-agent-')), await writeTlsDir(agentIdentity)];
   folders.push(folder, tlsDir);
   port = await findFreePort();
+  root = join(folder, 'snapshots');
   const flags = {
     node: 'node-1',
-    root: join(folder, 'snapshots'),
+    root,
     state: join(folder, 'state'),
     runsc: bin('runsc'),
     'runsc-root': join(folder, 'runsc'),
@@ -79,6 +101,30 @@ describe('the agent of a node', () => {
 
   it('announces no restore of a snapshot that it does not have', async () => {
     await expect(client.restore(ID, POD, never)).rejects.toMatchObject({ name: 'AgentRefusal', code: 'Absent' });
+  });
+
+  it('copies what may be shared, once for each start, also when the original is gone by then', async () => {
+    const [original, copy] = ['22222222-7425-40de-944b-e07fc1f90ae7', '33333333-7425-40de-944b-e07fc1f90ae7'];
+    await store(original, 'Snapshot');
+    const id = { ...ID, uid: copy };
+    const made = await client.copy(id, original, never);
+    const { podUID: podUid, sandboxUID: sandboxUid } = source;
+    expect(made).toMatchObject({ snapshotUid: copy, source: { podUid, sandboxUid }, bytes: 5 });
+    expect(made.savedAt).toBe('2026-01-01T12:00:00Z');
+    await client.erase({ ...ID, uid: original }, never);
+    expect(await client.copy(id, original, never)).toEqual(made);
+    expect((await client.list(never)).map(({ snapshotUid }) => snapshotUid)).toEqual([copy]);
+    const again = client.copy({ ...ID, uid: original }, copy, never);
+    await expect(again).rejects.toMatchObject({ name: 'AgentRefusal', code: 'NotShared' });
+  });
+
+  it('copies neither a hibernation nor what is in another namespace, or absent', async () => {
+    const hibernation = '44444444-7425-40de-944b-e07fc1f90ae7';
+    await store(hibernation, 'Hibernate');
+    await expect(client.copy(ID, hibernation, never)).rejects.toMatchObject({ code: 'NotShared' });
+    const elsewhere = client.copy({ namespace: 'team-b', uid: ID.uid }, hibernation, never);
+    await expect(elsewhere).rejects.toMatchObject({ code: 'Absent' });
+    await expect(client.copy(ID, POD.podUID, never)).rejects.toMatchObject({ code: 'Absent' });
   });
 
   it('withdraws and erases what it does not have', async () => {

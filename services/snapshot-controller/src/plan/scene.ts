@@ -1,18 +1,35 @@
-import type { SandboxSnapshot, SandboxSnapshotClass } from '@sandlot/api-types';
+import type { Sandbox, SandboxSnapshot, SandboxSnapshotClass } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube';
 import type { Call } from '../agent/calls.ts';
 import type { Manifest, RestoreEnd, WithdrawEnd } from '../agent/messages.ts';
 
+export interface PodLook {
+  readonly name: string;
+  readonly uid: string;
+  readonly nodeName: string;
+  /** Absent: it mounts no image with a daemon. */
+  readonly daemonImage?: string | undefined;
+}
+
 /** What a save would be of, as the API server says at this moment. */
 export interface SourceLook {
   /** Absent: there is no such Sandbox. */
-  readonly sandbox?: { readonly uid: string; readonly hibernates: boolean } | undefined;
+  readonly sandbox?: { readonly uid: string; readonly hibernates: boolean; readonly object: Sandbox } | undefined;
   /** Absent: the Sandbox has no Pod of its own that runs on a node. */
-  readonly pod?: { readonly name: string; readonly uid: string; readonly nodeName: string } | undefined;
+  readonly pod?: PodLook | undefined;
+}
+
+/** What a copy would be of, and for whom, as the API server says at this moment. */
+export interface CopyLook {
+  /** The Sandbox that is to start from the copy. Absent: there is no such Sandbox. */
+  readonly sandbox?: Sandbox | undefined;
+  /** The SandboxSnapshot whose data is copied. Absent: there is none of this name. */
+  readonly original?: SandboxSnapshot | undefined;
 }
 
 /** The last call of each kind to the agent, for one SandboxSnapshot. Absent: none by this process. */
 export interface Calls {
+  /** Of a copy: the call that copies. */
   readonly save?: Call<Manifest> | undefined;
   /** Of the Pod in `status.restore`. */
   readonly restore?: Call<RestoreEnd> | undefined;
@@ -28,6 +45,8 @@ export interface Scene {
   readonly snapshotClass: SandboxSnapshotClass | undefined;
   /** Looked up while a decision needs it: before the save, and when the agent does not know the Pod. */
   readonly source: SourceLook | undefined;
+  /** Looked up before a copy begins. */
+  readonly copied?: CopyLook | undefined;
   /** The node that saves or has the data is certainly gone. */
   readonly isNodeGone: boolean;
   readonly calls: Calls;

@@ -1,8 +1,9 @@
-import { finalizers, snapshotMessages, snapshotReasons } from '@sandlot/api-types';
-import type { Plan, Step } from '../plan/steps.ts';
+import { annotations, hashPodTemplate, snapshotMessages, snapshotReasons } from '@sandlot/api-types';
+import type { Notes, Plan, Step } from '../plan/steps.ts';
 import type { Scene } from '../plan/scene.ts';
 import { buildFailedStatus, buildSavingStatus } from '../status/build-status.ts';
 import type { Problem, Source } from '../status/build-status.ts';
+import { buildHold } from './build-hold.ts';
 import { buildSaveStep } from './build-save.ts';
 
 type Check = (scene: Scene) => Problem | undefined;
@@ -18,10 +19,18 @@ export function decideBegin(scene: Scene): Plan {
   const problem = checks.map((check) => check(scene)).find((found) => found !== undefined);
   if (problem !== undefined) return { steps: [{ kind: 'status', status: buildFailedStatus(scene, problem) }] };
   const source = getSource(scene);
-  const isHeld = scene.object.metadata.finalizers?.includes(finalizers.snapshotData) === true;
-  const hold: readonly Step[] = isHeld ? [] : [{ kind: 'hold' }];
+  const hold = buildHold(scene.object, buildNotes(scene));
   const begun: Step = { kind: 'status', status: buildSavingStatus(scene, source) };
   return { steps: [...hold, begun, buildSaveStep(scene.object, source)] };
+}
+
+/** The sandbox-controller notes these of a hibernation, which it makes. */
+function buildNotes({ object: { spec }, source }: Scene): Notes {
+  if (spec.whenSaved === 'StayPaused' || source?.sandbox === undefined) return {};
+  return {
+    [annotations.savedTemplate]: hashPodTemplate(source.sandbox.object),
+    [annotations.savedRuntimeImage]: source.pod?.daemonImage ?? null,
+  };
 }
 
 function findClassProblem({ object: { spec }, snapshotClass }: Scene): Problem | undefined {

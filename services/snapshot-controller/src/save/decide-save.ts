@@ -10,7 +10,7 @@ import { buildFailedStatus, buildReadyStatus, buildSavingStatus } from '../statu
 import type { Problem, Source } from '../status/build-status.ts';
 import { buildSaveStep } from './build-save.ts';
 
-/** Follows a save that has begun. A process that does not know of the call asks again, and joins the save. */
+/** Follows a save or a copy that has begun. A process that does not know of the call asks again, and joins the save. */
 export function decideSave(scene: Scene): Plan {
   const { source } = scene.object.status ?? {};
   if (source === undefined)
@@ -37,10 +37,12 @@ function fail(scene: Scene, problem: Problem): Plan {
   return { steps: [{ kind: 'status', status: buildFailedStatus(scene, problem) }] };
 }
 
-/** The agent may only report what it was asked for. */
+/** The agent may only report what it was asked for. A copy says whose memory it is, and not who starts from it. */
 function decideAnswer(scene: Scene, source: Source, saved: Manifest): Plan {
+  const { metadata, spec } = scene.object;
   const { sandboxUid, podUid } = saved.source;
-  if (podUid === source.podUID && sandboxUid === source.sandboxUID) {
+  const isOfSandbox = spec.copyOf !== undefined || sandboxUid === source.sandboxUID;
+  if (saved.snapshotUid === metadata.uid && podUid === source.podUID && isOfSandbox) {
     return { steps: [{ kind: 'status', status: buildReadyStatus(scene, saved) }] };
   }
   const message = `Node ${source.nodeName} has saved Pod ${podUid} under the UID of this snapshot, and not Pod ${source.podUID}`;
@@ -53,6 +55,7 @@ type Away = Extract<Call<Manifest>, { readonly state: 'away' }>;
 const REASONS: Readonly<Record<string, SnapshotReason>> = {
   NoSpace: snapshotReasons.noSpace,
   NotGVisor: snapshotReasons.notGVisor,
+  NotShared: snapshotReasons.snapshotNotShared,
 };
 
 function decideRefusal(scene: Scene, source: Source, refused: Refused): Plan {
@@ -60,6 +63,8 @@ function decideRefusal(scene: Scene, source: Source, refused: Refused): Plan {
   if (code === 'Busy')
     return waitAndAsk(scene, source, { refused, problem: { reason: snapshotReasons.nodeBusy, message } });
   if (code === 'PodAbsent') return fail(scene, explainAbsence(scene, source, message));
+  if (code === 'Absent')
+    return fail(scene, { reason: snapshotReasons.dataLost, message: snapshotMessages.dataAbsent(source.nodeName) });
   return fail(scene, { reason: REASONS[code] ?? snapshotReasons.saveFailed, message });
 }
 

@@ -30,6 +30,11 @@ function withPhase(scene: Scene, phase: Phase, { reason, message }: Problem): Sa
   return { ...status, observedGeneration, phase, conditions };
 }
 
+/** The save has to wait for something else. */
+export function buildPendingStatus(scene: Scene, problem: Problem): SandboxSnapshotStatus {
+  return withPhase(scene, 'Pending', problem);
+}
+
 /** The save is about to begin, or goes on in spite of this problem. */
 export function buildSavingStatus(scene: Scene, source: Source, problem?: Problem): SandboxSnapshotStatus {
   const message = snapshotMessages.saving(source.podName, source.nodeName);
@@ -58,8 +63,12 @@ export function buildRestoreStatus(scene: Scene, restore: Omit<Restore, 'at'>): 
   return { ...scene.object.status, restore: { ...restore, at: formatRfc3339(scene.nowMs) } };
 }
 
-/** When a saved snapshot expires, by the class and the object as they are now; undefined: never. */
+/**
+ * When a saved snapshot expires, by the class and the object as they are now; undefined: never. A copy waits for its Sandbox
+ * alone, and its data is older than itself.
+ */
 export function findExpiry({ object: { spec, status }, snapshotClass }: Scene): string | undefined {
+  if (spec.copyOf !== undefined) return undefined;
   const seconds = spec.ttlSeconds ?? snapshotClass?.spec.retention?.readySeconds;
   if (seconds === undefined || status?.savedAt === undefined) return undefined;
   return formatRfc3339(Date.parse(status.savedAt) + seconds * 1_000);

@@ -10,7 +10,9 @@ export const snapshotFactSource: FactSource<SandboxSnapshot> = { listFacts };
 function listFacts(snapshot: SandboxSnapshot): readonly AnyFact[] {
   const { phase, savedAt, restore } = snapshot.status ?? {};
   const facts: AnyFact[] = [];
-  if (savedAt !== undefined) facts.push(...listSaveFacts(snapshot, savedAt));
+  // A copy is no save: what it has was published with the snapshot that it copies.
+  const isSave = snapshot.spec.copyOf === undefined;
+  if (savedAt !== undefined && isSave) facts.push(...listSaveFacts(snapshot, savedAt));
   if (phase === 'Failed') facts.push(buildFailure(snapshot));
   if (restore?.state === 'Restored') {
     const data = () => ({ ...aboutSandbox(snapshot), snapshot: name(snapshot), podName: restore.podName });

@@ -5,7 +5,7 @@ import type { MetricsRegistry } from '@sandlot/telemetry';
 import { Counter, Gauge } from 'prom-client';
 import type { Clock } from '@sandlot/std';
 
-type CallKind = 'save' | 'restore';
+type CallKind = 'save' | 'copy' | 'restore';
 
 /** What the snapshot-controller measures. Only statuses that this process wrote count, so that none counts twice. */
 export interface SnapshotMetrics {
@@ -24,6 +24,12 @@ export function createSnapshotMetrics(registry: MetricsRegistry, clock: Pick<Clo
     labelNames: ['reason'],
     registers,
   });
+  const copies = new Counter({
+    name: 'sandlot_snapshot_copies_total',
+    help: 'Copies for the start of a Sandbox that ended, by the reason of the condition Ready.',
+    labelNames: ['reason'],
+    registers,
+  });
   const restores = new Counter({
     name: 'sandlot_snapshot_restores_total',
     help: 'Restores that ended, by how.',
@@ -33,23 +39,24 @@ export function createSnapshotMetrics(registry: MetricsRegistry, clock: Pick<Clo
   const bytes = new Counter({ name: 'sandlot_snapshot_saved_bytes_total', help: 'Bytes that were saved.', registers });
   const running = new Gauge({
     name: 'sandlot_snapshot_calls_in_progress',
-    help: 'Calls to agents that wait for a save or a restore.',
+    help: 'Calls to agents that wait for a save, a copy or a restore.',
     labelNames: ['call'],
     registers,
   });
   const seconds = createLatencyHistogram({
     registry,
     name: 'sandlot_snapshot_call_seconds',
-    help: 'Time until an agent had saved or restored, or refused.',
+    help: 'Time until an agent had saved, copied or restored, or refused.',
     labelNames: ['call'],
   });
-  for (const reason of Object.values(snapshotReasons)) saves.inc({ reason }, 0);
+  for (const reason of Object.values(snapshotReasons)) for (const ended of [saves, copies]) ended.inc({ reason }, 0);
   for (const state of RESTORE_STATES) restores.inc({ state }, 0);
   return {
     onStatusWritten: (before, after) => {
-      const isSaveOver = hasEnd(after) && !hasEnd(before);
-      if (isSaveOver) saves.inc({ reason: getReason(after) });
-      if (isSaveOver) bytes.inc(after.status?.sizeBytes ?? 0);
+      const isCopy = after.spec.copyOf !== undefined;
+      const isOver = hasEnd(after) && !hasEnd(before);
+      if (isOver) (isCopy ? copies : saves).inc({ reason: getReason(after) });
+      if (isOver && !isCopy) bytes.inc(after.status?.sizeBytes ?? 0);
       const state = findRestoreEnd(after);
       if (state !== undefined && state !== findRestoreEnd(before)) restores.inc({ state });
     },

@@ -1,6 +1,6 @@
 import { labels, sandboxSnapshotClasses, sandboxSnapshots } from '@sandlot/api-types';
 import type { SandboxSnapshot, SandboxSnapshotClass } from '@sandlot/api-types';
-import { createInformer, nodes, pods } from '@sandlot/kube';
+import { createInformer, formatKey, nodes, pods } from '@sandlot/kube';
 import type { Informer, InformerOptions, KubeObject, Node, Pod } from '@sandlot/kube';
 import { BY_NODE } from '../agent/agents.ts';
 
@@ -8,6 +8,9 @@ import { BY_NODE } from '../agent/agents.ts';
 export const BY_UID = 'byUid';
 /** Index of Pods by the SandboxSnapshot that their mark names. */
 export const BY_SNAPSHOT = 'bySnapshot';
+
+/** Index of SandboxSnapshots that are copies, by the key of the one that they copy. */
+export const BY_ORIGINAL = 'byOriginal';
 
 export interface Informers {
   readonly snapshots: Informer<SandboxSnapshot>;
@@ -34,7 +37,11 @@ export function createInformers(shared: Shared, { namespace, agentNamespace, age
       ...shared,
       namespace,
       resource: sandboxSnapshots,
-      indexers: { [BY_UID]: ({ metadata }) => listPresent(metadata.uid), [BY_NODE]: listNodeOfSnapshot },
+      indexers: {
+        [BY_UID]: ({ metadata }) => listPresent(metadata.uid),
+        [BY_NODE]: listNodeOfSnapshot,
+        [BY_ORIGINAL]: listOriginal,
+      },
     }),
     classes: createInformer({ ...shared, resource: sandboxSnapshotClasses }),
     restoring: createInformer({
@@ -63,6 +70,10 @@ function listPresent(value: string | undefined): readonly string[] {
 
 function listNodeOfSnapshot({ status }: SandboxSnapshot): readonly string[] {
   return listPresent(status?.source?.nodeName);
+}
+
+function listOriginal({ metadata: { namespace }, spec: { copyOf } }: SandboxSnapshot): readonly string[] {
+  return copyOf === undefined ? [] : [formatKey({ namespace, name: copyOf.snapshotName })];
 }
 
 /** A Pod as the caches keep it: of spec and status only what decisions read. */

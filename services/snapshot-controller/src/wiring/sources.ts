@@ -2,7 +2,7 @@ import { labels } from '@sandlot/api-types';
 import { getKey, watchSource } from '@sandlot/kube';
 import type { Pod, Source } from '@sandlot/kube';
 import { BY_NODE } from '../agent/agents.ts';
-import { BY_UID } from './informers.ts';
+import { BY_ORIGINAL, BY_UID } from './informers.ts';
 import type { Informers } from './informers.ts';
 
 /** Which change of which object enqueues which SandboxSnapshots. */
@@ -10,7 +10,7 @@ export function watchSources({ snapshots, classes, restoring, agents, nodes }: I
   const keysOf = (index: string, value: string | undefined): string[] =>
     value === undefined ? [] : [...snapshots.store.listByIndex(index, value)].map(getKey);
   return [
-    watchSource(snapshots, (snapshot) => [getKey(snapshot)]),
+    watchSource(snapshots, (snapshot) => [getKey(snapshot), ...keysOf(BY_ORIGINAL, getKey(snapshot))]),
     watchSource(classes, () => [...snapshots.store.values()].map(getKey)),
     watchSource(restoring, (pod) => keysOf(BY_UID, pod.metadata.labels?.[labels.restoreSnapshot])),
     watchSource(agents, (pod) => keysOf(BY_NODE, pod.spec.nodeName)),
