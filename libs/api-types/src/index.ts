@@ -33,6 +33,7 @@ export {
   NO_START_MEMORY,
   normaliseCreator,
   protections,
+  START_DONE,
   withoutReservedKeys,
 } from './catalogue/keys.ts';
 export type { LaunchType } from './catalogue/keys.ts';

@@ -63,13 +63,8 @@ function withFailure({ rejectedWrites }: ApplyDeps, snapshot: Snapshot, { phase,
 }
 
 async function applyStep(deps: ApplyDeps, s: Snapshot, step: Exclude<Step, { kind: 'requeueNow' }>): Promise<Snapshot> {
+  if (isAboutSandbox(step)) return applyToSandbox(deps, s, step);
   switch (step.kind) {
-    case 'patchSandbox':
-    case 'suspendSandbox':
-    case 'resumeSandbox':
-    case 'patchStatus':
-    case 'deleteSandbox':
-      return applyToSandbox(deps, s, step);
     case 'reportFailure':
       return { ...s, failures: [...s.failures, { phase: step.phase, message: step.message }] };
     case 'answerWake':
@@ -79,6 +74,19 @@ async function applyStep(deps: ApplyDeps, s: Snapshot, step: Exclude<Step, { kin
     default:
       return applyToChild(deps, s, step);
   }
+}
+
+const ABOUT_SANDBOX: ReadonlySet<Step['kind']> = new Set<SandboxStep['kind']>([
+  'patchSandbox',
+  'suspendSandbox',
+  'resumeSandbox',
+  'recordStart',
+  'patchStatus',
+  'deleteSandbox',
+]);
+
+function isAboutSandbox(step: Step): step is SandboxStep {
+  return ABOUT_SANDBOX.has(step.kind);
 }
 
 async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Promise<Snapshot> {
@@ -159,7 +167,7 @@ async function applyToSandbox(deps: ApplyDeps, s: Snapshot, step: SandboxStep): 
   }
 }
 
-const GUARDED: ReadonlySet<Step['kind']> = new Set(['deleteSandbox', 'suspendSandbox', 'resumeSandbox']);
+const GUARDED: ReadonlySet<Step['kind']> = new Set(['deleteSandbox', 'suspendSandbox', 'resumeSandbox', 'recordStart']);
 
 /** The resourceVersion makes an edit that moves the deadline win over the deletion. */
 async function deleteSandbox(deps: ApplyDeps, s: Snapshot, note: EventNote | undefined): Promise<Snapshot> {

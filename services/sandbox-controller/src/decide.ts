@@ -8,6 +8,7 @@ import type { Snapshot } from './plan/snapshot.ts';
 import type { Plan } from './plan/steps.ts';
 import { decidePod } from './pod/decide-pod.ts';
 import { decideService } from './service/decide-service.ts';
+import { decideStart } from './start-memory/decide-start.ts';
 import { decidePublish, withLossPublished } from './status/decide-publish.ts';
 import { getStatus } from './status/status.ts';
 import { decideTroubles } from './troubles/decide-troubles.ts';
@@ -19,6 +20,7 @@ const stages: readonly ((snapshot: Snapshot) => Plan)[] = [
   (snapshot) => [...decideStartup(snapshot), ...decideIdleSuspension(snapshot)].slice(0, 1),
   decideDisks,
   decideIdleDeletion,
+  decideStart,
   decideHibernations,
   (snapshot) => withLossPublished(snapshot, decidePod(snapshot)),
   decideService,

@@ -9,6 +9,7 @@ import { isMarkedExpired } from './lifetime/expiry.ts';
 import { observeNetwork } from './pod/observe-network.ts';
 import { getOwnership } from './ownership/ownership.ts';
 import type { Failure, Settings, Snapshot } from './plan/snapshot.ts';
+import { readStart } from './start-memory/start-record.ts';
 import { BY_OWNER } from './wiring/informers.ts';
 import type { ProcessState } from './wiring/process-state.ts';
 import type { Collections } from './writes/collections.ts';
@@ -39,7 +40,7 @@ export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot 
     ...observeHolds(deps, sandbox),
     ...found,
     ...memory,
-    ...(await observeNetwork(deps, sandbox, { ...found, failures })),
+    ...(await observeNetwork(deps, sandbox, { ...found, ...memory, failures })),
     service: collections.services.own.get(key),
     disks: await observeDisks(deps, sandbox),
     ...observeWakeRequest(deps, sandbox),
@@ -90,9 +91,10 @@ export function observeActivity(
 function observeRejections({ rejectedWrites }: ObserveDeps, sandbox: Sandbox, found: FoundPods): Failure[] {
   if (isMarkedExpired(sandbox)) return [];
   const hasPod = found.ownedPods.length > 0 || found.foreignPod !== undefined;
+  const needsMemory = hasPod || readStart(sandbox).kind === 'open';
   return rejectedWrites
     .listPending(sandbox)
-    .filter(({ phase }) => (phase === 'hibernation' ? hasPod : phase !== 'pod' || !hasPod));
+    .filter(({ phase }) => (phase === 'hibernation' ? needsMemory : phase !== 'pod' || !hasPod));
 }
 
 /**

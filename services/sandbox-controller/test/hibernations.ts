@@ -1,6 +1,6 @@
 import { annotations, formatRfc3339 } from '@sandlot/api-types';
 import type { Sandbox, SandboxSnapshot, SandboxSnapshotStatus } from '@sandlot/api-types';
-import type { KubeObject, Pod } from '@sandlot/kube';
+import type { JsonObject, KubeObject, Pod } from '@sandlot/kube';
 import { decide } from '../src/decide.ts';
 import { buildHibernation } from '../src/hibernate/build-hibernation.ts';
 import type { Snapshot } from '../src/plan/snapshot.ts';
@@ -104,14 +104,21 @@ function describeAct(step: Step): string[] {
     case 'deletePod':
       return [`delete ${step.isFrozen === true ? 'frozen ' : ''}Pod`];
     case 'createHibernation':
-      return [`save ${getUid(step.pod)}`];
+      return [step.pod === undefined ? 'copy' : `save ${getUid(step.pod)}`];
     case 'deleteHibernation':
       return [`drop ${getUid(step.hibernation)}`];
+    case 'recordStart':
+      return [`record ${readRecord(step.patch)}`];
     case 'recordEvent':
       return [`Event ${step.note.reason}`];
     default:
       return [];
   }
+}
+
+function readRecord({ metadata }: JsonObject): string {
+  const { annotations: given } = metadata as { readonly annotations: Record<string, string> };
+  return given[annotations.startMemory] ?? '';
 }
 
 function describeCreation({ metadata }: Pod): string {

@@ -2,6 +2,7 @@ import { formatRfc3339, isRestorable } from '@sandlot/api-types';
 import type { SandboxSnapshot, SandboxSnapshotStatus } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube';
 import { findMark, sortNewestFirst } from '../src/hibernate/hibernations.ts';
+import { isCopy } from '../src/start-memory/start-record.ts';
 import type { HibernationStep } from '../src/hibernate/apply-hibernation.ts';
 
 type Creation = Extract<HibernationStep, { readonly kind: 'createHibernation' }>;
@@ -25,6 +26,7 @@ export class SimulatedMemory {
   /** UIDs of Pods that ran with a memory, in order. */
   readonly ran: string[] = [];
   #versions = 0;
+  #starts = 0;
 
   constructor(isEnabled: boolean) {
     this.isEnabled = isEnabled;
@@ -72,14 +74,36 @@ export class SimulatedMemory {
 
   /** The snapshot-controller sees the Pods, and the agent finishes each save, well or not. */
   save(pods: readonly Pod[], isWell: boolean): void {
-    const open = this.objects.filter((object) => !isSettled(object) && object.metadata.deletionTimestamp === undefined);
-    for (const object of open) {
+    for (const object of this.#listOpen().filter((each) => !isCopy(each))) {
       const podUID = getSource(object);
       const canSave = isWell && pods.some((pod) => pod.metadata.uid === podUID && this.#canSave(pod));
       if (canSave) this.frozen.set(podUID, object.metadata.uid ?? '');
       const source = { sandboxUID: '', podName: '', podUID, nodeName: 'node-1' };
       this.#report(object, { phase: canSave ? 'Ready' : 'Failed', source, nodeName: 'node-1' });
     }
+  }
+
+  /** The agent finishes each copy of another Sandbox's snapshot, well or not. */
+  copy(isWell: boolean): void {
+    for (const object of this.#listOpen().filter(isCopy)) {
+      const source = { sandboxUID: '', podName: 'source', podUID: 'uid-source', nodeName: 'node-1' };
+      this.#report(object, { phase: isWell ? 'Ready' : 'Failed', source, nodeName: 'node-1' });
+    }
+  }
+
+  #listOpen(): SandboxSnapshot[] {
+    return this.objects.filter((object) => !isSettled(object) && object.metadata.deletionTimestamp === undefined);
+  }
+
+  /** A user deletes all SandboxSnapshots. */
+  deleteAll(nowMs: number): void {
+    const deletionTimestamp = formatRfc3339(nowMs);
+    for (const object of this.objects) this.#change(object, { metadata: { deletionTimestamp, ...object.metadata } });
+  }
+
+  /** How often the Sandbox started from its snapshot. */
+  countStarts(): number {
+    return this.#starts;
   }
 
   #canSave(pod: Pod): boolean {
@@ -128,13 +152,12 @@ export class SimulatedMemory {
     for (const object of this.objects) {
       const { restore } = object.status ?? {};
       if (restore?.state !== 'Announced') continue;
-      const pod = pods.find(({ metadata }) => metadata.uid === restore.podUID);
-      const isThere = pod !== undefined && pod.metadata.deletionTimestamp === undefined;
-      if (isThere !== (state !== 'Withdrawn')) continue;
+      if (!canSettle(restore, pods, state)) continue;
       this.#report(object, { restore: { ...restore, state } satisfies Restore });
       if (state !== 'Restored') continue;
       const { uid = '' } = object.metadata;
       this.restores.set(uid, (this.restores.get(uid) ?? 0) + 1);
+      if (isCopy(object)) this.#starts += 1;
       started.push(restore.podUID);
     }
     return started;
@@ -143,7 +166,7 @@ export class SimulatedMemory {
   #create({ hibernation: object, pod }: Creation, nowMs: number): SandboxSnapshot {
     this.#versions += 1;
     const identity = { uid: `memory-${this.#versions}`, resourceVersion: String(this.#versions) };
-    const annotations = { ...object.metadata.annotations, 'test/pod': pod.metadata.uid ?? '' };
+    const annotations = { ...object.metadata.annotations, 'test/pod': pod?.metadata.uid ?? '' };
     const metadata = { ...object.metadata, ...identity, annotations, creationTimestamp: formatRfc3339(nowMs) };
     const made = { ...object, metadata };
     this.objects = [...this.objects, made];
@@ -166,6 +189,13 @@ export class SimulatedMemory {
   #see(object: SandboxSnapshot): void {
     this.seen = [...this.seen.filter(({ metadata }) => metadata.name !== object.metadata.name), object];
   }
+}
+
+/** A Pod that is there is not withdrawn, and one that is not is not restored. */
+function canSettle({ podUID }: Restore, pods: readonly Pod[], state: Restore['state']): boolean {
+  const pod = pods.find(({ metadata }) => metadata.uid === podUID);
+  const isThere = pod !== undefined && pod.metadata.deletionTimestamp === undefined;
+  return state === 'Failed' || isThere === (state === 'Restored');
 }
 
 function isSettled({ status }: SandboxSnapshot): boolean {

@@ -3,14 +3,22 @@ import type { Sandbox } from '@sandlot/api-types';
 import type { JsonObject, JsonValue, KubeObject, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
 import { decide } from '../src/decide.ts';
 import type { HibernationStep } from '../src/hibernate/apply-hibernation.ts';
+import { planLook } from '../src/hibernate/observe-hibernations.ts';
 import { getOwnership } from '../src/ownership/ownership.ts';
 import type { Failure, Phase, Snapshot } from '../src/plan/snapshot.ts';
-import type { Step } from '../src/plan/steps.ts';
-import { isPodDue } from '../src/pod/observe-network.ts';
+import type { Plan, Step } from '../src/plan/steps.ts';
 import { EARLIER, NOW_MS, RUNTIME, WORK, notebook } from './builders.ts';
 import { SimulatedMemory } from './simulated-memory.ts';
 
 type Spec = Sandbox['spec'];
+
+/** A controller in a pass: how it sees the Sandbox, and how many steps it has left to live. */
+interface SimulatedController {
+  seen: Sandbox | undefined;
+  left: number;
+  readonly failures: Failure[];
+  readonly check: (step: Step) => void;
+}
 
 /**
  * One Sandbox, its children, a kubelet and a clock, all in memory. It applies steps as the API server would, so that
@@ -32,15 +40,16 @@ export class SimulatedSandbox {
   rejecting: Phase | undefined;
   readonly memory: SimulatedMemory;
   #uids = 0;
+  #versions = 0;
+  /** As the cache may still show the Sandbox. */
+  #seen: Sandbox | undefined;
 
   constructor(hibernates = false) {
     this.memory = new SimulatedMemory(hibernates);
   }
 
-  snapshot(sandbox: Sandbox): Snapshot {
-    const owned = this.pods.filter((pod) => getOwnership(pod, sandbox) === 'ours');
-    const foreignPod = owned.length > 0 ? undefined : this.pods[0];
-    const isLive = isPodDue(sandbox, { ownedPods: owned, foreignPod, failures: [] });
+  snapshot(sandbox: Sandbox, { isDue, needsMemoryLook } = this.#look(sandbox)): Snapshot {
+    const { ownedPods, foreignPod } = this.#seePods(sandbox);
     return {
       nowMs: this.nowMs,
       settings: {
@@ -53,9 +62,9 @@ export class SimulatedSandbox {
       quietMs: 2_000,
       statusHoldUntilMs: undefined,
       sandbox,
-      ownedPods: owned,
-      hibernations: this.memory.list(isLive),
-      needsMemoryLook: false,
+      ownedPods,
+      hibernations: this.memory.list(isDue),
+      needsMemoryLook,
       needsNetworkLook: false,
       foreignPod,
       service: this.service,
@@ -69,29 +78,74 @@ export class SimulatedSandbox {
     };
   }
 
+  #seePods(sandbox: Sandbox): Pick<Snapshot, 'ownedPods' | 'foreignPod'> {
+    const ownedPods = this.pods.filter((pod) => getOwnership(pod, sandbox) === 'ours');
+    return { ownedPods, foreignPod: ownedPods.length > 0 ? undefined : this.pods[0] };
+  }
+
+  /** A pass looks once, when it begins. */
+  #look(sandbox: Sandbox): ReturnType<typeof planLook> {
+    if (!this.memory.isEnabled) return { isDue: false, needsMemoryLook: false };
+    return planLook(sandbox, { ...this.#seePods(sandbox), failures: [] }, this.memory.list(false));
+  }
+
   /** One pass; the controller dies after `steps` steps. Calls `check` after each step. Returns whether nothing was left to do. */
   pass(steps: number, check: (step: Step) => void): boolean {
+    return this.#passOn(this.sandbox, steps, check);
+  }
+
+  /** A pass on the Sandbox as it was at the last {@link fallBehind}: guarded writes fail. */
+  passBehind(check: (step: Step) => void): void {
+    this.#passOn(this.#seen ?? this.sandbox, Infinity, check);
+  }
+
+  /** The cache keeps this view of the Sandbox for {@link passBehind}. */
+  fallBehind(): void {
+    this.#seen = this.sandbox;
+  }
+
+  #passOn(first: Sandbox | undefined, steps: number, check: (step: Step) => void): boolean {
     const failures: Failure[] = [];
-    for (let left = steps; ;) {
-      if (this.sandbox === undefined) return true;
-      const plan = decide({ ...this.snapshot(this.sandbox), failures });
+    const controller = { seen: first, left: steps, failures, check };
+    const look = first === undefined ? undefined : this.#look(first);
+    for (;;) {
+      if (controller.seen === undefined || this.sandbox === undefined) return true;
+      const plan = decide({ ...this.snapshot(controller.seen, look), failures });
       if (plan.length === 0) return true;
-      for (const step of plan) {
-        if (left === 0) return false;
-        left -= 1;
-        if (this.#rejects(step, failures)) continue;
-        if (!this.#apply(step)) return false;
-        check(step);
-      }
-      if (plan.some((step) => step.kind === 'requeueNow')) return false;
+      if (!this.#applyPlan(plan, controller) || plan.some(({ kind }) => kind === 'requeueNow')) return false;
     }
+  }
+
+  /** Whether the controller lives on, and its view of the objects still holds. */
+  #applyPlan(plan: Plan, controller: SimulatedController): boolean {
+    for (const step of plan) {
+      if (controller.left === 0) return false;
+      controller.left -= 1;
+      if (this.#rejects(step, controller.failures)) continue;
+      const before = this.sandbox;
+      if (this.#conflicts(step) || !this.#apply(step)) return false;
+      if (this.sandbox !== before) controller.seen = this.sandbox;
+      controller.check(step);
+    }
+    return true;
+  }
+
+  #conflicts(step: Step): boolean {
+    if (!GUARDED.has(step.kind) || !('patch' in step)) return false;
+    const { resourceVersion } = (step.patch['metadata'] ?? {}) as { readonly resourceVersion?: string };
+    return resourceVersion !== this.sandbox?.metadata.resourceVersion;
   }
 
   edit(change: (spec: Spec) => Spec): void {
     if (this.sandbox === undefined) return;
     const { metadata, spec } = this.sandbox;
     const generation = (metadata.generation ?? 0) + 1;
-    this.sandbox = { ...this.sandbox, metadata: { ...metadata, generation }, spec: change(spec) };
+    this.sandbox = { ...this.sandbox, metadata: { ...metadata, generation, ...this.#version() }, spec: change(spec) };
+  }
+
+  #version(): { readonly resourceVersion: string } {
+    this.#versions += 1;
+    return { resourceVersion: `v${this.#versions}` };
   }
 
   /** The kubelet reports on every Pod that is not terminating. */
@@ -191,6 +245,7 @@ export class SimulatedSandbox {
         this.#patchSandbox(step.patch);
         this.edit((spec) => spec);
         return;
+      case 'recordStart':
       case 'patchSandbox':
       case 'patchStatus':
         this.#patchSandbox(step.patch);
@@ -210,7 +265,9 @@ export class SimulatedSandbox {
   }
 
   #patchSandbox(patch: JsonObject): void {
-    if (this.sandbox !== undefined) this.sandbox = applyPatch(this.sandbox, patch);
+    if (this.sandbox === undefined) return;
+    const { metadata, ...rest } = applyPatch(this.sandbox, patch);
+    this.sandbox = { ...rest, metadata: { ...metadata, ...this.#version() } };
   }
 
   #create<T extends KubeObject>(object: T): T {
@@ -223,6 +280,8 @@ export class SimulatedSandbox {
     return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: pod.metadata.deletionTimestamp ?? EARLIER } };
   }
 }
+
+const GUARDED: ReadonlySet<Step['kind']> = new Set(['suspendSandbox', 'resumeSandbox', 'recordStart']);
 
 function isAboutMemory(step: Step): step is HibernationStep {
   return step.kind === 'createHibernation' || step.kind === 'deleteHibernation';

@@ -234,7 +234,7 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     on: 'Sandbox',
     by: SANDBOX,
     meaning:
-      'What a Sandbox with `restoreFrom` started from: the UID of its copy, or `failed`. With it the Sandbox never starts from the snapshot again.',
+      'How far a Sandbox with `restoreFrom` has come: the UID of the copy that it starts from, `restored`, or `failed:` and the reason. It never makes another copy.',
   },
   savedTemplate: {
     on: 'SandboxSnapshot',

@@ -105,7 +105,10 @@ export const annotations = {
   aliases: 'sandlot.dev/aliases',
   /** On a Pod that is to be restored: UID of the SandboxSnapshot. It reaches gVisor's shim, which labels do not. */
   restoreSnapshot: 'sandlot.dev/restore-snapshot',
-  /** On a Sandbox with `restoreFrom`: what it started from, the UID of its copy or {@link NO_START_MEMORY}. It starts once. */
+  /**
+   * On a Sandbox with `restoreFrom`: the UID of the copy that it starts from, then {@link START_DONE}; or {@link NO_START_MEMORY},
+   * a colon and the reason. It starts once.
+   */
   startMemory: 'sandlot.dev/start-memory',
   /** On a SandboxSnapshot: digest of the Pod template; in a Pod of another one the memory is useless. */
   savedTemplate: 'sandlot.dev/saved-template',
@@ -123,8 +126,10 @@ export const finalizers = {
   snapshotData: 'sandlot.dev/snapshot-data',
 } as const;
 
-/** Value of the annotation `sandlot.dev/start-memory` once the start from a snapshot has failed for good. */
+/** How the annotation `sandlot.dev/start-memory` begins once the start from a snapshot has failed for good. */
 export const NO_START_MEMORY = 'failed';
+/** Value of the annotation `sandlot.dev/start-memory` once the Sandbox has started from the snapshot. */
+export const START_DONE = 'restored';
 
 /** Values of the label `sandlot.dev/protects`. */
 export const protections = { template: 'template', authored: 'authored-sandboxes' } as const;

@@ -57,6 +57,7 @@ export const sandboxMessages = {
   error: (error: string) => `Error seen: ${error}`,
   networkPolicyPending: (policy: string, detail: string) =>
     `NetworkPolicy "${policy}" is not in place, so no Pod may start: ${detail}`,
+  startUnconfirmed: 'Pod runs, and its node has not confirmed yet that it was restored',
   startPending: (snapshot: string) => `Waits for the copy of SandboxSnapshot "${snapshot}"`,
   restoreFailed: (snapshot: string, problem: string) =>
     `Sandbox cannot start from SandboxSnapshot "${snapshot}", and restoreFrom.onFailure is Fail: ${problem}`,

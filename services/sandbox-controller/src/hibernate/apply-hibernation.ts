@@ -36,7 +36,7 @@ async function createHibernation(
   s: Snapshot,
   { hibernation, pod, collection }: Creation,
 ): Promise<Snapshot> {
-  const image = findDaemonImage(await readPod(deps, pod));
+  const image = pod === undefined ? undefined : findDaemonImage(await readPod(deps, pod));
   const { metadata } = hibernation;
   const noted = image === undefined ? {} : { [annotations.savedRuntimeImage]: image };
   const whole = { ...hibernation, metadata: { ...metadata, annotations: { ...metadata.annotations, ...noted } } };

@@ -1,14 +1,15 @@
-import { needsHibernation, resolveMode } from '@sandlot/api-types';
+import { resolveMode } from '@sandlot/api-types';
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import { isTerminating } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
+import { isWanted } from '../start-memory/start-record.ts';
 import { getPatienceEndMs, listRestorable } from './hibernations.ts';
 import { findRestoreRefusal } from './refusals.ts';
 
 /** The hibernation from which the next Pod continues: the newest one, if a Pod of the Sandbox as it is now can. */
 export function findNext(snapshot: Snapshot): SandboxSnapshot | undefined {
   const [newest] = listRestorable(snapshot);
-  if (newest === undefined || !needsHibernation(snapshot.sandbox.spec)) return undefined;
+  if (newest === undefined || !isWanted(snapshot.sandbox, newest)) return undefined;
   return findRestoreRefusal(snapshot, newest) === undefined ? newest : undefined;
 }
 
@@ -17,8 +18,12 @@ export function findNext(snapshot: Snapshot): SandboxSnapshot | undefined {
  * the next Pod has it; so the next Pod waits for that, for a time.
  */
 export function findAwaited(snapshot: Snapshot): SandboxSnapshot | undefined {
-  if (!needsHibernation(snapshot.sandbox.spec) || listRestorable(snapshot).length > 0) return undefined;
-  return snapshot.hibernations.find((each) => !isTerminating(each) && (findAwaitedUntilMs(each) ?? 0) > snapshot.nowMs);
+  if (listRestorable(snapshot).length > 0) return undefined;
+  const isAwaited = (each: SandboxSnapshot): boolean => {
+    const isLeft = isWanted(snapshot.sandbox, each) && !isTerminating(each);
+    return isLeft && (findAwaitedUntilMs(each) ?? 0) > snapshot.nowMs;
+  };
+  return snapshot.hibernations.find(isAwaited);
 }
 
 /** When the Sandbox begins anew although the outcome of a restore is open, epoch milliseconds; undefined: it does not wait. */

@@ -4,8 +4,9 @@ import type { Pod } from '@sandlot/kube/objects';
 import { findOnlyPod, hasFailed, isTerminating } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import type { EventNote, Plan, Step } from '../plan/steps.ts';
+import { isCopy, isSpare, isStartRefused } from '../start-memory/start-record.ts';
 import { findMark, findSaveOf, isSaved } from './hibernations.ts';
-import { judgeRestoration } from './judge-restoration.ts';
+import { judgeRestoration, STARTED_ANEW } from './judge-restoration.ts';
 import { judgeUnused } from './judge-unused.ts';
 import { buildRestoredNote, buildRestoreLossNote } from './notes.ts';
 
@@ -42,11 +43,10 @@ function decideBesidePod(snapshot: Snapshot, pod: Pod): Plan {
   return hibernations.filter((each) => isObsolete(snapshot, pod, each)).map((each) => deleteHibernation(each));
 }
 
-const STARTED_ANEW =
-  'its Pod runs, and no node says that it was restored. Check that containerd passes pod_annotations sandlot.dev/restore-snapshot to the shim';
-
 /** The Pod goes first: after a crash in between, the hibernation still shows why the Pod was useless. */
 function decideOutcome(snapshot: Snapshot, pod: Pod): Plan {
+  // The status says why such a Sandbox has no Pod. The stage of the Pod deletes the one that it has.
+  if (isStartRefused(snapshot.sandbox)) return [];
   const outcome = judgeRestoration(snapshot, pod);
   if (outcome.kind === 'restored') return [deleteHibernation(outcome.from), ...record(buildRestoredNote(outcome.from))];
   if (outcome.kind === 'anew') return [deleteHibernation(outcome.from), ...record(buildRestoreLossNote(STARTED_ANEW))];
@@ -64,7 +64,9 @@ function isWokenWhenSaved(snapshot: Snapshot, pod: Pod): boolean {
 
 /** Whether `hibernation` has no use beside `pod`. That of a Pod that stands still goes after the Pod. */
 function isObsolete(snapshot: Snapshot, pod: Pod, hibernation: SandboxSnapshot): boolean {
-  if (isTerminating(hibernation) || hibernation.metadata.uid === findMark(pod)) return false;
+  if (isTerminating(hibernation)) return false;
+  if (isCopy(hibernation)) return isSpare(snapshot.sandbox, hibernation);
+  if (hibernation.metadata.uid === findMark(pod)) return false;
   if (hibernation === findSaveOf(snapshot, pod)) return isSaveUnwanted(snapshot, pod, hibernation);
   if (!needsHibernation(snapshot.sandbox.spec)) return true;
   // Both times are the API server's. A younger one is of a Pod that the cache does not show yet.

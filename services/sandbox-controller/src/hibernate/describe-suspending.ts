@@ -1,4 +1,4 @@
-import { sandboxMessages as messages, sandboxReasons as reasons } from '@sandlot/api-types';
+import { needsHibernation, sandboxMessages as messages, sandboxReasons as reasons } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
 import { isTerminating } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
@@ -12,7 +12,7 @@ export function describeSuspending(
   const ending = { reason: reasons.podTerminating, message: messages.podTerminating };
   if (isTerminating(pod)) return ending;
   const save = judgeSave(snapshot, pod);
-  if (save.kind === 'wait' || save.kind === 'create') {
+  if ((save.kind === 'wait' || save.kind === 'create') && needsHibernation(snapshot.sandbox.spec)) {
     return { reason: reasons.hibernating, message: messages.hibernating };
   }
   if (save.kind !== 'failed' || !isKept(snapshot, save)) return ending;

@@ -10,6 +10,7 @@ import type { SandboxSnapshot, SandboxSnapshotStatus } from '@sandlot/api-types'
 import type { Pod } from '@sandlot/kube/objects';
 import { isTerminating } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
+import { isCopy, isWanted } from '../start-memory/start-record.ts';
 
 type Restore = NonNullable<SandboxSnapshotStatus['restore']>;
 
@@ -36,9 +37,9 @@ export function findMark({ metadata }: Pod): string | undefined {
   return metadata.annotations?.[annotations.restoreSnapshot];
 }
 
-/** Hibernations that a new Pod may be restored from, the newest first. */
-export function listRestorable({ hibernations }: Snapshot): SandboxSnapshot[] {
-  return hibernations.filter(isRestorable);
+/** Hibernations that a new Pod may be restored from, the newest first, and the copy from which the Sandbox starts. */
+export function listRestorable({ sandbox, hibernations }: Snapshot): SandboxSnapshot[] {
+  return hibernations.filter((each) => isRestorable(each) && (!isCopy(each) || isWanted(sandbox, each)));
 }
 
 /** What the snapshot-controller says about a failed hibernation. */

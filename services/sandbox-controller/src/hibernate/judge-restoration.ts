@@ -1,8 +1,9 @@
-import { findCondition, isSpent, needsHibernation } from '@sandlot/api-types';
+import { findCondition, isSpent } from '@sandlot/api-types';
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
 import { isTerminating } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
+import { isCopy, isWanted } from '../start-memory/start-record.ts';
 import { findMark, getPatienceEndMs, getProblem } from './hibernations.ts';
 
 /**
@@ -15,6 +16,10 @@ export type Restoration =
   | { readonly kind: 'waiting'; readonly untilMs?: number }
   | { readonly kind: 'restored' | 'anew'; readonly from: SandboxSnapshot }
   | { readonly kind: 'failed'; readonly why: string; readonly from?: SandboxSnapshot };
+
+/** Why memory that was to be restored is lost, when the Pod runs and no node confirms that it goes on from it. */
+export const STARTED_ANEW =
+  'its Pod runs, and no node says that it was restored. Check that containerd passes pod_annotations sandlot.dev/restore-snapshot to the shim';
 
 const NONE: Restoration = { kind: 'none' };
 
@@ -56,10 +61,14 @@ function judgePending(snapshot: Snapshot, pod: Pod, from: SandboxSnapshot): Rest
   if (isSpent(from, pod.metadata.uid)) return judgeSpent(snapshot, from);
   if (isTerminating(from)) return { kind: 'failed', why: 'its SandboxSnapshot is being deleted', from };
   if (from.status?.phase !== 'Ready') return { kind: 'failed', why: getProblem(from), from };
-  const isUnwanted = !needsHibernation(snapshot.sandbox.spec) && pod.spec.nodeName === undefined;
-  if (isUnwanted) return { kind: 'failed', why: 'suspensionStrategy of the Sandbox no longer is Hibernate', from };
-  return { kind: 'waiting' };
+  const isUnwanted = !isWanted(snapshot.sandbox, from) && pod.spec.nodeName === undefined;
+  return isUnwanted
+    ? { kind: 'failed', why: isCopy(from) ? STARTED_BEFORE : NOT_HIBERNATING, from }
+    : { kind: 'waiting' };
 }
+
+const NOT_HIBERNATING = 'suspensionStrategy of the Sandbox no longer is Hibernate';
+const STARTED_BEFORE = 'the Sandbox has started before';
 
 /** A Pod that is Ready is not restored any more: a shim that does not know the mark starts it anew. */
 function judgeStarted({ nowMs }: Snapshot, { status }: Pod, from: SandboxSnapshot): Restoration {

@@ -3,6 +3,7 @@ import type { SandboxSnapshot } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
 import { findOnlyPod, hasFailed, isTerminating } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
+import { isStartRefused, readStart } from '../start-memory/start-record.ts';
 import { findSaveOf, getPatienceEndMs, getProblem, isSaved } from './hibernations.ts';
 import { judgeRestoration } from './judge-restoration.ts';
 import { findSaveRefusal } from './refusals.ts';
@@ -18,7 +19,9 @@ export type Save =
 
 /** What to do about the memory of `pod`, which is not terminating, while its Sandbox is suspended. */
 export function judgeSave(snapshot: Snapshot, pod: Pod): Save {
-  if (!needsHibernation(snapshot.sandbox.spec)) return { kind: 'stop' };
+  const { sandbox } = snapshot;
+  if (readStart(sandbox).kind === 'chosen') return judgeStarting(snapshot, pod);
+  if (!needsHibernation(sandbox.spec) || isStartRefused(sandbox)) return { kind: 'stop' };
   const save = findSaveOf(snapshot, pod);
   if (isSaved(save, pod)) return { kind: 'saved' };
   const untilMs = findRestoreEndMs(snapshot, pod);
@@ -27,6 +30,12 @@ export function judgeSave(snapshot: Snapshot, pod: Pod): Save {
     return save === undefined ? { kind: 'stop' } : { kind: 'lost', why: 'its Pod ended before it was saved' };
   }
   return judgeRunning(snapshot, pod, save);
+}
+
+/** A start is awaited by any strategy. What may not have started from its snapshot is not saved in place of that. */
+function judgeStarting(snapshot: Snapshot, pod: Pod): Save {
+  const untilMs = findRestoreEndMs(snapshot, pod);
+  return untilMs === undefined ? { kind: 'stop' } : { kind: 'wait', untilMs };
 }
 
 function judgeRunning(snapshot: Snapshot, pod: Pod, save: SandboxSnapshot | undefined): Save {

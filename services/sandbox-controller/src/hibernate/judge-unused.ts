@@ -2,6 +2,7 @@ import { needsHibernation, resolveMode } from '@sandlot/api-types';
 import type { SandboxSnapshot, SandboxSnapshotStatus } from '@sandlot/api-types';
 import type { Snapshot } from '../plan/snapshot.ts';
 import type { EventNote } from '../plan/steps.ts';
+import { isCopy, isSpare } from '../start-memory/start-record.ts';
 import { findAwaited, findNext } from './choose-hibernation.ts';
 import { getProblem, isDataLost, listRestorable } from './hibernations.ts';
 import { buildRestoreLossNote, buildSaveLossNote } from './notes.ts';
@@ -17,6 +18,7 @@ const DROP: Fate = { kind: 'drop' };
 
 /** Dropped is what no later Pod may continue from. */
 export function judgeUnused(snapshot: Snapshot, hibernation: SandboxSnapshot): Fate {
+  if (isCopy(hibernation)) return isSpare(snapshot.sandbox, hibernation) ? DROP : KEEP;
   if (!needsHibernation(snapshot.sandbox.spec)) return DROP;
   if (hibernation === findNext(snapshot) || hibernation === findAwaited(snapshot)) return KEEP;
   const { restore } = hibernation.status ?? {};

@@ -1,23 +1,41 @@
 import { annotations, hashPodTemplate } from '@sandlot/api-types';
 import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
-import type { RuntimeSettings, Snapshot } from '../plan/snapshot.ts';
+import type { Failure, RuntimeSettings, Snapshot } from '../plan/snapshot.ts';
 import { hasDaemon } from '../pod/runtime-injection.ts';
 import { INSTALLER } from '../pod/runtime-delivery.ts';
+import { isStrict } from '../start-memory/start-record.ts';
 
+const NOT_ENABLED = 'this installation does not hibernate; set the chart value hibernation.enabled to true';
 const IMAGE_VOLUME = 'set the chart value runtime.delivery to ImageVolume';
+const INSTALLED = `an init container would install the daemon of its Pod, and such a Pod cannot be restored; ${IMAGE_VOLUME}`;
 
 /** Why the memory of `pod` cannot be saved, as a text for the owner; undefined when it can. */
 export function findSaveRefusal({ sandbox, settings, failures }: Snapshot, pod: Pod): string | undefined {
   if (!settings.snapshotsEnabled) {
-    return 'this installation does not hibernate; set the chart value hibernation.enabled to true, or suspensionStrategy.type of the Sandbox to Stop';
+    return `${NOT_ENABLED}, or suspensionStrategy.type of the Sandbox to Stop`;
   }
   const isInstalled = pod.status?.initContainerStatuses?.some(({ name }) => name === INSTALLER) === true;
   if (isInstalled || needsInstaller(sandbox, settings.runtime)) {
     return `an init container installed the daemon of its Pod, and such a Pod cannot be restored; ${IMAGE_VOLUME}, and resume the Sandbox once for a new Pod`;
   }
-  // A time to retry marks what the API server rejected; anything else is repeated at once.
+  return findRejection(failures);
+}
+
+/** What the API server says about a SandboxSnapshot. A time to retry marks what it rejected; anything else is repeated at once. */
+function findRejection(failures: readonly Failure[]): string | undefined {
   return failures.find(({ phase, retryAtMs }) => phase === 'hibernation' && retryAtMs !== undefined)?.message;
+}
+
+/** Why the Sandbox can start from no copy of a snapshot; undefined when it can. */
+export function findCopyRefusal({ sandbox, settings }: Pick<Snapshot, 'sandbox' | 'settings'>): string | undefined {
+  if (!settings.snapshotsEnabled) return NOT_ENABLED;
+  return needsInstaller(sandbox, settings.runtime) ? INSTALLED : undefined;
+}
+
+/** Why a Sandbox that may boot does so at once, while any other one asks the API server again. */
+export function findCopyRejection({ sandbox, failures }: Snapshot): string | undefined {
+  return isStrict(sandbox) ? undefined : findRejection(failures);
 }
 
 /** Why no Pod of the Sandbox as it is now can continue from `hibernation`; undefined when one can. */
@@ -26,7 +44,7 @@ export function findRestoreRefusal(
   hibernation: SandboxSnapshot,
 ): string | undefined {
   if (needsInstaller(sandbox, settings.runtime)) {
-    return `an init container would install the daemon of its Pod, and such a Pod cannot be restored; ${IMAGE_VOLUME}`;
+    return INSTALLED;
   }
   const saved = hibernation.metadata.annotations?.[annotations.savedTemplate];
   if (saved === undefined || saved === hashPodTemplate(sandbox)) return undefined;

@@ -46,8 +46,8 @@ export type ChildStep = { readonly phase: Phase } & (
       /** Also makes this the image of the first container. */
       readonly image?: string;
     }
-  /** `pod` is the Pod to save. */
-  | { readonly kind: 'createHibernation'; readonly hibernation: SandboxSnapshot; readonly pod: Pod }
+  /** `pod` is the Pod to save; a copy has none. */
+  | { readonly kind: 'createHibernation'; readonly hibernation: SandboxSnapshot; readonly pod?: Pod }
   /** Guarded by resourceVersion: a save that is complete at this moment must be seen first. */
   | { readonly kind: 'deleteHibernation'; readonly hibernation: SandboxSnapshot }
   | { readonly kind: 'createService' | 'deleteService'; readonly service: Service }
@@ -62,6 +62,8 @@ export type SandboxStep =
   | { readonly kind: 'suspendSandbox'; readonly patch: JsonObject }
   /** Merge patch that resumes the Sandbox because of a request to wake it; guarded alike. */
   | { readonly kind: 'resumeSandbox'; readonly patch: JsonObject }
+  /** Merge patch that records how far the start from a snapshot has come; guarded alike. */
+  | { readonly kind: 'recordStart'; readonly patch: JsonObject }
   /** One merge patch of the status. */
   | { readonly kind: 'patchStatus'; readonly patch: JsonObject }
   /** Guarded by resourceVersion. `note` is recorded once the deletion is accepted. */

@@ -11,6 +11,7 @@ import { findRefusal, takeOver } from '../ownership/ownership.ts';
 import { hasFailed, isTerminating, findOnlyPod } from '../plan/snapshot.ts';
 import type { RuntimeSettings, Snapshot } from '../plan/snapshot.ts';
 import type { Plan, Step } from '../plan/steps.ts';
+import { isPodBarred, isStartRefused, mayBoot } from '../start-memory/start-record.ts';
 import { buildPod } from './build-pod.ts';
 import { decideImage } from './decide-image.ts';
 import { buildKeySecret, findSandboxKey } from './key-secret.ts';
@@ -58,11 +59,12 @@ function decideEnd(snapshot: Snapshot, pod: Pod): Plan {
 
 /**
  * A terminating Pod keeps its name and disks until it is gone, on a dead node too, so nothing is done. A Pod that ended is
- * deleted when its restart is due, and one that no claim can use at once.
+ * deleted when its restart is due; one that no claim can use, or that could not start from its snapshot, at once.
  */
 function decidePresent(snapshot: Snapshot, pod: Pod): Plan {
   if (isTerminating(pod)) return [];
-  const isUseless = isUselessMember(snapshot.sandbox, pod, snapshot.settings.runtime);
+  const { sandbox, settings } = snapshot;
+  const isUseless = isStartRefused(sandbox) || isUselessMember(sandbox, pod, settings.runtime);
   if (isUseless || isRestartDue(snapshot)) return [{ kind: 'deletePod', pod, phase: 'pod' }];
   const patch = buildPodMetadataPatch(snapshot.sandbox, pod);
   if (patch !== undefined) return [{ kind: 'patchPod', phase: 'pod', pod, patch }];
@@ -70,11 +72,18 @@ function decidePresent(snapshot: Snapshot, pod: Pod): Plan {
 }
 
 function decideTakeOver({ sandbox }: Snapshot, pod: Pod): Plan {
-  const refusal = findRefusal('pod', pod, sandbox);
+  const ending = isTerminating(pod);
+  const refusal = findRefusal('pod', pod, sandbox) ?? (ending ? undefined : findStartRefusal(sandbox, pod));
   if (refusal !== undefined) return [{ kind: 'reportFailure', phase: 'pod', message: refusal }];
-  if (isTerminating(pod)) return [];
+  if (ending) return [];
   const metadata = { ...takeOver(pod, sandbox), ...buildWantedPodMetadata(sandbox) };
   return [{ kind: 'patchPod', phase: 'pod', pod, patch: { metadata } }];
+}
+
+/** A Pod that was there before has nothing of the snapshot. */
+function findStartRefusal(sandbox: Sandbox, { metadata: { name = '' } }: Pod): string | undefined {
+  if (mayBoot(sandbox)) return undefined;
+  return `pod "${name}" does not come from the snapshot that spec.restoreFrom names. Delete it`;
 }
 
 /** Only with all disks ours: a Pod must never mount a foreign or terminating PersistentVolumeClaim of the right name. */
@@ -85,7 +94,7 @@ function decideCreation(snapshot: Snapshot): Plan {
     return disk !== undefined && !isTerminating(disk);
   });
   if (!isComplete || hasFailed(snapshot, 'disks') || hasFailed(snapshot, 'hibernation')) return [];
-  if (findAwaited(snapshot) !== undefined) return [];
+  if (findAwaited(snapshot) !== undefined || isPodBarred(sandbox)) return [];
   if (snapshot.needsNetworkLook || snapshot.needsMemoryLook) return [{ kind: 'requeueNow' }];
   const { runtime } = snapshot.settings;
   const refusal = findRuntimeRefusal(sandbox, runtime);
@@ -97,6 +106,7 @@ function decideCreation(snapshot: Snapshot): Plan {
 function decideBuild(snapshot: Snapshot): Plan {
   const { runtime } = snapshot.settings;
   const next = findNext(snapshot);
+  if (next === undefined && !mayBoot(snapshot.sandbox)) return [];
   const sandbox = next === undefined ? snapshot.sandbox : withSavedDaemon(snapshot.sandbox, next);
   const key = findSandboxKey(sandbox, runtime);
   const pod = buildPod(sandbox, runtime, key);

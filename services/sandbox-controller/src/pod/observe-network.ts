@@ -12,6 +12,7 @@ import { networkPolicies } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import { getPriority } from '../pacing/priority.ts';
 import type { Failure, Settings, Snapshot } from '../plan/snapshot.ts';
+import { isCopyPending, isStartRefused } from '../start-memory/start-record.ts';
 import type { RejectedWrites } from '../writes/rejected-writes.ts';
 
 export interface NetworkDeps {
@@ -22,6 +23,7 @@ export interface NetworkDeps {
 }
 
 type Seen = Pick<Snapshot, 'ownedPods' | 'foreignPod' | 'failures'>;
+type SeenMemory = Pick<Snapshot, 'hibernations'>;
 
 /**
  * Looks for the NetworkPolicy that a new Pod needs, in the one situation in which this pass may create a Pod. A read by name
@@ -30,11 +32,12 @@ type Seen = Pick<Snapshot, 'ownedPods' | 'foreignPod' | 'failures'>;
 export async function observeNetwork(
   deps: NetworkDeps,
   sandbox: Sandbox,
-  seen: Seen,
+  seen: Seen & SeenMemory,
 ): Promise<Pick<Snapshot, 'needsNetworkLook' | 'failures'>> {
   const needed = findNeededPolicy(sandbox, deps.settings.protectsAuthored);
   if (needed === undefined) return { needsNetworkLook: false, failures: seen.failures };
-  if (!isPodDue(sandbox, seen)) return { needsNetworkLook: true, failures: seen.failures };
+  const isDue = isPodDue(sandbox, seen) && !isCopyPending(sandbox, seen.hibernations);
+  if (!isDue) return { needsNetworkLook: true, failures: seen.failures };
   const gap = await findGap(deps, sandbox, needed);
   if (gap === undefined) return { needsNetworkLook: false, failures: seen.failures };
   const message = sandboxMessages.networkPolicyPending(needed.name, gap);
@@ -43,10 +46,11 @@ export async function observeNetwork(
 }
 
 /** Whether this pass may create a Pod. */
-export function isPodDue({ metadata, spec }: Sandbox, { ownedPods, foreignPod, failures }: Seen): boolean {
+export function isPodDue(sandbox: Sandbox, { ownedPods, foreignPod, failures }: Seen): boolean {
+  const { metadata, spec } = sandbox;
   const isRunning = resolveMode(spec) === 'Running' && metadata.deletionTimestamp === undefined;
   const hasFailed = failures.some(({ phase }) => phase === 'pod');
-  return isRunning && !hasFailed && ownedPods.length === 0 && foreignPod === undefined;
+  return isRunning && !hasFailed && !isStartRefused(sandbox) && ownedPods.length === 0 && foreignPod === undefined;
 }
 
 async function findGap(

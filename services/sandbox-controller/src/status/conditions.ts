@@ -12,6 +12,7 @@ import { describeSuspending } from '../hibernate/describe-suspending.ts';
 import { isRunningRequestedImage } from '../pod/decide-image.ts';
 import { isAwaitingRestart } from '../pod/restart.ts';
 import { needsService, findServiceInUse } from '../service/decide-service.ts';
+import { findStartProblem, findStartWait, isStartUnconfirmed } from '../start-memory/describe-start.ts';
 import { isTerminating, findOnlyPod } from '../plan/snapshot.ts';
 import type { Failure, Snapshot } from '../plan/snapshot.ts';
 
@@ -129,6 +130,10 @@ const checks: readonly ((snapshot: Snapshot) => Omit<Finding, 'status'> | undefi
     return { reason: reasons.sandboxSuspended, message: sawPod ? messages.suspending : messages.suspended };
   },
   (snapshot) => {
+    const message = findStartProblem(snapshot);
+    return message === undefined ? undefined : { reason: reasons.restoreFailed, message };
+  },
+  (snapshot) => {
     const phase = findTerminalPhase(snapshot);
     return phase === undefined ? undefined : terminalText[phase];
   },
@@ -162,13 +167,19 @@ function withServiceText(snapshot: Snapshot, message: string): string {
 /** A terminating Pod is never ready, whatever its last probe said: its address is about to disappear. */
 function getPodReadiness(snapshot: Snapshot): { ready: boolean; message: string } {
   const pod = findOnlyPod(snapshot);
-  if (pod === undefined) return { ready: false, message: messages.podMissing };
+  if (pod === undefined) return { ready: false, message: findStartWait(snapshot) ?? messages.podMissing };
   const phase = pod.status?.phase ?? 'Pending';
   if (phase !== 'Running') return { ready: false, message: messages.podInPhase(phase) };
   if (!isPassingProbes(snapshot, pod) || isTerminating(pod))
     return { ready: false, message: messages.podRunningNotReady };
-  const hasAddress = (pod.status?.podIPs ?? []).length > 0;
-  return { ready: hasAddress, message: hasAddress ? messages.podReady : messages.podWithoutIPs };
+  const missing = findMissing(snapshot, pod);
+  return { ready: missing === undefined, message: missing ?? messages.podReady };
+}
+
+/** What a Pod still lacks that passes its probes. */
+function findMissing(snapshot: Snapshot, { status }: Pod): string | undefined {
+  if ((status?.podIPs ?? []).length === 0) return messages.podWithoutIPs;
+  return isStartUnconfirmed(snapshot) ? messages.startUnconfirmed : undefined;
 }
 
 /** Probes of the old image do not count once another one is requested. */

@@ -1,10 +1,11 @@
 import { annotations, resolveMode } from '@sandlot/api-types';
-import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
+import type { Sandbox, SandboxSnapshot, SandboxStatus } from '@sandlot/api-types';
 import { findNext } from '../hibernate/choose-hibernation.ts';
 import { isStartupPending } from '../lifetime/decide-startup.ts';
 import { findOnlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import type { Plan, Step } from '../plan/steps.ts';
+import { isCopy } from '../start-memory/start-record.ts';
 import { decideStatusWrite } from './decide-status-write.ts';
 import { isReadyNow, getStatus } from './status.ts';
 import { listTransitionNotes } from './transition-events.ts';
@@ -31,9 +32,14 @@ export function withLossPublished(snapshot: Snapshot, podPlan: Plan): Plan {
 function decideStatus(snapshot: Snapshot, next: SandboxStatus): Plan {
   const write = decideStatusWrite(snapshot, next);
   if (write.kind !== 'write') return [];
-  const notes = listTransitionNotes(snapshot.sandbox, next, findNext(snapshot));
+  const notes = listTransitionNotes(snapshot.sandbox, next, findHibernation(snapshot));
   const status: Step = { kind: 'patchStatus', patch: write.patch };
   return [status, ...notes.map((note): Step => ({ kind: 'recordEvent', note }))];
+}
+
+function findHibernation(snapshot: Snapshot): SandboxSnapshot | undefined {
+  const found = findNext(snapshot);
+  return found === undefined || isCopy(found) ? undefined : found;
 }
 
 /** The Pod's name while there is a Pod, and who suspended the Sandbox until it resumes. */

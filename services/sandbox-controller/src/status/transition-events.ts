@@ -33,6 +33,10 @@ function listReadyNotes(change: Change): EventNote[] {
   }
   if (ready.reason === sandboxReasons.reconcilerError) return [formatWarning(ready.reason, ready.message)];
   if (ready.reason === sandboxReasons.dependenciesNotReady) return listLossNotes(change);
+  if (ready.reason === sandboxReasons.restoreFailed) {
+    const hint = 'Delete this Sandbox, and create another one from a snapshot that is Ready, or with onFailure Boot';
+    return [formatWarning(eventReasons.restoreFailed, `${ready.message}. ${hint}`)];
+  }
   if (ready.reason === sandboxReasons.sandboxExpired) {
     return [normal(eventReasons.sandboxExpired, `${ready.message}. Move its deadline to bring it back`)];
   }
