@@ -83,6 +83,9 @@
 - { name: NETWORK_EXTRA_EGRESS, value: {{ toJson . | quote }} }
 {{- end }}
 - { name: NETWORK_PROTECT_AUTHORED_SANDBOXES, value: {{ .network.protectAuthoredSandboxes | quote }} }
+{{- if .hibernation.enabled }}
+- { name: SNAPSHOTS_ENABLED, value: "true" }
+{{- end }}
 {{- end -}}
 
 {{- define "sandlot.env.claim-controller" }}

@@ -99,6 +99,12 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
 - apiGroups: [agents.x-k8s.io]
   resources: [sandboxes]
   verbs: [create, delete, list, patch, watch]
+{{- if .Values.hibernation.enabled }}
+# The golden snapshots of templates.
+- apiGroups: [sandlot.dev]
+  resources: [sandboxsnapshots]
+  verbs: [create, delete, list, watch]
+{{- end }}
 {{ include "sandlot.rules.events" . }}
 {{- end -}}
 

@@ -114,8 +114,15 @@ describe('roles of the controllers', () => {
     const { rules = [] } = find(objects, 'ClusterRole', 'sandlot-sandbox-controller');
     const more = { '/secrets': 'create', 'sandlot.dev/sandboxsnapshots': 'create delete get list watch' };
     expect(permissions(rules)).toEqual({ ...expected['sandlot-sandbox-controller'], ...more });
-    for (const name of ['sandlot-warmpool-controller', 'sandlot-claim-controller'] as const)
-      expect(permissions(find(objects, 'ClusterRole', name).rules ?? [])).toEqual(expected[name]);
+    const ofClaims = find(objects, 'ClusterRole', 'sandlot-claim-controller').rules ?? [];
+    expect(permissions(ofClaims)).toEqual(expected['sandlot-claim-controller']);
+  });
+
+  it('let the warmpool-controller make and delete golden snapshots only if sandboxes hibernate', async () => {
+    const objects = await render({ ...withoutApi, ...withHibernation });
+    const name = 'sandlot-warmpool-controller';
+    const more = { 'sandlot.dev/sandboxsnapshots': 'create delete list watch' };
+    expect(permissions(find(objects, 'ClusterRole', name).rules ?? [])).toEqual({ ...expected[name], ...more });
   });
 
   it('give the snapshot-controller exactly these permissions, and its own lease', async () => {

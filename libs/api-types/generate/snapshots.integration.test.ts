@@ -176,6 +176,9 @@ describe('a Sandbox that starts from a snapshot', () => {
     expect(await edit({ golden: {} })).toContain('golden and restoreFrom are mutually exclusive');
     expect(await edit({ restoreFrom: { snapshotName: 'other' } })).toBe('');
     expect(await edit({ restoreFrom: null, golden: { snapshotClassName: 'node' } })).toBe('');
+    const volumeClaimTemplates = [{ metadata: { name: 'work' }, spec: {} }];
+    expect(await edit({ volumeClaimTemplates })).toContain('golden excludes volumeClaimTemplates');
+    expect(await edit({ volumeClaimTemplates: [] })).toBe('');
   });
 });
 

@@ -114,10 +114,12 @@ export { findPinnedKey, KEY_SECRET_TYPE } from './rules/runtime-identity.ts';
 export type { RuntimeIdentity } from './rules/runtime-identity.ts';
 export { formatStoredEnvsName, hasStoredEnvs, namesSecrets, STORED_ENVS } from './rules/stored-envs.ts';
 export {
+  buildGoldenName,
   buildHibernationName,
   buildStartName,
   hashPodTemplate,
   isDefaultClass,
+  isGoldenOf,
   isHibernationOf,
   isRestorable,
   isSpent,

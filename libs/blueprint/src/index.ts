@@ -2,6 +2,7 @@ export { buildAdoptionPatch, buildMetadataPatch } from './adoption.ts';
 export { ownedBy } from './owner.ts';
 export type { AdoptionInput } from './adoption.ts';
 export { getBlueprintHash, buildBlueprint } from './blueprint.ts';
+export { buildGoldenSandbox } from './golden.ts';
 export { POD_DEFAULTS } from './defaults.ts';
 export type { PodDefaults } from './defaults.ts';
 export { isFinished, isReady } from '@sandlot/api-types';

@@ -15,7 +15,7 @@ import { buildCustody } from './slots.ts';
 const MAX_NAME = 63;
 
 /** The annotation names the future Pod from the start, which saves the sandbox-controller a write before Ready. */
-function buildSandbox(metadata: ObjectMeta & { readonly name: string }, spec: SandboxSpec): Sandbox {
+export function buildSandbox(metadata: ObjectMeta & { readonly name: string }, spec: SandboxSpec): Sandbox {
   const named = { ...metadata.annotations, [annotations.podName]: metadata.name };
   return {
     apiVersion: getApiVersion(sandboxes),
@@ -25,7 +25,7 @@ function buildSandbox(metadata: ObjectMeta & { readonly name: string }, spec: Sa
   };
 }
 
-function withPodMetadata(spec: SandboxSpec, metadata: PodMetadata): SandboxSpec {
+export function withPodMetadata(spec: SandboxSpec, metadata: PodMetadata): SandboxSpec {
   const { labels: podLabels, annotations: podAnnotations } = metadata;
   return {
     ...spec,
@@ -39,6 +39,8 @@ export interface MemberInput {
   readonly defaults: PodDefaults;
   /** Random lower-case letters and digits. The controller chooses them, so that a repeated create is recognised. */
   readonly suffix: string;
+  /** Name of the golden snapshot from which it starts, if it can be restored; absent: it boots. */
+  readonly goldenSnapshot?: string | undefined;
 }
 
 /** As much of the pool's name as fits; a cut name must not end in a dot or dash. */
@@ -48,10 +50,11 @@ function formatMemberName(poolName: string, suffix: string): string {
 }
 
 /** An unclaimed Sandbox of a pool, running and ready to be adopted. */
-export function buildMemberSandbox({ pool, template, defaults, suffix }: MemberInput): Sandbox {
+export function buildMemberSandbox({ pool, template, defaults, suffix, goldenSnapshot }: MemberInput): Sandbox {
   const poolName = pool.metadata.name ?? '';
   const templateName = template.metadata.name ?? '';
   const hash = getBlueprintHash(template, defaults);
+  const start = goldenSnapshot === undefined ? {} : { restoreFrom: formatGoldenStart(goldenSnapshot) };
   return buildSandbox(
     {
       name: formatMemberName(poolName, suffix),
@@ -66,12 +69,17 @@ export function buildMemberSandbox({ pool, template, defaults, suffix }: MemberI
       annotations: buildOrigin(template),
       ownerReferences: [ownedBy(pool)],
     },
-    withPodMetadata(buildBlueprint(template, defaults), buildMemberPodMetadata(template, poolName)),
+    withPodMetadata({ ...buildBlueprint(template, defaults), ...start }, buildMemberPodMetadata(template, poolName)),
   );
 }
 
+/** A pool wants members more than it wants them restored. */
+function formatGoldenStart(snapshotName: string): SandboxSpec['restoreFrom'] {
+  return { snapshotName, onFailure: 'Boot' };
+}
+
 /** Where the Sandbox comes from, and the NetworkPolicy that its Pods need for as long as it exists. */
-function buildOrigin({ metadata: { name = '' }, spec }: SandboxTemplate): Record<string, string> {
+export function buildOrigin({ metadata: { name = '' }, spec }: SandboxTemplate): Record<string, string> {
   const isManaged = spec.networkPolicyManagement !== 'Unmanaged';
   return {
     [annotations.templateRef]: name,

@@ -3,6 +3,7 @@ import type { Blueprint, Sandbox, SandboxTemplate } from '@sandlot/api-types';
 import { nameHash } from '@sandlot/std';
 import { getBlueprintHash, buildBlueprint } from './blueprint.ts';
 import type { PodDefaults } from './defaults.ts';
+import { withoutGoldenStart } from './golden.ts';
 
 /** Whether a pool member is built from `template` as it is now. */
 export type CurrencyTest = (member: Sandbox, template: SandboxTemplate) => boolean;
@@ -16,7 +17,7 @@ interface Wanted {
 /**
  * Judges members under the installation's pod defaults. A member with an equal hash is current. With a different hash, which
  * another writer may have computed in its own way, the blueprints are compared by meaning: pod spec, volume claim templates
- * by position, service and runtime. Metadata never makes a member stale
+ * by position, service, runtime and the snapshot to start from. Metadata never makes a member stale
  * (docs/reference/sandbox-warm-pool.md#staleness-and-rollout). Results are cached per template object, so pass the unchanging
  * objects of an informer.
  */
@@ -31,9 +32,10 @@ export function createCurrencyTest(defaults: PodDefaults): CurrencyTest {
     known.set(template, wanted);
     return wanted;
   };
-  return ({ metadata, spec }, template) => {
+  return (member, template) => {
     const { refHash, hash, blueprint } = wantedBy(template);
-    if (metadata.labels?.[labels.templateRefHash] !== refHash) return false;
-    return metadata.labels[labels.templateHash] === hash || hasSameBlueprint(spec, blueprint);
+    const { labels: marks = {} } = member.metadata;
+    if (marks[labels.templateRefHash] !== refHash) return false;
+    return marks[labels.templateHash] === hash || hasSameBlueprint(withoutGoldenStart(member, template), blueprint);
   };
 }

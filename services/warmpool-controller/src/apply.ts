@@ -97,11 +97,11 @@ function applyLocally({ histories, metrics, recorder }: ApplyDeps, pool: Sandbox
 async function refill(deps: ApplyDeps, pass: Pass, step: Step & { kind: 'create' }): Promise<ReconcileResult> {
   const { histories } = deps;
   const { pool, signal } = pass;
-  const { count, template, isShort, subject } = step;
+  const { count, template, golden, isShort, subject } = step;
   histories.recordRefillStart(pool);
   const priority = isShort ? 'normal' : 'background';
   const canContinue = (): boolean => canContinueRefill(deps, pass, step);
-  const input = { pool, template, count, priority, signal, canContinue } as const;
+  const input = { pool, template, golden, count, priority, signal, canContinue } as const;
   const { asked, failure } = await traceRefill(input, () => createMembers(deps, input));
   histories.recordCreations(pool, asked);
   if (failure === undefined) {

@@ -24,17 +24,19 @@ export interface WarmPoolControllerOptions {
   readonly maxInFlight?: number | undefined;
   /** Absent: all namespaces. */
   readonly namespace: string | undefined;
+  /** Whether this installation can save memory, so that templates may have golden snapshots. Default: no. */
+  readonly snapshotsEnabled?: boolean | undefined;
 }
 
 /** Adds the controller of pools to the manager. The cache is for the controllers of templates too. */
 export function addWarmPoolController(
   parts: ControllerParts,
-  { podDefaults, concurrency, maxInFlight, namespace }: WarmPoolControllerOptions,
+  { podDefaults, concurrency, maxInFlight, namespace, snapshotsEnabled }: WarmPoolControllerOptions,
 ): { readonly cache: Cache; close(): Promise<void> } {
   const { client, manager, bus, clock, random, log, instance, kubeMetrics } = parts;
   const monotonic = (): number => clock.monotonic();
   const shared = { client, clock, random, log, metrics: kubeMetrics };
-  const cache = createCache({ ...shared, namespace });
+  const cache = createCache({ ...shared, namespace, snapshotsEnabled });
   const expectations = createExpectations({ clock, metrics: kubeMetrics, ttlMs: UNSEEN_LIMIT_MS });
   const pools = createOwnWrites({ informer: cache.pools, clock, keepMs: UNSEEN_LIMIT_MS });
   const histories = new PoolHistories({ monotonic, random });

@@ -1,6 +1,7 @@
 import { findCondition, buildMergePatch, sandboxConditions } from '@sandlot/api-types';
 import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { isFinished, isReady } from '@sandlot/blueprint';
+import { selectGolden } from './golden/select-golden.ts';
 import { formatCreationSubject } from './history/creation-backoff.ts';
 import { countMembers } from './members/count-members.ts';
 import { decideMembers } from './members/decide-members.ts';
@@ -75,7 +76,7 @@ function listMemberWrites(
     ...(deleted.length === 0 ? [] : [{ kind: 'delete', members: deleted } as const]),
     ...(template === undefined || count === 0
       ? []
-      : [{ kind: 'create', count, template, yields, isShort, subject } as const]),
+      : [{ kind: 'create', count, template, golden: selectGolden(snapshot), yields, isShort, subject } as const]),
   ];
 }
 

@@ -1,5 +1,6 @@
 // The process of the warmpool-controller: it keeps pools of unclaimed Sandboxes warm, and the NetworkPolicies of templates.
 import { main, runController } from '@sandlot/service';
+import { addGoldenController } from './golden/controller.ts';
 import { warmPoolSettings } from './wiring/config.ts';
 import { addWarmPoolController } from './controller.ts';
 import { addTemplateController } from './templates/controller.ts';
@@ -19,7 +20,11 @@ await main(warmPoolSettings, (settings) =>
           resources: settings.SANDBOX_RESOURCES,
         },
       };
-      const pools = addWarmPoolController(parts, { ...common, maxInFlight: settings.MAX_IN_FLIGHT });
+      const pools = addWarmPoolController(parts, {
+        ...common,
+        maxInFlight: settings.MAX_IN_FLIGHT,
+        snapshotsEnabled: settings.SNAPSHOTS_ENABLED,
+      });
       const network = {
         releaseNamespace: settings.POD_NAMESPACE,
         extraBlockedCIDRs: settings.NETWORK_EXTRA_BLOCKED_CIDRS,
@@ -28,9 +33,14 @@ await main(warmPoolSettings, (settings) =>
       };
       const concurrency = settings.TEMPLATE_CONCURRENCY ?? settings.CONCURRENCY;
       const templates = addTemplateController(parts, { ...common, concurrency, cache: pools.cache, network });
+      const { snapshots } = pools.cache;
+      const golden =
+        snapshots === undefined
+          ? undefined
+          : addGoldenController(parts, { ...common, concurrency, cache: { ...pools.cache, snapshots } });
       return {
         close: async () => {
-          await Promise.all([pools.close(), templates.close()]);
+          await Promise.all([pools.close(), templates.close(), golden?.close()]);
         },
       };
     },

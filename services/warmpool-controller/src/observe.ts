@@ -6,6 +6,7 @@ import { getKey } from '@sandlot/kube';
 import type { Expectations } from '@sandlot/kube';
 import type { Clock, Random } from '@sandlot/std';
 import { findBackoff, formatCreationSubject } from './history/creation-backoff.ts';
+import { findGolden } from './golden/find-golden.ts';
 import type { PoolHistories } from './history/pool-histories.ts';
 import type { Member, PoolSnapshot } from './plan/snapshot.ts';
 import type { Timetable } from './sizing/timetable.ts';
@@ -41,6 +42,7 @@ export function observe(deps: ObserveDeps, pool: SandboxWarmPool): PoolSnapshot 
     pool,
     template,
     templateHash,
+    golden: template === undefined ? undefined : findGolden(cache, template, templateHash ?? ''),
     networkGap: findTemplateGap(cache, template),
     ...observeMembers(deps, pool, template),
     strays: observeStrays(deps, { pool, template, unseenDeletes: pending.deleteIds }),
@@ -58,7 +60,8 @@ export function observe(deps: ObserveDeps, pool: SandboxWarmPool): PoolSnapshot 
   };
 }
 
-function findTemplateGap({ policies }: Cache, template: SandboxTemplate | undefined): string | undefined {
+/** Why no Pod of the template may start yet; undefined without a template, and once its network rules are in place. */
+export function findTemplateGap({ policies }: Cache, template: SandboxTemplate | undefined): string | undefined {
   if (template === undefined) return undefined;
   const { namespace = '', name = '' } = template.metadata;
   return findNetworkGap(template, policies.store.get(`${namespace}/${formatNetworkPolicyName(name)}`));

@@ -43,6 +43,8 @@ export const ROLE = {
       resources: ['sandboxes'],
       verbs: ['get', 'list', 'watch', 'create', 'delete', 'patch'],
     },
+    // With hibernation.enabled alone.
+    { apiGroups: ['sandlot.dev'], resources: ['sandboxsnapshots'], verbs: ['list', 'watch', 'create', 'delete'] },
     { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
     { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update', 'patch', 'watch'] },
   ],

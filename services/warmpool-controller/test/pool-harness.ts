@@ -1,10 +1,11 @@
-import { sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import { sandboxes, sandboxSnapshots, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
 import { pool, template } from '@sandlot/api-types/testing';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
 import { ControllerHarness, secureTemplates, startTestEnvironment } from '@sandlot/service-testkit';
 import type { TestController } from '@sandlot/service-testkit';
 import { addWarmPoolController } from '../src/controller.ts';
+import { addGoldenController } from '../src/golden/controller.ts';
 
 export const POOL = { namespace: 'default', name: 'pool' };
 
@@ -12,7 +13,9 @@ export const POOL = { namespace: 'default', name: 'pool' };
 export class PoolHarness extends ControllerHarness {
   /** Starts without a pool, and with the template `template` by default. Templates have their NetworkPolicies. */
   static async start({ withTemplate = true, secured = true } = {}): Promise<PoolHarness> {
-    const harness = new PoolHarness(await startTestEnvironment([sandboxes, sandboxTemplates, sandboxWarmPools]));
+    const harness = new PoolHarness(
+      await startTestEnvironment([sandboxes, sandboxSnapshots, sandboxTemplates, sandboxWarmPools]),
+    );
     if (secured) secureTemplates(harness.api);
     if (withTemplate) harness.api.seed(sandboxTemplates, template());
     return harness;
@@ -32,6 +35,22 @@ export class PoolHarness extends ControllerHarness {
     return this.run(user, (parts) =>
       addWarmPoolController(parts, { concurrency: 4, namespace: undefined, podDefaults: POD_DEFAULTS }),
     );
+  }
+
+  /** Starts the controllers of an installation that can save memory: of pools, and of golden snapshots. */
+  startGoldenController(user = 'warmpool-controller'): TestController {
+    const options = { concurrency: 4, namespace: undefined, podDefaults: POD_DEFAULTS };
+    return this.run(user, (parts) => {
+      const pools = addWarmPoolController(parts, { ...options, snapshotsEnabled: true });
+      const { snapshots } = pools.cache;
+      if (snapshots === undefined) throw new Error('the controller does not watch snapshots');
+      const golden = addGoldenController(parts, { ...options, cache: { ...pools.cache, snapshots } });
+      return {
+        close: async () => {
+          await Promise.all([pools.close(), golden.close()]);
+        },
+      };
+    });
   }
 
   /** Waits until the status shows this many Ready members. */

@@ -31,6 +31,8 @@ controller that code in its process has taken over cannot touch objects that are
 {{- $accounts := include "sandlot.policies.accounts" . | fromYaml -}}
 {{- $ofPool := dict "of" "variables.oldOwners" "kinds" (list "SandboxWarmPool") -}}
 {{- $ofClaim := dict "of" "variables.oldOwners" "kinds" (list "SandboxClaim") -}}
+{{- $wasGolden := printf "'sandlot.dev/golden' in variables.oldLabels && %s" (include "sandlot.policies.controlledBy" (dict "of" "variables.oldOwners" "kinds" (list "SandboxTemplate"))) -}}
+{{- $isGolden := printf "'sandlot.dev/golden' in variables.labels && %s" (include "sandlot.policies.controlledBy" (dict "of" "variables.owners" "kinds" (list "SandboxTemplate"))) -}}
 - rule: controllers
   says: The sandbox-controller and the API may suspend, resume and annotate a Sandbox, and not change its Pod, disks, labels or owners
   holds: >-
@@ -39,11 +41,13 @@ controller that code in its process has taken over cannot touch objects that are
     || (request.operation == 'UPDATE' && variables.labels == variables.oldLabels
     && variables.owners == variables.oldOwners && {{ include "sandlot.policies.keepsPod" . }})
 - rule: controllers
-  says: The warmpool-controller may create members of pools, take over those without an owner, and delete members that no claim has
+  says: The warmpool-controller may create members of pools and golden Sandboxes of templates, take over members without an owner, and delete what no claim has
   holds: >-
     variables.who != '{{ get $accounts "warmpool-controller" }}'
     || (request.operation == 'CREATE' && 'agents.x-k8s.io/warm-pool-sandbox' in variables.labels
     && {{ include "sandlot.policies.controlledBy" (dict "of" "variables.owners" "kinds" (list "SandboxWarmPool")) }})
+    || (request.operation == 'CREATE' && {{ $isGolden }})
+    || (request.operation == 'DELETE' && {{ $wasGolden }})
     || (request.operation == 'UPDATE' && 'agents.x-k8s.io/warm-pool-sandbox' in variables.oldLabels
     && variables.labels == variables.oldLabels && {{ include "sandlot.policies.keepsPod" . }}
     && !variables.oldOwners.exists(o, o.?controller.orValue(false)))
@@ -97,6 +101,15 @@ a snapshot, the sandbox-controller the snapshots of Sandboxes.
     && object.spec.?whenSaved.orValue('') == 'Resume' && !object.spec.?copyOf.hasValue())
     || (request.operation == 'DELETE' && ('sandlot.dev/e2b-snapshot' in variables.oldLabels
     || {{ include "sandlot.policies.controlledBy" (dict "of" "variables.oldOwners" "kinds" (list "Sandbox")) }}))
+- rule: controllers
+  says: The warmpool-controller may only create and delete golden SandboxSnapshots, which a SandboxTemplate owns
+  holds: >-
+    variables.who != '{{ include "sandlot.policies.account" (dict "root" . "name" "warmpool-controller") }}'
+    || (request.operation == 'CREATE' && object.spec.?whenSaved.orValue('') == 'Resume' && !object.spec.?templateName.hasValue()
+    && 'sandlot.dev/golden' in variables.labels
+    && {{ include "sandlot.policies.controlledBy" (dict "of" "variables.owners" "kinds" (list "SandboxTemplate")) }})
+    || (request.operation == 'DELETE' && 'sandlot.dev/golden' in variables.oldLabels
+    && {{ include "sandlot.policies.controlledBy" (dict "of" "variables.oldOwners" "kinds" (list "SandboxTemplate")) }})
 - rule: controllers
   says: The snapshot-controller may delete SandboxSnapshots and hold them with a finalizer, and not change what they ask for, their labels or owners
   holds: >-

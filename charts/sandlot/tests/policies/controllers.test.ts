@@ -28,7 +28,7 @@ beforeAll(async () => {
   await waitForRefusal(() => stage.tryCreate(secret('other', {}, 'Opaque'), accountOf('sandbox-controller')));
   const owner = await stage.create(pool);
   const template = await stage.create(object('SandboxTemplate', { name: 'owner' }));
-  for (const draft of [...Object.values(present), buildMember(owner), buildFormer(template)]) await stage.create(draft);
+  for (const draft of [...Object.values(present), buildMember(owner), buildGolden(template), buildFormer(template)]) await stage.create(draft);
   await waitForRefusal(patch(present.written, { spec: otherPod }, pooler));
 });
 
@@ -50,6 +50,9 @@ async function grantSecrets(): Promise<void> {
 const buildMember = (pool: string): Draft =>
   object('Sandbox', { name: 'member', labels: { [MEMBER]: 'x' }, ...ownedBy('SandboxWarmPool', pool) });
 const member = buildMember('');
+const GOLDEN = { 'sandlot.dev/golden': 'x' };
+const buildGolden = (template: string): Draft =>
+  object('Sandbox', { name: 'golden', labels: GOLDEN, ...ownedBy('SandboxTemplate', template) });
 /** The policy of a template as earlier releases made it. */
 const buildFormer = (template: string): Draft => object('NetworkPolicy', { name: 'former', ...ownedBy('SandboxTemplate', template) });
 
@@ -123,6 +126,10 @@ const forbidden: readonly Move[] = [
   [sandboxer, "delete a user's Secret", remove(present.ownSecret, sandboxer)],
   [sandboxer, 'delete an API key', remove(present.key, sandboxer)],
   [pooler, 'create a Sandbox without a pool', create(object('Sandbox', { labels: { [MEMBER]: 'x' } }), pooler)],
+  [pooler, 'create a golden Sandbox without a template', create(object('Sandbox', { labels: GOLDEN }), pooler)],
+  [pooler, 'create a Sandbox of a template that nothing marks', create(object('Sandbox', of('SandboxTemplate')), pooler)],
+  [pooler, 'change a golden Sandbox', patch(buildGolden(''), { metadata: { annotations: { a: 'b' } } }, pooler)],
+  [claimer, 'adopt a golden Sandbox', patch(buildGolden(''), adoption, claimer)],
   [pooler, 'change a Sandbox of a user', patch(present.authored, { metadata: { labels: { [MEMBER]: 'x' } } }, pooler)],
   [pooler, 'delete a Sandbox of a user', remove(present.authored, pooler)],
   [pooler, 'delete a Sandbox of a claim', remove(present.given, pooler)],
@@ -179,6 +186,8 @@ const due: readonly Move[] = [
   [sandboxer, 'create the Service of a Sandbox', create(object('Service', of('Sandbox', { [HASH]: 'x' })), sandboxer)],
   [sandboxer, 'create the key of a Sandbox', create(keyOf('Sandbox'), sandboxer)],
   [pooler, 'create a member', create(object('Sandbox', of('SandboxWarmPool', { [MEMBER]: 'x' })), pooler)],
+  [pooler, 'create the golden Sandbox of a template', create(object('Sandbox', of('SandboxTemplate', GOLDEN)), pooler)],
+  [pooler, 'delete the golden Sandbox of a template', remove(buildGolden(''), pooler)],
   [pooler, 'take over a stray', patch(present.stray, { metadata: ownedBy('SandboxWarmPool') }, pooler)],
   [pooler, 'delete a member', remove(member, pooler)],
   [pooler, 'write the NetworkPolicy of a template', create(object('NetworkPolicy', { labels: PROTECTS }), pooler)],

@@ -110,6 +110,35 @@ describe('a SandboxSnapshot', () => {
     expect((await attempt()).message).toContain(REFUSED);
   });
 
+  describe('of a template', () => {
+    const pooler = accountOf('warmpool-controller');
+    const mark = { labels: { 'sandlot.dev/golden': 'x' } };
+    let golden: Draft;
+
+    beforeAll(async () => {
+      const uid = await stage.create(object('SandboxTemplate', { name: 'owner' }));
+      golden = object('SandboxSnapshot', { name: 'golden', ...mark, ...ownedBy('SandboxTemplate', uid) });
+      await stage.create(golden);
+    });
+
+    it('is created and deleted by the warmpool-controller', async () => {
+      const next = { ...golden, metadata: { ...golden.metadata, name: 'next' } };
+      expect(await stage.tryCreate(next, pooler)).toMatchObject({ status: 201 });
+      expect(await remove(golden, pooler)).toMatchObject({ status: 200 });
+    });
+
+    it.each<readonly [string, () => Promise<Answer>]>([
+      ['create one without a template', () => stage.tryCreate(object('SandboxSnapshot', mark), pooler)],
+      ['create one that looks like that of a user', () => stage.tryCreate(object('SandboxSnapshot', ownedBy('SandboxTemplate')), pooler)],
+      ['create a hibernation', () => stage.tryCreate(object('SandboxSnapshot', { ...mark, ...ownedBy('SandboxTemplate') }, hibernation), pooler)],
+      ['create one that makes a template', () => stage.tryCreate(object('SandboxSnapshot', { ...mark, ...ownedBy('SandboxTemplate') }, { templateName: 'a' }), pooler)],
+      ['delete one that a user made', () => remove(theirs, pooler)],
+      ['delete a hibernation', () => remove(ours, pooler)],
+    ])('the warmpool-controller cannot %s', async (_, attempt) => {
+      expect((await attempt()).message).toContain(REFUSED);
+    });
+  });
+
   it('is held, let go and deleted by the snapshot-controller', async () => {
     expect(await change(ours, { metadata: { finalizers: ['sandlot.dev/snapshot-data'] } }, saver)).toMatchObject({ status: 200 });
     expect(await change(theirs, { metadata: { finalizers: null } }, saver)).toMatchObject({ status: 200 });

@@ -25,6 +25,9 @@ describe('a tenant with edit rights in its namespace', () => {
   const forgeries: readonly (readonly [string, Draft])[] = [
     ['a Sandbox that seems to be a member of a pool', object('Sandbox', label(MEMBER))],
     ['a Sandbox that a pool seems to own', object('Sandbox', ownedBy('SandboxWarmPool'))],
+    ['a Sandbox that seems to be the golden one of a template', object('Sandbox', label('sandlot.dev/golden'))],
+    ['a Sandbox that a template seems to own', object('Sandbox', ownedBy('SandboxTemplate'))],
+    ['a snapshot from which members seem to start', object('SandboxSnapshot', ownedBy('SandboxTemplate'))],
     ['a Sandbox that seems to belong to a claim', object('Sandbox', label(CLAIM_UID))],
     ['a Sandbox that a claim seems to own', object('Sandbox', ownedBy('SandboxClaim'))],
     ['a Sandbox with a slot of a batch', object('Sandbox', label('sandlot.dev/claim-slot', '0'))],

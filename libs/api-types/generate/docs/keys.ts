@@ -93,6 +93,12 @@ const labelUses: Readonly<Record<keyof typeof labels, Use>> = {
   },
   apiKey: { on: 'Secret', by: `${API}, \`npx sandlot keys\``, meaning: 'The Secret holds an API key as a digest.' },
   restoreSnapshot: { on: 'Pod', by: SANDBOX, meaning: `${RESTORE} The snapshot-controller selects by it.` },
+  golden: {
+    on: 'Sandbox, SandboxSnapshot',
+    by: POOL,
+    meaning:
+      'NameHash of the template whose [golden snapshot](sandbox-template.md#golden-snapshot) it is, or is taken of it. No claim gets such a Sandbox, and no request reaches it.',
+  },
   snapshotFingerprint: {
     on: 'Node',
     by: SNAPSHOT,

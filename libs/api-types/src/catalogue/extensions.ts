@@ -59,4 +59,6 @@ export const eventReasons = {
   hibernationFailed: 'HibernationFailed',
   restored: 'Restored',
   restoreFailed: 'RestoreFailed',
+  goldenSnapshotReady: 'GoldenSnapshotReady',
+  goldenSnapshotFailed: 'GoldenSnapshotFailed',
 } as const;

@@ -36,6 +36,8 @@ export const labels = {
   apiKey: 'sandlot.dev/api-key',
   /** On a Pod that is to be restored: UID of the SandboxSnapshot. The snapshot-controller selects Pods by it. */
   restoreSnapshot: 'sandlot.dev/restore-snapshot',
+  /** On the golden Sandbox of a template and its snapshot: NameHash of the template. */
+  golden: 'sandlot.dev/golden',
   /** On a Node: hash of what it has in common with the nodes whose snapshots it can restore. */
   snapshotFingerprint: 'sandlot.dev/snapshot-fingerprint',
 } as const;

@@ -18,7 +18,7 @@ export function isMadeByExtension(sandbox: Sandbox): boolean {
 function isOrphan({ metadata }: Sandbox): boolean {
   const { [labels.templateRefHash]: hash, ...others } = metadata.labels ?? {};
   const template = metadata.annotations?.[annotations.templateRef];
-  const isMarked = others[labels.claimUid] !== undefined || others[labels.warmPoolMember] !== undefined;
+  const isMarked = [labels.claimUid, labels.warmPoolMember, labels.golden].some((key) => others[key] !== undefined);
   return isMarked && template !== undefined && nameHash(template) === hash;
 }
 

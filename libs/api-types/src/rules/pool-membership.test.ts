@@ -80,6 +80,16 @@ it.each([
     made({ ownerReferences: [{ ...byPool, apiVersion: 'example.org/v1', uid: 'uid-other' }] }),
     { ...none, sign: true },
   ],
+  [
+    'the golden Sandbox of a template is no member, but no request may reach it either',
+    made({ ownerReferences: [{ ...byPool, kind: 'SandboxTemplate', name: 'template', uid: 'uid-t' }] }),
+    { ...none, sign: true },
+  ],
+  [
+    'nor one that its template has left',
+    made({ labels: { 'sandlot.dev/golden': nameHash('template') } }),
+    { ...none, sign: true },
+  ],
 ])('%s', (_, one, expected) => {
   expect(buildAnswers(one)).toEqual(expected);
 });

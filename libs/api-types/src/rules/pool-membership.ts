@@ -13,13 +13,17 @@ export function isPoolMember(sandbox: Sandbox): boolean {
 }
 
 /**
- * Whether the Sandbox shows any sign of a pool: its label, or an owner that is a pool, controller or not. Stricter than
- * {@link isPoolMember} on purpose: no request may reach a Sandbox before an adoption has removed every sign.
+ * Whether the Sandbox shows any sign of a pool, or of what members are restored from: the label, or an owner that is a pool
+ * or a template, controller or not. Stricter than {@link isPoolMember} on purpose: no request may reach a Sandbox before an
+ * adoption has removed every sign.
  */
 export function hasSignOfPool({ metadata }: Sandbox): boolean {
-  if (metadata.labels?.[labels.warmPoolMember] !== undefined) return true;
-  return metadata.ownerReferences?.some(({ kind }) => kind === 'SandboxWarmPool') === true;
+  const { [labels.warmPoolMember]: member, [labels.golden]: golden } = metadata.labels ?? {};
+  if (member !== undefined || golden !== undefined) return true;
+  return metadata.ownerReferences?.some(({ kind }) => UNCLAIMED_OWNERS.has(kind)) === true;
 }
+
+const UNCLAIMED_OWNERS: ReadonlySet<string> = new Set(['SandboxWarmPool', 'SandboxTemplate']);
 
 /**
  * Whether the pool counts the Sandbox: it controls it by UID, and the label says that it was made for this pool

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { sandbox, snapshot } from '../../test/index.ts';
+import { sandbox, snapshot, template } from '../../test/index.ts';
 import type { SandboxSnapshot } from '../objects.ts';
 import {
+  buildGoldenName,
   buildHibernationName,
   buildStartName,
   hashPodTemplate,
   isDefaultClass,
+  isGoldenOf,
   needsHibernation,
   isHibernationOf,
   isRestorable,
@@ -43,6 +45,35 @@ describe('the name of the copy from which a Sandbox starts', () => {
 
   it('keeps as much of a long name as fits', () => {
     expect(buildStartName('a'.repeat(253), 'uid')).toBe(`${'a'.repeat(52)}-${hash('start/uid')}`);
+  });
+});
+
+describe('the golden snapshot of a template', () => {
+  const python = template({ name: 'python', metadata: { uid: 'uid-p' } });
+  const reference = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxTemplate', name: 'python' };
+  const ownedBy = (changes: object): SandboxSnapshot =>
+    snapshot({ metadata: { ownerReferences: [{ ...reference, uid: 'uid-p', controller: true, ...changes }] } });
+
+  it('has the name of the template and the digest of its UID and blueprint', () => {
+    expect(buildGoldenName(python, 'h')).toBe(`python-${hash('golden/uid-p/h')}`);
+    expect(buildGoldenName(template({ name: 'p'.repeat(253) }), 'h').length).toBe(63);
+    expect(buildGoldenName(python, 'h')).not.toBe(buildGoldenName(python, 'i'));
+  });
+
+  it('is one that the template controls', () => {
+    expect(isGoldenOf(ownedBy({}), python)).toBe(true);
+    expect(isGoldenOf(ownedBy({ apiVersion: 'extensions.agents.x-k8s.io/v1alpha1' }), python)).toBe(true);
+  });
+
+  it.each<readonly [string, SandboxSnapshot]>([
+    ['with the UID of an earlier template of the name', ownedBy({ uid: 'earlier' })],
+    ['that the template owns without controlling it', ownedBy({ controller: false })],
+    ['that an object of another kind controls', ownedBy({ kind: 'SandboxWarmPool' })],
+    ['that an object of another group controls', ownedBy({ apiVersion: 'example.com/v1' })],
+    ['without owner', snapshot()],
+    ['of another namespace', { ...ownedBy({}), metadata: { ...ownedBy({}).metadata, namespace: 'other' } }],
+  ])('is none %s', (_what, candidate) => {
+    expect(isGoldenOf(candidate, python)).toBe(false);
   });
 });
 

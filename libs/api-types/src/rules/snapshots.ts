@@ -1,9 +1,10 @@
 // Which SandboxSnapshot is the hibernation of which Sandbox, and whether it may still be restored.
 import { createHash } from 'node:crypto';
 import { findController } from '@sandlot/kube/objects';
+import type { KubeObject } from '@sandlot/kube/objects';
 import { annotations } from '../catalogue/keys.ts';
-import { CORE_GROUP } from '../objects.ts';
-import type { Sandbox, SandboxSnapshot, SandboxSnapshotClass, SandboxSpec } from '../objects.ts';
+import { CORE_GROUP, EXTENSIONS_GROUP } from '../objects.ts';
+import type { Sandbox, SandboxSnapshot, SandboxSnapshotClass, SandboxSpec, SandboxTemplate } from '../objects.ts';
 
 /** So that the name is also a label value. */
 const MAX_NAME = 63;
@@ -26,9 +27,25 @@ export function buildStartName(sandboxName: string, sandboxUID: string): string 
   return formatOwnName(sandboxName, `start/${sandboxUID}`);
 }
 
-function formatOwnName(sandboxName: string, key: string): string {
+/**
+ * Name of the golden snapshot of a template with this blueprint, and of the Sandbox that it is taken of. With the UID of the
+ * template in the hash, a template that is created again never finds the objects of the first one.
+ */
+export function buildGoldenName({ metadata }: Pick<SandboxTemplate, 'metadata'>, blueprintHash: string): string {
+  return formatOwnName(metadata.name ?? '', `golden/${metadata.uid ?? ''}/${blueprintHash}`);
+}
+
+/** Whether the object is the golden Sandbox or the golden snapshot of exactly this template, which controls it by UID. */
+export function isGoldenOf(object: Pick<KubeObject, 'metadata'>, template: Pick<SandboxTemplate, 'metadata'>): boolean {
+  const owner = findController(object);
+  if (owner?.kind !== 'SandboxTemplate' || !owner.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`)) return false;
+  const { namespace, uid } = template.metadata;
+  return uid !== undefined && owner.uid === uid && object.metadata.namespace === namespace;
+}
+
+function formatOwnName(name: string, key: string): string {
   const hash = createHash('sha256').update(key).digest('hex').slice(0, NAME_DIGITS);
-  const kept = sandboxName.slice(0, MAX_NAME - NAME_DIGITS - 1).replace(/[.-]+$/, '');
+  const kept = name.slice(0, MAX_NAME - NAME_DIGITS - 1).replace(/[.-]+$/, '');
   return `${kept}-${hash}`;
 }
 

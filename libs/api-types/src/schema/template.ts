@@ -51,10 +51,17 @@ export const sandboxTemplateSpec = z
       .describe('Which [secure defaults](#secure-defaults) are filled in; when unset, the value of the chart.'),
   })
   .meta(
-    rules(idleRule, {
-      rule: '!(has(self.golden) && has(self.restoreFrom))',
-      message: 'golden and restoreFrom are mutually exclusive',
-    }),
+    rules(
+      idleRule,
+      {
+        rule: '!(has(self.golden) && has(self.restoreFrom))',
+        message: 'golden and restoreFrom are mutually exclusive',
+      },
+      {
+        rule: '!has(self.golden) || !has(self.volumeClaimTemplates) || size(self.volumeClaimTemplates) == 0',
+        message: 'golden excludes volumeClaimTemplates, whose content cannot be copied',
+      },
+    ),
   );
 
 /** `status` of a SandboxTemplate. */

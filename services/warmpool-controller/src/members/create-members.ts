@@ -23,6 +23,8 @@ export interface CreateDeps {
 export interface CreateInput {
   readonly pool: SandboxWarmPool;
   readonly template: SandboxTemplate;
+  /** Name of the golden snapshot from which they start; undefined: they boot. */
+  readonly golden: string | undefined;
   readonly count: number;
   readonly priority: Priority;
   readonly signal: AbortSignal;
@@ -58,8 +60,10 @@ function getError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
 }
 
-async function createMember(deps: CreateDeps, { pool, template, priority, signal }: CreateInput): Promise<void> {
-  const member = buildMemberSandbox({ pool, template, defaults: deps.podDefaults, suffix: drawSuffix(deps.random) });
+async function createMember(deps: CreateDeps, input: CreateInput): Promise<void> {
+  const { pool, template, golden, priority, signal } = input;
+  const suffix = drawSuffix(deps.random);
+  const member = buildMemberSandbox({ pool, template, defaults: deps.podDefaults, suffix, goldenSnapshot: golden });
   const [owner, key] = [getKey(pool), getKey(member)];
   deps.expectations.expectCreate(owner, key);
   deps.metrics.recordCreateStart(key);

@@ -27,6 +27,8 @@ export type Step =
       readonly kind: 'create';
       readonly count: number;
       readonly template: SandboxTemplate;
+      /** Name of the golden snapshot from which they start; undefined: they boot. */
+      readonly golden: string | undefined;
       /** Adoptions meanwhile stop the refill between two waves. */
       readonly yields: boolean;
       /** The pool is short of members: its creations do not queue behind background writes. */

@@ -15,6 +15,8 @@ export interface PoolSnapshot {
   readonly template: SandboxTemplate | undefined;
   /** Blueprint hash of the template; undefined without one. */
   readonly templateHash: string | undefined;
+  /** Name of the golden snapshot from which new members can be restored; undefined: they boot. */
+  readonly golden?: string | undefined;
   /** Why no Pod of the template may start yet; undefined: its network rules are in place. */
   readonly networkGap?: string | undefined;
   /** Members without a deletionTimestamp, as the watch shows them. */

@@ -1,10 +1,10 @@
-import { labels, sandboxTemplates, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
-import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import { labels, sandboxSnapshots, sandboxTemplates, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
+import type { Sandbox, SandboxSnapshot, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { findController, createInformer, networkPolicies } from '@sandlot/kube';
 import type { Informer, InformerOptions, NetworkPolicy, ObjectKey } from '@sandlot/kube';
 import { nameHash } from '@sandlot/std';
 
-/** Index of Sandboxes by the UID of the owner that controls them. */
+/** Index of Sandboxes and SandboxSnapshots by the UID of the owner that controls them. */
 export const BY_CONTROLLER = 'controllerUid';
 /** Index of live claimed Sandboxes by {@link formatPoolHashKey} of the pool they came from. */
 export const BY_FORMER_POOL = 'formerPool';
@@ -23,6 +23,8 @@ export interface Cache {
   readonly sandboxes: Informer<Sandbox>;
   readonly templates: Informer<SandboxTemplate>;
   readonly policies: Informer<NetworkPolicy>;
+  /** Among them the golden snapshots of templates; absent where nothing can save memory. */
+  readonly snapshots?: Informer<SandboxSnapshot>;
 }
 
 type Shared = Omit<InformerOptions<SandboxWarmPool>, 'resource' | 'indexers' | 'transform'>;
@@ -65,9 +67,15 @@ function listValues(value: string | undefined): readonly string[] {
   return value === undefined ? [] : [value];
 }
 
+interface CacheOptions extends Shared {
+  /** Whether this installation can save memory. Default: no. */
+  readonly snapshotsEnabled?: boolean | undefined;
+}
+
 /** Creates the informers; the manager runs them. */
-export function createCache(shared: Shared): Cache {
+export function createCache({ snapshotsEnabled = false, ...shared }: CacheOptions): Cache {
   return {
+    ...(snapshotsEnabled ? { snapshots: createSnapshotInformer(shared) } : {}),
     pools: createInformer({
       ...shared,
       resource: sandboxWarmPools,
@@ -91,4 +99,13 @@ export function createCache(shared: Shared): Cache {
     templates: createInformer({ ...shared, resource: sandboxTemplates }),
     policies: createInformer({ ...shared, resource: networkPolicies }),
   };
+}
+
+/** All snapshots: one of a user that has the name of a golden one must be seen too. */
+function createSnapshotInformer(shared: Shared): Informer<SandboxSnapshot> {
+  return createInformer({
+    ...shared,
+    resource: sandboxSnapshots,
+    indexers: { [BY_CONTROLLER]: (snapshot: SandboxSnapshot) => listValues(findController(snapshot)?.uid) },
+  });
 }

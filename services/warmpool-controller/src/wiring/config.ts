@@ -1,6 +1,6 @@
 import { containerResources } from '@sandlot/api-types';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
-import { integer, json, list } from '@sandlot/config';
+import { flag, integer, json, list } from '@sandlot/config';
 import { controllerSettings } from '@sandlot/service';
 import { z } from 'zod';
 import { networkVariables } from '../templates/network/settings.ts';
@@ -19,5 +19,7 @@ export const warmPoolSettings = controllerSettings.extend({
   SECURITY_DEFAULTS: z.enum(['Compat', 'Hardened']).default('Compat'),
   SANDBOX_RUNTIME_CLASS: z.string().default(''),
   SANDBOX_RESOURCES: json('requests and limits as JSON', containerResources).default({}),
+  /** Whether the snapshot-controller runs, so that templates may have golden snapshots. */
+  SNAPSHOTS_ENABLED: flag().default(false),
   ...networkVariables,
 });

@@ -20,6 +20,8 @@ export function createWatchSources(cache: Cache): readonly Source[] {
     ),
     watchSource(cache.templates, (template, change) => (isRelevantTemplate(change) ? listPools(cache, template) : [])),
     watchSource(cache.policies, (policy) => listPoolsOfPolicy(cache, policy)),
+    // Enqueues nothing: a pool that makes members must know the golden snapshots that there are.
+    ...(cache.snapshots === undefined ? [] : [watchSource(cache.snapshots, () => [])]),
   ];
 }
 
