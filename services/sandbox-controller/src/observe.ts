@@ -9,7 +9,7 @@ import { isMarkedExpired } from './lifetime/expiry.ts';
 import { observeNetwork } from './pod/observe-network.ts';
 import { getOwnership } from './ownership/ownership.ts';
 import type { Failure, Settings, Snapshot } from './plan/snapshot.ts';
-import { readStart } from './start-memory/start-record.ts';
+import { isAbsenceDoubtful, readStart } from './start-memory/start-record.ts';
 import { BY_OWNER } from './wiring/informers.ts';
 import type { ProcessState } from './wiring/process-state.ts';
 import type { Collections } from './writes/collections.ts';
@@ -29,10 +29,12 @@ export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot 
   const sandbox = collections.sandboxes.own.get(key);
   if (sandbox === undefined) return undefined;
   recordFirstSight(deps, sandbox);
-  const found = await observePods(deps, sandbox);
-  const rejections = observeRejections(deps, sandbox, found);
-  const seen = { ...found, failures: [...found.failures, ...rejections] };
+  const cached = await observePods(deps, sandbox);
+  const rejections = observeRejections(deps, sandbox, cached);
+  const seen = { ...cached, failures: [...cached.failures, ...rejections] };
   const { failures, ...memory } = await observeHibernations(deps, sandbox, seen);
+  const isDoubtful = isAbsenceDoubtful(sandbox, { ...cached, ...memory });
+  const found = isDoubtful ? await readPodsLive(deps, sandbox) : cached;
   return {
     nowMs: clock.now(),
     settings,
@@ -40,7 +42,7 @@ export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot 
     ...observeHolds(deps, sandbox),
     ...found,
     ...memory,
-    ...(await observeNetwork(deps, sandbox, { ...found, ...memory, failures })),
+    ...(await observeNetwork(deps, sandbox, { ...found, ...memory, failures: [...failures, ...found.failures] })),
     service: collections.services.own.get(key),
     disks: await observeDisks(deps, sandbox),
     ...observeWakeRequest(deps, sandbox),

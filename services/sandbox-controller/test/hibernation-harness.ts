@@ -79,6 +79,24 @@ export class HibernationHarness extends Harness {
     return this.report({ phase: 'Ready', nodeName: 'node-1', fingerprint: 'f1', savedAt: '2026-01-01T12:00:00Z' });
   }
 
+  /** The agent has copied the snapshot of another Sandbox. */
+  completeCopy(): SandboxSnapshot {
+    const { uid: sandboxUID = '' } = this.sandbox().metadata;
+    const source = { sandboxUID, podName: 'source', podUID: 'uid-source', nodeName: 'node-1' };
+    return this.report({
+      phase: 'Ready',
+      source,
+      nodeName: 'node-1',
+      fingerprint: 'f1',
+      savedAt: '2026-01-01T12:00:00Z',
+    });
+  }
+
+  /** The reason of the condition Ready. */
+  readyReason(): string | undefined {
+    return this.status().conditions?.find(({ type }) => type === 'Ready')?.reason;
+  }
+
   /** The outcome of the restore of the present Pod. */
   settle(state: Restore['state'], message?: string): SandboxSnapshot {
     const { uid = '', name = '' } = this.pod()?.metadata ?? {};

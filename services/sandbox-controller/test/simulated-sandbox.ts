@@ -7,6 +7,7 @@ import { planLook } from '../src/hibernate/observe-hibernations.ts';
 import { getOwnership } from '../src/ownership/ownership.ts';
 import type { Failure, Phase, Snapshot } from '../src/plan/snapshot.ts';
 import type { Plan, Step } from '../src/plan/steps.ts';
+import { isAbsenceDoubtful } from '../src/start-memory/start-record.ts';
 import { EARLIER, NOW_MS, RUNTIME, WORK, notebook } from './builders.ts';
 import { SimulatedMemory } from './simulated-memory.ts';
 
@@ -41,8 +42,10 @@ export class SimulatedSandbox {
   readonly memory: SimulatedMemory;
   #uids = 0;
   #versions = 0;
-  /** As the cache may still show the Sandbox. */
-  #seen: Sandbox | undefined;
+  /** As the cache may still show the Sandbox and its Pods. */
+  #seen: { readonly sandbox: Sandbox | undefined; readonly pods: Pod[] } | undefined;
+  /** The Pods that the present pass sees, if not those that there are. */
+  #seenPods: Pod[] | undefined;
 
   constructor(hibernates = false) {
     this.memory = new SimulatedMemory(hibernates);
@@ -79,14 +82,18 @@ export class SimulatedSandbox {
   }
 
   #seePods(sandbox: Sandbox): Pick<Snapshot, 'ownedPods' | 'foreignPod'> {
-    const ownedPods = this.pods.filter((pod) => getOwnership(pod, sandbox) === 'ours');
-    return { ownedPods, foreignPod: ownedPods.length > 0 ? undefined : this.pods[0] };
+    const seen = this.#seenPods ?? this.pods;
+    const ownedPods = seen.filter((pod) => getOwnership(pod, sandbox) === 'ours');
+    return { ownedPods, foreignPod: ownedPods.length > 0 ? undefined : seen[0] };
   }
 
   /** A pass looks once, when it begins. */
   #look(sandbox: Sandbox): ReturnType<typeof planLook> {
     if (!this.memory.isEnabled) return { isDue: false, needsMemoryLook: false };
-    return planLook(sandbox, { ...this.#seePods(sandbox), failures: [] }, this.memory.list(false));
+    const look = planLook(sandbox, { ...this.#seePods(sandbox), failures: [] }, this.memory.list(false));
+    const hibernations = this.memory.list(look.isDue);
+    if (isAbsenceDoubtful(sandbox, { ...this.#seePods(sandbox), hibernations })) this.#seenPods = undefined;
+    return look;
   }
 
   /** One pass; the controller dies after `steps` steps. Calls `check` after each step. Returns whether nothing was left to do. */
@@ -94,14 +101,17 @@ export class SimulatedSandbox {
     return this.#passOn(this.sandbox, steps, check);
   }
 
-  /** A pass on the Sandbox as it was at the last {@link fallBehind}: guarded writes fail. */
+  /** A pass on the Sandbox and its Pods as they were at the last {@link fallBehind}: guarded writes fail. */
   passBehind(check: (step: Step) => void): void {
-    this.#passOn(this.#seen ?? this.sandbox, Infinity, check);
+    const { sandbox, pods } = this.#seen ?? this;
+    this.#seenPods = pods;
+    this.#passOn(sandbox, Infinity, check);
+    this.#seenPods = undefined;
   }
 
-  /** The cache keeps this view of the Sandbox for {@link passBehind}. */
+  /** The cache keeps this view for {@link passBehind}. */
   fallBehind(): void {
-    this.#seen = this.sandbox;
+    this.#seen = { sandbox: this.sandbox, pods: this.pods };
   }
 
   #passOn(first: Sandbox | undefined, steps: number, check: (step: Step) => void): boolean {
@@ -216,13 +226,17 @@ export class SimulatedSandbox {
         this.disks = this.disks.filter((disk) => !isSame(disk, step.disk));
         return;
       case 'createPod':
-        this.pods = [...this.pods, { ...this.#create(step.pod), status: { phase: 'Pending' } }];
+        // A Pod of that name is read.
+        if (this.pods.length === 0) this.pods = [{ ...this.#create(step.pod), status: { phase: 'Pending' } }];
+        this.#seenPods = undefined;
         return;
       case 'patchPod':
         this.pods = this.pods.map((pod) => (isSame(pod, step.pod) ? applyPatch(pod, step.patch) : pod));
+        this.#seenPods = undefined;
         return;
       case 'deletePod':
         this.pods = this.pods.map((pod) => (isSame(pod, step.pod) ? this.#terminate(pod) : pod));
+        this.#seenPods = undefined;
         return;
       default:
         this.#applyOther(step);

@@ -1,5 +1,14 @@
-import { annotations, buildStartName, needsHibernation, NO_START_MEMORY, START_DONE } from '@sandlot/api-types';
+import {
+  annotations,
+  buildStartName,
+  isRestorable,
+  needsHibernation,
+  NO_START_MEMORY,
+  resolveMode,
+  START_DONE,
+} from '@sandlot/api-types';
 import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
+import type { Snapshot } from '../plan/snapshot.ts';
 import type { SandboxStep } from '../plan/steps.ts';
 
 /**
@@ -86,6 +95,19 @@ export function findCopy(sandbox: Sandbox, snapshots: readonly SandboxSnapshot[]
 /** Whether the Sandbox still has no copy from which its first Pod could be made. */
 export function isCopyPending(sandbox: Sandbox, snapshots: readonly SandboxSnapshot[]): boolean {
   return readStart(sandbox).kind === 'open' && findCopy(sandbox, snapshots)?.status?.phase !== 'Ready';
+}
+
+/**
+ * Whether the cache may lack the Pod that had the copy: without it the start has failed for good. The copy was read before, so
+ * a Pod that had it then is there, or was.
+ */
+export function isAbsenceDoubtful(
+  sandbox: Sandbox,
+  { ownedPods, foreignPod, hibernations }: Pick<Snapshot, 'ownedPods' | 'foreignPod' | 'hibernations'>,
+): boolean {
+  const hasPod = ownedPods.length > 0 || foreignPod !== undefined;
+  if (hasPod || resolveMode(sandbox.spec) === 'Suspended' || readStart(sandbox).kind !== 'chosen') return false;
+  return !hibernations.some((each) => isWanted(sandbox, each) && isRestorable(each));
 }
 
 function isNamedForStart({ metadata: { name = '', uid = '' } }: Sandbox, { metadata }: SandboxSnapshot): boolean {

@@ -6,6 +6,7 @@ import { pacing } from '@sandlot/pacing';
 import { findEffectiveExpiryMs } from '../lifetime/expiry.ts';
 import { findOnlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
+import { isOnItsWay } from '../start-memory/describe-start.ts';
 import { isReadyNow } from './status.ts';
 
 /** The time of a snapshot is when its pass began, so a Pod that the pass created is younger, by at most this. */
@@ -61,12 +62,16 @@ function isNodeNameOnly(changed: readonly string[], next: SandboxStatus): boolea
   return changed.length === 1 && changed[0] === 'nodeName' && !isReadyNow(next);
 }
 
-/** End of the quiet time of the Pod; undefined when it is over, or when a deadline falls into it. */
+/**
+ * End of the quiet time of the Pod, or of a new Sandbox that waits for its copy; undefined when it is over, or when a deadline
+ * falls into it.
+ */
 function findQuietUntilMs(snapshot: Snapshot): number | undefined {
   const pod = findOnlyPod(snapshot);
-  const created = pod?.metadata.creationTimestamp;
-  if (pod === undefined || created === undefined) return undefined;
-  const quietMs = isUnschedulable(pod) ? pacing.startStatus.unschedulableMs : snapshot.quietMs;
+  const created = (isOnItsWay(snapshot) ? snapshot.sandbox : pod)?.metadata.creationTimestamp;
+  if (created === undefined) return undefined;
+  const isStuck = pod !== undefined && isUnschedulable(pod);
+  const quietMs = isStuck ? pacing.startStatus.unschedulableMs : snapshot.quietMs;
   const untilMs = Date.parse(created) + quietMs;
   const remainingMs = untilMs - snapshot.nowMs;
   const expiryAtMs = findEffectiveExpiryMs(snapshot);
