@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { find, podTemplates, render, template, valueSets } from './chart.ts';
+import { find, podTemplates, render, template, valueSets, withHibernation } from './chart.ts';
 import type { ContainerSpec, Rendered } from './chart.ts';
 
 type Variable = NonNullable<ContainerSpec['env']>[number];
@@ -53,6 +53,9 @@ describe('the API of the chart', () => {
   it('may only create the Secrets with variables, which the claim-controller alone reads and deletes', async () => {
     const objects = await render();
     expect(verbsByResource(find(objects, 'Role', 'sandlot-api-envs'))).toEqual({ '/secrets': 'create' });
+    // A fork has the variables of its source.
+    const forking = find(await render(withHibernation), 'Role', 'sandlot-api-envs');
+    expect(verbsByResource(forking)).toEqual({ '/secrets': 'create get' });
     const reader = find(objects, 'Role', 'sandlot-claim-controller-envs');
     expect(verbsByResource(reader)).toEqual({ '/secrets': 'delete get list' });
     for (const workload of ['sandlot-api', 'sandlot-claim-controller']) {

@@ -40,8 +40,8 @@ export class StandIn implements AsyncDisposable {
   readonly #sandboxes;
   /** Leaves every Sandbox in its current mode. */
   held = false;
-  /** Says whether the claim, which starts from a snapshot, gets it. */
-  restores: (claim: SandboxClaim) => boolean = () => true;
+  /** What becomes of a claim that starts from a snapshot. */
+  restores: (claim: SandboxClaim) => 'ready' | 'failed' | 'silent' = () => 'ready';
 
   constructor({ client, bus }: StandInOptions) {
     this.#client = client;
@@ -82,7 +82,9 @@ export class StandIn implements AsyncDisposable {
       return;
     }
     const template = await this.#findTemplate(claim);
-    if (template?.spec.restoreFrom !== undefined && !this.restores(claim)) {
+    const restored = template?.spec.restoreFrom === undefined ? 'ready' : this.restores(claim);
+    if (restored === 'silent') return;
+    if (restored === 'failed') {
       const problem = { reason: 'RestoreFailed', message: 'no node has its fingerprint' };
       await this.#claimStatus(claim, { conditions: [condition('Ready', 'False', problem)], phase: 'Claiming' });
       return;

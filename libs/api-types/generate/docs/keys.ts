@@ -195,6 +195,11 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     by: API,
     meaning: 'When the API was asked, with milliseconds. Orders lists.',
   },
+  forkedTemplate: {
+    on: 'SandboxClaim',
+    by: API,
+    meaning: 'Of a fork: the pool or template of the sandbox it was forked from, which answers show.',
+  },
   snapshotName: { on: 'SandboxSnapshot', by: API, meaning: 'Name that a client of the API gave it.' },
   snapshotTag: { on: 'SandboxSnapshot', by: API, meaning: 'Tag of that name.' },
   apiKeyId: { on: 'SandboxClaim, SandboxSnapshot', by: API, meaning: 'Id of the API key that made it.' },

@@ -81,6 +81,8 @@ export const annotations = {
   autoResume: 'sandlot.dev/auto-resume',
   /** On a claim or SandboxSnapshot: when the API received the create, RFC 3339 with milliseconds. It orders lists within a second. */
   createdAt: 'sandlot.dev/created-at',
+  /** On the claim of a fork: the pool or template of the sandbox that it was forked from, which answers show. */
+  forkedTemplate: 'sandlot.dev/forked-template',
   /** On a SandboxSnapshot that a client of the API named: the name, without team and tag. */
   snapshotName: 'sandlot.dev/snapshot-name',
   /** On the same: the tag. */

@@ -1,11 +1,11 @@
-import { annotations, formatEgressText, labels, STORED_ENVS } from '@sandlot/api-types';
+import { annotations, formatEgressText, labels } from '@sandlot/api-types';
 import type { EgressWish, SandboxClaim, SandboxClaimSpec } from '@sandlot/api-types';
 import type { ApiKey } from '@sandlot/tenancy';
 import type { ControlKeys } from '../e2b/request/control-keys.ts';
 import type { CreateRequest } from '../e2b/request/read-create.ts';
 import type { Source } from '../e2b/templates/find-source.ts';
 import { buildKeyAnnotations, CONTROL_VIEW } from './annotations.ts';
-import { formatEnvSecretKey } from './env-secret.ts';
+import { buildEnvs } from './env-secret.ts';
 import { endFields } from './lifetime.ts';
 
 export interface ClaimInput {
@@ -41,7 +41,7 @@ export function buildE2bClaim(input: ClaimInput): SandboxClaim {
         ? { warmPoolRef: { name: source.name } }
         : { sandboxTemplateRef: { name: source.name } }),
       ...(end.lifecycle === undefined ? {} : { lifecycle: end.lifecycle }),
-      ...buildEnvs(request),
+      ...buildEnvs(request.envs),
       ...buildControlFields(request.control),
     },
   };
@@ -88,14 +88,6 @@ function buildEgressAnnotations(wish: EgressWish | undefined): Record<string, st
   if (wish === undefined) return {};
   const text = formatEgressText(wish);
   return { [annotations.network]: text, [annotations.networkApplied]: text };
-}
-
-function buildEnvs({ envs }: CreateRequest): Pick<SandboxClaimSpec, 'envs'> {
-  if (envs.length === 0) return {};
-  const refTo = (index: number) => ({
-    secretKeyRef: { name: STORED_ENVS, key: formatEnvSecretKey(index) },
-  });
-  return { envs: envs.map(([name], index) => ({ name, valueFrom: refTo(index) })) };
 }
 
 function buildControlFields(keys: ControlKeys): Partial<SandboxClaimSpec> {

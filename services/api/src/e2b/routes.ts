@@ -1,5 +1,7 @@
 // The E2B dialect: versions 1 and 2 of each operation side by side (docs/reference/e2b-api.md#routes).
 import type { Route } from '../http/route.ts';
+import { buildForkRoute } from './fork/routes.ts';
+import type { ForkRouteDeps } from './fork/fork-sandbox.ts';
 import { connectRoutes } from './operations/connect-sandbox.ts';
 import type { ConnectDeps } from './operations/connect-sandbox.ts';
 import { createRoutes } from './operations/create-routes.ts';
@@ -30,6 +32,7 @@ export type E2bDeps = CreateDeps &
   TimeoutDeps &
   EgressDeps &
   ListDeps &
+  ForkRouteDeps &
   MetricsDeps &
   SnapshotRouteDeps &
   TemplateRouteDeps;
@@ -45,6 +48,7 @@ export function buildE2bRoutes(deps: E2bDeps): readonly Route[] {
     ...listRoutes(deps),
     buildMetricsRoute(deps),
     ...buildSnapshotRoutes(deps),
+    buildForkRoute(deps),
     ...buildTemplateRoutes(deps),
     buildHealthRoute(),
   ];

@@ -6,7 +6,6 @@ import { errorAnswer } from '../errors/schema.ts';
 
 /** Unsupported paths of the E2B API with their methods; `feature` is its name in the error message. */
 const PATHS: readonly (readonly [feature: string, path: string, methods: readonly Method[]])[] = [
-  ['fork', '/sandboxes/{sandboxID}/fork', ['post']],
   ['logs', '/sandboxes/{sandboxID}/logs', ['get']],
   ['logs', '/v2/sandboxes/{sandboxID}/logs', ['get']],
   ['metrics of several sandboxes', '/sandboxes/metrics', ['get']],

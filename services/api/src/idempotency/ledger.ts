@@ -143,7 +143,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /** The sweeps of the ledger. Every replica runs them, without a lease. */
-export function listSweeps(ledger: Pick<CreateLedger, 'repair' | 'prune'>): readonly Sweep[] {
+export function listLedgerSweeps(ledger: Pick<CreateLedger, 'repair' | 'prune'>): readonly Sweep[] {
   return [
     { name: 'records of creates', everyMs: MINUTE_MS, run: () => ledger.repair() },
     { name: 'overdue records of creates', everyMs: HOUR_MS, run: () => ledger.prune() },

@@ -38,6 +38,17 @@ export class CreateRate {
     });
   }
 
+  /** Counts creates of the key that a request makes besides the one that {@link take} allowed. */
+  spend(key: ApiKey, count: number): void {
+    const { rates, getAllowance, clock, bus, instance } = this.#options;
+    const { createsPerSecond } = getAllowance(key);
+    if (createsPerSecond <= 0) return;
+    for (let left = count; left > 0; left -= 1) {
+      rates.spent(key.id, createsPerSecond, clock.monotonic());
+      bus.reportSpending({ key: key.id, by: instance });
+    }
+  }
+
   /** Counts the creates that other replicas report, until the result is disposed of. */
   share(): Disposable {
     const { rates, getAllowance, clock, bus, keys, instance } = this.#options;

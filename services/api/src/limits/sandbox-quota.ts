@@ -18,6 +18,18 @@ export class SandboxQuota {
     this.#options = options;
   }
 
+  /** Reserves that many places, each to be disposed of by itself. Throws an ApiError 429, and then none is reserved. */
+  reserveEach(key: ApiKey, wanted: number): readonly Disposable[] {
+    const places: Disposable[] = [];
+    try {
+      while (places.length < wanted) places.push(this.reserve(key));
+    } catch (error) {
+      for (const place of places) place[Symbol.dispose]();
+      throw error;
+    }
+    return places;
+  }
+
   /**
    * Reserves places for `wanted` new sandboxes of the key; dispose of the result once the claim exists or its create failed.
    * Paused sandboxes count, and a batch counts with all its replicas. Creates at other replicas do not: for those the

@@ -6,6 +6,7 @@ import type { Clock } from '@sandlot/std';
 import { notEnabled } from '../errors/api-error.ts';
 import type { ApiError } from '../errors/api-error.ts';
 import { BY_NAMESPACE } from '../wiring/informers.ts';
+import type { Sweep } from '../wiring/sweeps.ts';
 import type { Waiters } from './waiters.ts';
 
 /** `snapshot`: a client asked for it and has its id. `fork`: it exists while forks are made from it, and no list shows it. */
@@ -18,6 +19,9 @@ export interface SnapshotsOptions {
   readonly waiters: Waiters;
   readonly clock: Clock;
 }
+
+/** Much longer than a fork takes. */
+const FORK_OVERDUE_MS = 10 * 60_000;
 
 const waiterKey = (key: string): string => `snapshot/${key}`;
 
@@ -120,6 +124,21 @@ export class Snapshots {
     return settled === undefined ? this.get(key) : settled.current;
   }
 
+  /**
+   * Deletes the snapshots of forks that were asked for long ago: the replica that made them is gone. Those that were saved end by
+   * themselves, and this ends the others. Rejects with a KubeError.
+   */
+  async dropOverdueForks(): Promise<void> {
+    const { informer, clock } = this.#options;
+    const all = [...(informer?.store.values() ?? [])];
+    for (const snapshot of all) {
+      const isOverdue = clock.now() - getRequestedMs(snapshot) > FORK_OVERDUE_MS;
+      if (findSnapshotKind(snapshot) === 'fork' && isOverdue && snapshot.metadata.deletionTimestamp === undefined) {
+        await this.delete(snapshot);
+      }
+    }
+  }
+
   /** Deletes it, and with it the template and the data. Resolves if it is gone already; rejects with a KubeError. */
   async delete(snapshot: SandboxSnapshot): Promise<void> {
     const { namespace, name = '', uid } = snapshot.metadata;
@@ -180,4 +199,11 @@ function findOwnerKey(template: KubeObject): string | undefined {
   const owner = findController(template);
   const isSnapshot = owner?.kind === 'SandboxSnapshot' && owner.apiVersion.startsWith('sandlot.dev/');
   return isSnapshot ? `${template.metadata.namespace ?? ''}/${owner.name}` : undefined;
+}
+
+const MINUTE_MS = 60_000;
+
+/** Every replica runs it, without a lease. */
+export function buildForkSweep(snapshots: Pick<Snapshots, 'dropOverdueForks'>): Sweep {
+  return { name: 'overdue snapshots of forks', everyMs: MINUTE_MS, run: () => snapshots.dropOverdueForks() };
 }

@@ -11,7 +11,7 @@ export const apiSettings = processSettings.extend({
   ADMIN_LISTEN: z.enum(['loopback', 'all'], { error: 'one of loopback, all' }).default('loopback'),
   /** Namespace of the API keys' Secrets. The API may read every Secret there. */
   KEYS_NAMESPACE: text(),
-  /** Namespace in which the values of environment variables are stored. The API may create Secrets there, and not read them. */
+  /** Namespace in which the values of environment variables are stored. The API may create Secrets there, and read them to fork. */
   ENVS_NAMESPACE: text(),
   /** The installation's key for the tokens of sandboxes: base64 of 32 bytes, `envd.key` of the runtime Secret. */
   ENVD_TOKEN_KEY: secret(),

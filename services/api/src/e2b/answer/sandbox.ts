@@ -22,9 +22,10 @@ export interface AnswerOptions {
   readonly domain: string | undefined;
 }
 
-/** Name of the pool or template that the claim names. */
-export function getTemplate({ spec }: SandboxClaim): string {
-  return spec.warmPoolRef?.name ?? spec.sandboxTemplateRef?.name ?? '';
+/** Name of the pool or template that the claim names; that of a fork names the template of the sandbox it was forked from. */
+export function getTemplate({ metadata, spec }: SandboxClaim): string {
+  const forked = metadata.annotations?.[annotations.forkedTemplate];
+  return forked ?? spec.warmPoolRef?.name ?? spec.sandboxTemplateRef?.name ?? '';
 }
 
 function getEnvdVersion(sandbox: Sandbox | undefined, { envdVersion }: AnswerOptions): string {

@@ -1,16 +1,13 @@
-import { sandboxClaims } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import { isAlreadyExists, isNotFound, isUnknownOutcome } from '@sandlot/kube';
-import type { KubeClient } from '@sandlot/kube';
-import type { Clock, Logger } from '@sandlot/std';
+import type { Clock } from '@sandlot/std';
 import { carrier } from '@sandlot/telemetry';
 import { hashApiKey, deriveTrafficAccessToken } from '@sandlot/tenancy';
 import type { ApiKey } from '@sandlot/tenancy';
 import type { z } from 'zod';
 import { buildE2bClaim } from '../../claim/build-e2b-claim.ts';
-import { createEnvSecret } from '../../claim/env-secret.ts';
+import { startClaim } from '../../claim/start-claim.ts';
+import type { StartDeps } from '../../claim/start-claim.ts';
 import { ApiError, forbidden } from '../../errors/api-error.ts';
-import { firstRequestInProgress, readyTooLate } from '../../errors/create-errors.ts';
 import type { Answer, TenantCall } from '../../http/route.ts';
 import { identifyCreate } from '../../idempotency/identify.ts';
 import type { CreateIdentity } from '../../idempotency/identify.ts';
@@ -18,7 +15,7 @@ import type { CreateLedger } from '../../idempotency/ledger.ts';
 import { replayCreate } from '../../idempotency/replay.ts';
 import { buildRateHeaders } from '../../limits/create-rate.ts';
 import type { Limits } from '../../limits/limits.ts';
-import type { ClaimedSandbox, ClusterState } from '../../state/cluster-state.ts';
+import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import { buildAnswer } from '../answer/sandbox.ts';
 import type { AnswerOptions } from '../answer/sandbox.ts';
 import type { createHeaders } from '../request/headers.ts';
@@ -29,20 +26,15 @@ import { findSource } from '../templates/find-source.ts';
 import type { Source, SourceDeps } from '../templates/find-source.ts';
 import type { CreateMetrics } from './create-metrics.ts';
 import { getResult } from './create-metrics.ts';
-import { buildOutcome } from './create-outcome.ts';
 
-export interface CreateDeps extends SourceDeps {
-  readonly client: KubeClient;
-  readonly state: ClusterState;
+export interface CreateDeps extends SourceDeps, StartDeps {
+  readonly client: StartDeps['client'];
   readonly limits: Limits;
   readonly ledger: CreateLedger;
   readonly answers: AnswerOptions;
   readonly createMetrics: CreateMetrics;
   readonly clock: Pick<Clock, 'now'>;
-  readonly log: Logger;
   readonly createTimeoutMs: number;
-  /** Where the values of environment variables are stored. */
-  readonly envsNamespace: string;
 }
 
 export type CreateCall = TenantCall<{
@@ -104,18 +96,20 @@ function admitCreate({ limits, answers: { tokenKey } }: CreateDeps, call: Create
 
 /** Creates the claim and waits until it is Ready. Deletes the claim again if anything fails after its creation. */
 async function createClaimedSandbox(deps: CreateDeps, creation: Creation): Promise<ClaimedSandbox> {
-  const { key, request } = creation;
+  const { key, request, identity, signal } = creation;
+  const { createTimeoutMs } = request.control;
   const source = await findSource(deps, key, request.templateID);
   const claim = buildClaim(deps, creation, source);
-  const place = deps.limits.sandboxQuota.reserve(key);
-  const created = await createClaim(deps, creation, claim).finally(() => place[Symbol.dispose]());
-  try {
-    if (request.envs.length > 0) await createEnvSecret(deps, created, request);
-    return await waitUntilReady(deps, creation, created);
-  } catch (error) {
-    await withdrawClaim(deps, created);
-    throw error;
-  }
+  return startClaim(deps, {
+    claim,
+    envs: request.envs,
+    asked: { isPatient: createTimeoutMs !== undefined, templateID: request.templateID },
+    place: deps.limits.sandboxQuota.reserve(key),
+    mayExist: identity.digest !== undefined,
+    timeoutMs: createTimeoutMs ?? deps.createTimeoutMs,
+    // With an Idempotency-Key the client may disconnect and repeat the create, so the first request goes on without it.
+    signal: identity.digest === undefined ? signal : undefined,
+  });
 }
 
 function buildClaim(
@@ -138,56 +132,6 @@ function buildClaim(
     digest,
     trace: carrier.inject(),
   });
-}
-
-/** Creates the claim. Throws an ApiError 409 if an earlier request with the same Idempotency-Key created it. */
-async function createClaim(deps: CreateDeps, { identity }: Creation, claim: SandboxClaim): Promise<SandboxClaim> {
-  const { state, client } = deps;
-  const { sandbox, digest } = identity;
-  const key = `${sandbox.namespace}/${sandbox.name}`;
-  try {
-    return await state.claims.write(key, () => client.create(sandboxClaims, claim, { priority: 'claim' }));
-  } catch (error) {
-    if (isAlreadyExists(error) && digest !== undefined) throw firstRequestInProgress();
-    // The claim may exist although the write failed. No client has its id, so it must not stay.
-    if (isUnknownOutcome(error)) void withdrawClaim(deps, claim);
-    throw error;
-  }
-}
-
-/** Waits until the claim is Ready. Throws an ApiError if it fails or the create times out. */
-async function waitUntilReady(
-  { state, createTimeoutMs }: CreateDeps,
-  { request, identity, signal }: Creation,
-  claim: SandboxClaim,
-): Promise<ClaimedSandbox> {
-  const isPatient = request.control.createTimeoutMs !== undefined;
-  const timeoutMs = request.control.createTimeoutMs ?? createTimeoutMs;
-  const found = await state.waitUntil(
-    { claim, sandbox: undefined },
-    (current) => {
-      const outcome = buildOutcome(current?.claim ?? claim, { isPatient, templateID: request.templateID });
-      if (outcome.kind === 'failed') throw outcome.error;
-      return outcome.kind === 'ready' ? current : undefined;
-    },
-    // With an Idempotency-Key the client may disconnect and repeat the create, so the first request goes on without it.
-    { timeoutMs, signal: identity.digest === undefined ? signal : undefined },
-  );
-  if (found === undefined) throw readyTooLate(`${Math.round(timeoutMs / 1_000)} s are over`);
-  const { namespace = '', name = '' } = found.claim.metadata;
-  return (await state.findSandbox(namespace, name)) ?? found;
-}
-
-/** Deletes a claim whose id no client has; the claim-controller deletes its variables. Never rejects. */
-async function withdrawClaim({ client, state, log }: CreateDeps, claim: SandboxClaim): Promise<void> {
-  const { namespace = '', name = '', uid } = claim.metadata;
-  try {
-    await client.delete(sandboxClaims, { namespace, name }, { uid, priority: 'claim', deadlineMs: 30_000 });
-    state.claims.recordGone(claim);
-  } catch (err) {
-    if (!isNotFound(err))
-      log.error({ err, namespace, sandbox: name }, 'could not delete the claim of a failed create; delete it by hand');
-  }
 }
 
 function addHeaders(error: ApiError, headers: Readonly<Record<string, string>>): ApiError {

@@ -1,6 +1,6 @@
 import { annotations, formatEgressText } from '@sandlot/api-types';
 import type { EgressWish, SandboxClaim } from '@sandlot/api-types';
-import { ApiError, conflict, noSandbox } from '../../errors/api-error.ts';
+import { ApiError, conflict, noSandbox, notPossible } from '../../errors/api-error.ts';
 import { endpoint, route } from '../../http/route.ts';
 import type { Route } from '../../http/route.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
@@ -46,7 +46,7 @@ export function buildNetworkRoute(deps: EgressDeps): Route {
 
 /**
  * Writes the egress rules into the claim and waits until the claim-controller reports them as applied. Until then the previous
- * rules hold. Throws an ApiError: 409 while the sandbox resumes, 503 if the rules do not take effect in time.
+ * rules hold. Throws an ApiError: 400 for a fork, 409 while the sandbox resumes, 503 if the rules do not take effect in time.
  */
 async function replaceEgress(deps: EgressDeps, claimed: ClaimedSandbox, wish: EgressWish | undefined): Promise<void> {
   if (!isReady(claimed.claim)) throw conflict('the sandbox is being paused or resumed; try again');
@@ -54,7 +54,9 @@ async function replaceEgress(deps: EgressDeps, claimed: ClaimedSandbox, wish: Eg
   const patched = await patchClaim(deps, claimed, ({ claim }) => {
     const present = findRules(claim);
     const isSame = present === text || (present === undefined && wish === undefined);
-    return isSame ? undefined : { metadata: { annotations: { [annotations.network]: text } } };
+    if (isSame) return undefined;
+    if (isFork(claim)) throw notPossible(FORK_RULES);
+    return { metadata: { annotations: { [annotations.network]: text } } };
   });
   const isDone = await deps.state.waitUntil(
     patched,
@@ -67,6 +69,13 @@ async function replaceEgress(deps: EgressDeps, claimed: ClaimedSandbox, wish: Eg
   if (isDone === undefined) {
     throw new ApiError({ status: 503, message: 'the rules of the sandbox are noted and not in force yet' });
   }
+}
+
+const FORK_RULES =
+  'the egress rules of a fork stay as they are: the template that they narrow was there for its start alone';
+
+function isFork({ metadata }: SandboxClaim): boolean {
+  return metadata.annotations?.[annotations.forkedTemplate] !== undefined;
 }
 
 function findRules({ metadata }: SandboxClaim): string | undefined {

@@ -14,6 +14,7 @@ beforeAll(async () => {
   api = await stack.api({ SNAPSHOTS_ENABLED: 'true', CREATE_TIMEOUT: '5s' });
   apiKey = await stack.key({ namespace: 'team-a' });
   otherTeam = await stack.key({ namespace: 'team-b' });
+  for (const key of [apiKey, otherTeam]) while ((await api.call('GET /sandboxes', { key })).status !== 200) continue;
 });
 afterAll(async () => {
   await api[Symbol.asyncDispose]();
@@ -21,7 +22,7 @@ afterAll(async () => {
 });
 afterEach(async () => {
   Object.assign(stack.snapshots, { busy: undefined, failure: undefined });
-  stack.standIn.restores = () => true;
+  stack.standIn.restores = () => 'ready';
   // What a test that failed has left would fail those after it.
   for (const resource of [sandboxClaims, sandboxSnapshots]) {
     const { items } = await stack.client.listAll<KubeObject>(resource, { namespace: 'team-a' });
@@ -291,7 +292,7 @@ describe('a create from a snapshot', () => {
   it('that no node can restore fails with the name of the snapshot, and leaves no sandbox', async () => {
     const source = await create();
     const { snapshotId } = await source.createSnapshot({ name: 'lost' });
-    stack.standIn.restores = () => false;
+    stack.standIn.restores = () => 'failed';
     const reply = await call('POST /v2/sandboxes', apiKey, { templateID: snapshotId });
     expect(reply).toMatchObject({
       status: 503,
