@@ -69,6 +69,10 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, watch]
+# The template of a snapshot that asks for one, and the one that its Sandbox came from.
+- apiGroups: [extensions.agents.x-k8s.io]
+  resources: [sandboxtemplates]
+  verbs: [create, get]
 # The label of Nodes that can restore each other's snapshots. An admission policy allows no other change.
 - apiGroups: [""]
   resources: [nodes]

@@ -134,6 +134,7 @@ describe('roles of the controllers', () => {
       'sandlot.dev/sandboxsnapshots/finalizers': 'update',
       'sandlot.dev/sandboxsnapshotclasses': 'list watch',
       'agents.x-k8s.io/sandboxes': 'get',
+      'extensions.agents.x-k8s.io/sandboxtemplates': 'create get',
       '/pods': 'get list watch',
       '/nodes': 'get list patch watch',
       'events.k8s.io/events': 'create patch',

@@ -1,6 +1,6 @@
-import { annotations, buildMergePatch, finalizers, sandboxSnapshots } from '@sandlot/api-types';
-import type { SandboxSnapshot } from '@sandlot/api-types';
-import { getKey, parseKey } from '@sandlot/kube';
+import { annotations, buildMergePatch, finalizers, sandboxSnapshots, sandboxTemplates } from '@sandlot/api-types';
+import type { SandboxSnapshot, SandboxTemplate } from '@sandlot/api-types';
+import { getKey, isForbidden, isInvalid, parseKey } from '@sandlot/kube';
 import type { EventRecorder, JsonObject, KubeClient, OwnWrites } from '@sandlot/kube';
 import { parseCarriedContext, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
 import type { SpanName } from '@sandlot/telemetry';
@@ -10,6 +10,7 @@ import type { AgentCalls } from './agent/calls.ts';
 import type { SnapshotId } from './agent/messages.ts';
 import type { Step } from './plan/steps.ts';
 import type { SnapshotMetrics } from './telemetry/metrics.ts';
+import { TemplateRefused } from './template/template-refused.ts';
 
 export interface ApplyDeps {
   readonly client: KubeClient;
@@ -32,6 +33,9 @@ export async function apply(
       return write(deps, object, { patch: buildFinalizerPatch(object, step), signal });
     case 'status':
       return writeStatus(deps, object, { step, signal });
+    case 'template':
+      await createTemplate(deps, step.template, signal);
+      return object;
     case 'delete':
       await remove(deps, object, signal);
       return object;
@@ -81,6 +85,16 @@ async function writeStatus(
   const after = await write(deps, object, { patch: { status }, signal, subresource: 'status' });
   deps.metrics.onStatusWritten(object, after);
   return after;
+}
+
+/** A template that appeared meanwhile is looked at in the next pass. */
+async function createTemplate({ client }: ApplyDeps, template: SandboxTemplate, signal: AbortSignal): Promise<void> {
+  try {
+    await client.create(sandboxTemplates, template, { signal });
+  } catch (error) {
+    const isRefused = error instanceof Error && (isForbidden(error) || isInvalid(error));
+    throw isRefused ? new TemplateRefused(template.metadata.name ?? '', error) : error;
+  }
 }
 
 async function remove({ client, snapshots }: ApplyDeps, object: SandboxSnapshot, signal: AbortSignal): Promise<void> {

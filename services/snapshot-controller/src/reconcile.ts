@@ -5,6 +5,8 @@ import type { ApplyDeps } from './apply.ts';
 import { decide } from './decide.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
+import { decideRefusedTemplate } from './template/decide-template.ts';
+import { TemplateRefused } from './template/template-refused.ts';
 
 export type ReconcileDeps = ObserveDeps & ApplyDeps;
 
@@ -19,9 +21,16 @@ export async function reconcile(
     deps.calls.forget(key);
     return done;
   }
-  const { steps, nextMs } = decide(await observe(deps, object, signal));
+  const scene = await observe(deps, object, signal);
+  const { steps, nextMs } = decide(scene);
   let after = object;
-  for (const step of steps) after = await apply(deps, after, { step, signal });
+  try {
+    for (const step of steps) after = await apply(deps, after, { step, signal });
+  } catch (error) {
+    if (!(error instanceof TemplateRefused)) throw error;
+    await apply(deps, after, { step: decideRefusedTemplate({ ...scene, object: after }, error), signal });
+    return done;
+  }
   if (nextMs === undefined) return done;
   return requeueAfter(Math.max(0, nextMs - deps.clock.now()), 'the next deadline or attempt');
 }

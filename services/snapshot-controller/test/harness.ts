@@ -1,7 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findCondition, sandboxes, sandboxSnapshotClasses, sandboxSnapshots } from '@sandlot/api-types';
+import {
+  findCondition,
+  sandboxes,
+  sandboxSnapshotClasses,
+  sandboxSnapshots,
+  sandboxTemplates,
+} from '@sandlot/api-types';
 import type {
   SandboxSnapshot,
   SandboxSnapshotClassSpec,
@@ -46,7 +52,12 @@ export class Harness extends ControllerHarness {
 
   /** Starts everything but the controller. */
   static async start(agent?: TestAgent, tlsDir?: string): Promise<Harness> {
-    const environment = await startTestEnvironment([sandboxes, sandboxSnapshots, sandboxSnapshotClasses]);
+    const environment = await startTestEnvironment([
+      sandboxes,
+      sandboxSnapshots,
+      sandboxSnapshotClasses,
+      sandboxTemplates,
+    ]);
     const harness = new Harness(environment, agent ?? (await TestAgent.start()), tlsDir ?? (await writeTlsDir()));
     harness.addNode();
     harness.addClass();

@@ -27,6 +27,7 @@ const RULES = [
   { apiGroups: ['sandlot.dev'], resources: ['sandboxsnapshots/status'], verbs: ['patch'] },
   { apiGroups: ['sandlot.dev'], resources: ['sandboxsnapshotclasses'], verbs: ['list', 'watch'] },
   { apiGroups: ['agents.x-k8s.io'], resources: ['sandboxes'], verbs: ['get'] },
+  { apiGroups: ['extensions.agents.x-k8s.io'], resources: ['sandboxtemplates'], verbs: ['create', 'get'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'patch', 'watch'] },
   { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },

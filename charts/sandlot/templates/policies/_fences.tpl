@@ -119,6 +119,14 @@ a snapshot, the sandbox-controller the snapshots of Sandboxes.
     && (object.metadata.generation == oldObject.metadata.generation || object.spec == oldObject.spec))
 {{- end -}}
 
+{{- define "sandlot.policies.startFences" -}}
+- rule: controllers
+  says: The snapshot-controller may only create templates that start from a SandboxSnapshot, which owns them
+  holds: >-
+    variables.owners.exists(o, o.?controller.orValue(false) && o.kind == 'SandboxSnapshot' && o.apiVersion.startsWith('sandlot.dev/')
+    && object.spec.?restoreFrom.?snapshotName.orValue('') == o.name)
+{{- end -}}
+
 {{- define "sandlot.policies.childFences" -}}
 {{- $ofSandbox := dict "of" "variables.owners" "kinds" (list "Sandbox") -}}
 {{- $wasOfSandbox := dict "of" "variables.oldOwners" "kinds" (list "Sandbox") -}}

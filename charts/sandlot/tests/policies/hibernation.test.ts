@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { render, withHibernation } from '../chart.ts';
 import { PLACE, object, ownedBy } from './objects.ts';
+import type { Metadata } from './objects.ts';
 import { accountOf, buildPath, readTypeWarnings, startStage, waitForRefusal } from './stage.ts';
 import type { Answer } from './requests.ts';
 import type { Draft, Stage } from './stage.ts';
@@ -154,11 +155,32 @@ describe('a SandboxSnapshot', () => {
   });
 });
 
+describe('a SandboxTemplate', () => {
+  const owner = { apiVersion: 'sandlot.dev/v1alpha1', kind: 'SandboxSnapshot', name: 'trained', uid: 'uid-of-trained', controller: true };
+  const start = { restoreFrom: { snapshotName: 'trained' } };
+  const template = (metadata: Metadata, spec: Metadata): Draft => object('SandboxTemplate', { name: 'made', ...metadata }, spec);
+
+  beforeAll(() => waitForRefusal(() => stage.tryCreate(template({}, {}), saver)));
+
+  it('that starts from a SandboxSnapshot and belongs to it is created by the snapshot-controller', async () => {
+    expect(await stage.tryCreate(template({ ownerReferences: [owner] }, start), saver)).toMatchObject({ status: 201 });
+  });
+
+  it.each<readonly [string, Draft]>([
+    ['without an owner', template({}, start)],
+    ['of another snapshot', template({ ownerReferences: [{ ...owner, name: 'other' }] }, start)],
+    ['of an owner that does not control it', template({ ownerReferences: [{ ...owner, controller: false }] }, start)],
+    ['that boots', template({ ownerReferences: [owner] }, {})],
+  ])('%s is not', async (_, draft) => {
+    expect((await stage.tryCreate(draft, saver)).message).toContain(REFUSED);
+  });
+});
+
 describe('the policies with hibernation', () => {
   it('compile without a warning of the type checker', async () => {
     const policies = (await render(withHibernation)).filter(({ kind }) => kind === 'ValidatingAdmissionPolicy');
-    const added = policies.filter(({ metadata }) => /-(nodes|snapshots|reserved-keys)$/.test(metadata.name));
-    expect(added).toHaveLength(3);
+    const added = policies.filter(({ metadata }) => /-(nodes|snapshots|starts|reserved-keys)$/.test(metadata.name));
+    expect(added).toHaveLength(4);
     for (const policy of added) expect(await readTypeWarnings(stage, policy), policy.metadata.name).toEqual([]);
   });
 });

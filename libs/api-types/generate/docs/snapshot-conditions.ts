@@ -61,7 +61,11 @@ const failed: readonly Row[] = [
     messages: ['<of the agent>'],
     when: 'gVisor on that node does not know the Pod: its RuntimeClass is not one of gVisor.',
   },
-  { reason: snapshotReasons.saveFailed, messages: ['<of the agent>'], when: 'The save itself failed.' },
+  {
+    reason: snapshotReasons.saveFailed,
+    messages: ['<of the agent>', snapshotMessages.templateRefused('<name>', '<of the API server>')],
+    when: 'The save itself failed, or the API server refuses the template of the snapshot.',
+  },
   {
     reason: snapshotReasons.dataLost,
     messages: [snapshotMessages.nodeGone('<node>'), snapshotMessages.dataAbsent('<node>')],

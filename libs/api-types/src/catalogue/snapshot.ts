@@ -65,6 +65,7 @@ export const snapshotMessages = {
     `Sandbox "${sandbox}" has had its start, and starts from a snapshot once. Create another Sandbox`,
   templateExists: (name: string) =>
     `There is a SandboxTemplate "${name}" already, which is not of this snapshot. Choose another templateName`,
+  templateRefused: (name: string, detail: string) => `SandboxTemplate "${name}" cannot be made: ${detail}`,
   tooManySnapshots: (most: number, name: string) =>
     `The namespace has ${most} SandboxSnapshots of the class "${name}" already, as many as its quota allows. Delete one`,
   tooManyBytes: (most: number, name: string) =>

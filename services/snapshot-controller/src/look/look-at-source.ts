@@ -1,15 +1,20 @@
 import {
+  annotations,
   findDaemonImage,
   getPodName,
   isHibernationOf,
+  isWithoutTemplate,
+  labels,
+  nameHash,
   needsHibernation,
   resolveMode,
   sandboxes,
+  sandboxTemplates,
 } from '@sandlot/api-types';
 import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
 import { findController, pods } from '@sandlot/kube';
 import type { KubeClient, Pod } from '@sandlot/kube';
-import type { PodLook, SourceLook } from '../plan/scene.ts';
+import type { PodLook, SourceLook, TemplateLook } from '../plan/scene.ts';
 
 /** Reads the objects themselves: the controller watches neither all Sandboxes nor all Pods. */
 export async function lookAtSource(
@@ -24,6 +29,7 @@ export async function lookAtSource(
   return {
     sandbox: { uid: sandbox.metadata.uid ?? '', hibernates: hibernates(object, sandbox), object: sandbox },
     pod: readPod(sandbox, pod),
+    templates: await lookAtTemplates(client, { object, sandbox }, signal),
   };
 }
 
@@ -38,6 +44,34 @@ function readPod({ metadata: { uid } }: Sandbox, pod: Pod | undefined): PodLook 
   const { metadata, spec, status } = pod;
   const isRunning = metadata.deletionTimestamp === undefined && status?.phase === 'Running';
   if (!isRunning || spec.nodeName === undefined) return undefined;
-  const daemonImage = findDaemonImage(pod);
-  return { name: metadata.name ?? '', uid: metadata.uid ?? '', nodeName: spec.nodeName, daemonImage };
+  const [daemonImage, hasToken] = [findDaemonImage(pod), mountsToken(pod)];
+  return { name: metadata.name ?? '', uid: metadata.uid ?? '', nodeName: spec.nodeName, daemonImage, hasToken };
+}
+
+/** Kubernetes gives a Pod with a token a volume whose name begins so. */
+function mountsToken({ spec: { volumes = [] } }: Pod): boolean {
+  return volumes.some(({ name }) => name.startsWith('kube-api-access-'));
+}
+
+async function lookAtTemplates(
+  client: KubeClient,
+  { object, sandbox }: { readonly object: SandboxSnapshot; readonly sandbox: Sandbox },
+  signal: AbortSignal,
+): Promise<TemplateLook | undefined> {
+  const { templateName } = object.spec;
+  if (templateName === undefined) return undefined;
+  const { namespace } = object.metadata;
+  const originName = findOriginName(sandbox);
+  const [named, origin] = await Promise.all([
+    client.find(sandboxTemplates, { namespace, name: templateName }, { signal }),
+    originName === undefined ? undefined : client.find(sandboxTemplates, { namespace, name: originName }, { signal }),
+  ]);
+  return { named, origin };
+}
+
+/** The annotation is read only where the label confirms it: it decides how far the network of new Sandboxes reaches. */
+function findOriginName(sandbox: Sandbox): string | undefined {
+  const name = sandbox.metadata.annotations?.[annotations.templateRef];
+  if (name === undefined || isWithoutTemplate(sandbox)) return undefined;
+  return nameHash(name) === sandbox.metadata.labels?.[labels.templateRefHash] ? name : undefined;
 }

@@ -1,4 +1,4 @@
-import type { Sandbox, SandboxSnapshot, SandboxSnapshotClass } from '@sandlot/api-types';
+import type { Sandbox, SandboxSnapshot, SandboxSnapshotClass, SandboxTemplate } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube';
 import type { Call } from '../agent/calls.ts';
 import type { Manifest, RestoreEnd, WithdrawEnd } from '../agent/messages.ts';
@@ -9,6 +9,16 @@ export interface PodLook {
   readonly nodeName: string;
   /** Absent: it mounts no image with a daemon. */
   readonly daemonImage?: string | undefined;
+  /** It mounts a token of its ServiceAccount. */
+  readonly hasToken?: boolean | undefined;
+}
+
+/** Templates that matter to a snapshot with a `templateName`. */
+export interface TemplateLook {
+  /** The one of this name. Absent: there is none. */
+  readonly named?: SandboxTemplate | undefined;
+  /** The one that the Sandbox came from. Absent: it came from none, or that one is gone. */
+  readonly origin?: SandboxTemplate | undefined;
 }
 
 /** What a save would be of, as the API server says at this moment. */
@@ -17,6 +27,7 @@ export interface SourceLook {
   readonly sandbox?: { readonly uid: string; readonly hibernates: boolean; readonly object: Sandbox } | undefined;
   /** Absent: the Sandbox has no Pod of its own that runs on a node. */
   readonly pod?: PodLook | undefined;
+  readonly templates?: TemplateLook | undefined;
 }
 
 /** What a copy would be of, and for whom, as the API server says at this moment. */

@@ -1,4 +1,4 @@
-import type { SandboxSnapshotStatus } from '@sandlot/api-types';
+import type { SandboxSnapshotStatus, SandboxTemplate } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube';
 import type { RestoreRequest, SaveRequest } from '../agent/messages.ts';
 
@@ -15,6 +15,8 @@ export type Step =
   | { readonly kind: 'release' }
   /** Deletes the object. */
   | { readonly kind: 'delete' }
+  /** Creates the template whose Sandboxes start from the snapshot. */
+  | { readonly kind: 'template'; readonly template: SandboxTemplate }
   | { readonly kind: 'status'; readonly status: SandboxSnapshotStatus }
   | { readonly kind: 'save'; readonly nodeName: string; readonly request: SaveRequest }
   /** `from`: UID of the SandboxSnapshot whose data the node copies. */

@@ -3,13 +3,27 @@ import type { Notes, Plan, Step } from '../plan/steps.ts';
 import type { Scene } from '../plan/scene.ts';
 import { buildFailedStatus, buildSavingStatus } from '../status/build-status.ts';
 import type { Problem, Source } from '../status/build-status.ts';
+import { hashTemplate } from '../template/build-template.ts';
+import {
+  decideTemplate,
+  findDiskProblem,
+  findTemplateProblem,
+  findWantedTemplate,
+} from '../template/decide-template.ts';
 import { buildHold } from './build-hold.ts';
 import { buildSaveStep } from './build-save.ts';
 
 type Check = (scene: Scene) => Problem | undefined;
 
 /** In this order; the first one that objects decides. */
-const checks: readonly Check[] = [findClassProblem, findSandboxProblem, findStrategyProblem, findPodProblem];
+const checks: readonly Check[] = [
+  findClassProblem,
+  findSandboxProblem,
+  findStrategyProblem,
+  findPodProblem,
+  findDiskProblem,
+  findTemplateProblem,
+];
 
 /**
  * Begins the save of a new object, or says why there will be none. The source is in the status before the agent is asked, so
@@ -21,14 +35,17 @@ export function decideBegin(scene: Scene): Plan {
   const source = getSource(scene);
   const hold = buildHold(scene.object, buildNotes(scene));
   const begun: Step = { kind: 'status', status: buildSavingStatus(scene, source) };
-  return { steps: [...hold, begun, buildSaveStep(scene.object, source)] };
+  return { steps: [...hold, ...decideTemplate(scene), begun, buildSaveStep(scene.object, source)] };
 }
 
 /** The sandbox-controller notes these of a hibernation, which it makes. */
-function buildNotes({ object: { spec }, source }: Scene): Notes {
-  if (spec.whenSaved === 'StayPaused' || source?.sandbox === undefined) return {};
+function buildNotes(scene: Scene): Notes {
+  const { object, source } = scene;
+  if (object.spec.whenSaved === 'StayPaused' || source?.sandbox === undefined) return {};
+  const template = findWantedTemplate(scene);
+  const digest = template === undefined ? hashPodTemplate(source.sandbox.object) : hashTemplate(template);
   return {
-    [annotations.savedTemplate]: hashPodTemplate(source.sandbox.object),
+    [annotations.savedTemplate]: digest,
     [annotations.savedRuntimeImage]: source.pod?.daemonImage ?? null,
   };
 }
