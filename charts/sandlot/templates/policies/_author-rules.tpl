@@ -1,6 +1,6 @@
 {{/*
-Rules about what a Pod reaches inside its namespace. They bind only authors who may not create Pods there: the others
-could make such a Pod themselves.
+Rules about what a Pod reaches inside its namespace. They bind only authors who could not reach it themselves: they may not
+create Pods there, or not read the snapshot.
 */}}
 {{- define "sandlot.policies.authorRules" -}}
 - rule: accounts
@@ -23,4 +23,10 @@ could make such a Pod themselves.
   holds: >-
     variables.containers.all(c, c.?env.orValue([]).all(e, !e.?valueFrom.?secretKeyRef.hasValue())
     && c.?envFrom.orValue([]).all(e, !has(e.secretRef))) || variables.isTrusted
+- rule: references
+  says: Your rights do not include reading the SandboxSnapshot in restoreFrom, so a sandbox of yours may not start from its memory. Remove restoreFrom, or ask for the right to get it
+  holds: >-
+    !object.spec.?restoreFrom.hasValue() || {{ include "sandlot.policies.isController" . }}
+    || authorizer.group('sandlot.dev').resource('sandboxsnapshots').namespace(request.namespace)
+    .name(object.spec.restoreFrom.snapshotName).check('get').allowed()
 {{- end -}}

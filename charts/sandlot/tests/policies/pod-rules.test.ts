@@ -242,3 +242,48 @@ describe('an author who may not create Pods', () => {
     expect(await change({ ttlSeconds: 60 })).toBe('');
   });
 });
+
+describe('an author who may not read SandboxSnapshots', () => {
+  const builder = 'builder';
+  const [spec, trained] = [{ automountServiceAccountToken: false }, { restoreFrom: { snapshotName: 'trained' } }];
+
+  beforeAll(async () => {
+    const group = 'rbac.authorization.k8s.io';
+    const metadata = { name: builder };
+    const rules = [
+      { apiGroups: ['agents.x-k8s.io', 'extensions.agents.x-k8s.io'], resources: ['sandboxes', 'sandboxtemplates'], verbs: ['create', 'patch'] },
+      { apiGroups: ['sandlot.dev'], resources: ['sandboxsnapshots'], resourceNames: ['shared'], verbs: ['get'] },
+    ];
+    const path = `/apis/${group}/v1/namespaces/team-a`;
+    await stage.send({ method: 'POST', path: `${path}/roles`, body: { apiVersion: `${group}/v1`, kind: 'Role', metadata, rules } });
+    const roleRef = { apiGroup: group, kind: 'Role', name: builder };
+    const subjects = [{ apiGroup: group, kind: 'User', name: builder }];
+    await stage.send({ method: 'POST', path: `${path}/rolebindings`, body: { apiVersion: `${group}/v1`, kind: 'RoleBinding', metadata, roleRef, subjects } });
+    await waitForRefusal(() => stage.tryCreate(sandbox({ ...spec, hostNetwork: true }), builder));
+  });
+
+  it('may not start a sandbox from the memory of one, but from those that it may read', async () => {
+    const shared = { restoreFrom: { snapshotName: 'shared' } };
+    for (const build of [sandbox, template]) {
+      expect((await stage.tryCreate(build(spec, trained), builder)).message).toContain('(rule references of ');
+      expect((await stage.tryCreate(build(spec, shared), builder)).message).toBe('');
+      expect((await stage.tryCreate(build(spec, trained), users.author)).message).toBe('');
+    }
+  });
+
+  it('may not have a template start from it later, but may change the rest of one that does', async () => {
+    const named = (name: string, rest: Fields): Draft => ({ ...template(spec, rest), metadata: { name, namespace: 'team-a' } });
+    for (const draft of [named('plain', {}), named('restored', trained)]) await stage.create(draft);
+    const change = async (name: string, body: Fields): Promise<string> =>
+      (await stage.send({ method: 'PATCH', path: `${buildPath(named(name, {}))}?dryRun=All`, body: { spec: body }, as: builder })).message;
+    expect(await change('plain', trained)).toContain('(rule references of ');
+    expect(await change('restored', { restoreFrom: { snapshotName: 'other' } })).toContain('(rule references of ');
+    expect(await change('restored', { ttlSeconds: 60 })).toBe('');
+    expect(await change('restored', { restoreFrom: null })).toBe('');
+  });
+
+  it('does not keep the controllers from serving such templates', async () => {
+    const made = object('Sandbox', { labels: { [MEMBER]: 'x' }, ...ownedBy('SandboxWarmPool') }, trained);
+    expect((await stage.tryCreate(made, accountOf('warmpool-controller'))).message).toBe('');
+  });
+});
