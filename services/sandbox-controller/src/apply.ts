@@ -9,6 +9,7 @@ import type { Phase, Snapshot } from './plan/snapshot.ts';
 import type { ChildStep, EventNote, Plan, SandboxStep, Step } from './plan/steps.ts';
 import { changeImage } from './pod/change-image.ts';
 import { createKeySecret } from './pod/create-key-secret.ts';
+import { isRecordNews } from './start-memory/start-record.ts';
 import { applyReport, recordEvent } from './troubles/apply-reports.ts';
 import type { ReportDeps } from './troubles/apply-reports.ts';
 import { formatDeletionKey } from './troubles/pod-troubles.ts';
@@ -159,7 +160,7 @@ async function applyToSandbox(deps: ApplyDeps, s: Snapshot, step: SandboxStep): 
     const input = { object: s.sandbox, patch: step.patch, subresource } as const;
     const sandbox = reduceSandbox(await patchObject(deps, deps.collections.sandboxes, input));
     if (step.kind === 'patchStatus') deps.onStatusWritten(s.sandbox, sandbox);
-    return { ...s, sandbox };
+    return { ...s, sandbox, needsMemoryLook: s.needsMemoryLook || isRecordNews(step, s.sandbox, sandbox) };
   } catch (error) {
     const isReplaced = isConflict(error) && !GUARDED.has(step.kind);
     if (isNotFound(error) || isReplaced) return { ...s, gone: true };

@@ -7,7 +7,7 @@ import { planLook } from '../src/hibernate/observe-hibernations.ts';
 import { getOwnership } from '../src/ownership/ownership.ts';
 import type { Failure, Phase, Snapshot } from '../src/plan/snapshot.ts';
 import type { Plan, Step } from '../src/plan/steps.ts';
-import { isAbsenceDoubtful } from '../src/start-memory/start-record.ts';
+import { isAbsenceDoubtful, isRecordNews } from '../src/start-memory/start-record.ts';
 import { EARLIER, NOW_MS, RUNTIME, WORK, notebook } from './builders.ts';
 import { SimulatedMemory } from './simulated-memory.ts';
 
@@ -17,6 +17,8 @@ type Spec = Sandbox['spec'];
 interface SimulatedController {
   seen: Sandbox | undefined;
   left: number;
+  /** Whether it has to look again before it makes a Pod. */
+  hasNews: boolean;
   readonly failures: Failure[];
   readonly check: (step: Step) => void;
 }
@@ -116,10 +118,12 @@ export class SimulatedSandbox {
 
   #passOn(first: Sandbox | undefined, steps: number, check: (step: Step) => void): boolean {
     const failures: Failure[] = [];
-    const controller = { seen: first, left: steps, failures, check };
-    const look = first === undefined ? undefined : this.#look(first);
+    const controller = { seen: first, left: steps, failures, check, hasNews: false };
+    if (first === undefined) return true;
+    const { isDue, needsMemoryLook } = this.#look(first);
     for (;;) {
       if (controller.seen === undefined || this.sandbox === undefined) return true;
+      const look = { isDue, needsMemoryLook: needsMemoryLook || controller.hasNews };
       const plan = decide({ ...this.snapshot(controller.seen, look), failures });
       if (plan.length === 0) return true;
       if (!this.#applyPlan(plan, controller) || plan.some(({ kind }) => kind === 'requeueNow')) return false;
@@ -134,10 +138,18 @@ export class SimulatedSandbox {
       if (this.#rejects(step, controller.failures)) continue;
       const before = this.sandbox;
       if (this.#conflicts(step) || !this.#apply(step)) return false;
-      if (this.sandbox !== before) controller.seen = this.sandbox;
+      if (this.sandbox !== before) this.#answer(step, controller);
       controller.check(step);
     }
     return true;
+  }
+
+  /** The API server answers a write with the Sandbox as it is now. */
+  #answer(step: Step, controller: SimulatedController): void {
+    const { sandbox } = this;
+    const { seen } = controller;
+    if (sandbox !== undefined && seen !== undefined && isRecordNews(step, seen, sandbox)) controller.hasNews = true;
+    controller.seen = sandbox;
   }
 
   #conflicts(step: Step): boolean {

@@ -74,8 +74,10 @@ const STARTED_BEFORE = 'the Sandbox has started before';
 function judgeStarted({ nowMs }: Snapshot, { status }: Pod, from: SandboxSnapshot): Restoration {
   if (isTerminating(from)) return NONE;
   const ready = findCondition(status?.conditions, 'Ready');
-  if (ready?.status !== 'True' || ready.lastTransitionTime === undefined) return { kind: 'waiting' };
-  const untilMs = getPatienceEndMs({ at: ready.lastTransitionTime });
+  const at = ready?.lastTransitionTime ?? '';
+  // The API server writes null for a time that is unset.
+  if (ready?.status !== 'True' || at === '') return { kind: 'waiting' };
+  const untilMs = getPatienceEndMs({ at });
   return untilMs > nowMs ? { kind: 'waiting', untilMs } : { kind: 'anew', from };
 }
 

@@ -9,7 +9,7 @@ import {
 } from '@sandlot/api-types';
 import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
 import type { Snapshot } from '../plan/snapshot.ts';
-import type { SandboxStep } from '../plan/steps.ts';
+import type { SandboxStep, Step } from '../plan/steps.ts';
 
 /**
  * How far the start of a Sandbox with `restoreFrom` has come, by its own record. `none`: it has no `restoreFrom`. `open`: no
@@ -46,6 +46,17 @@ export const formatFailure = (why: string): string => `${FAILED_PREFIX}${why}`;
 export function recordStart({ metadata: { uid, resourceVersion } }: Sandbox, record: string): SandboxStep {
   const noted = { [annotations.startMemory]: record };
   return { kind: 'recordStart', patch: { metadata: { uid, resourceVersion, annotations: noted } } };
+}
+
+/**
+ * Whether the answer to `step` shows a record that another pass made. What this pass saw of the Sandbox's memory then was not
+ * enough for a Pod: it has to look again.
+ */
+export function isRecordNews(step: Pick<Step, 'kind'>, before: Recorded, after: Recorded): boolean {
+  if (step.kind === 'recordStart') return false;
+  return (
+    before.metadata.annotations?.[annotations.startMemory] !== after.metadata.annotations?.[annotations.startMemory]
+  );
 }
 
 /** Whether a Sandbox that cannot start from its snapshot gets no Pod at all. */

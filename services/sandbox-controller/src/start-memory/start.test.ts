@@ -6,6 +6,7 @@ import { copy, newCopy, outcome, startedPod, starter, startScene } from '../../t
 import { decide } from '../decide.ts';
 import { requeueAtMs } from '../lifetime/decide-requeue.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
+import { isRecordNews } from './start-record.ts';
 
 type Row = readonly [sentence: string, snapshot: Snapshot, acts: readonly string[]];
 
@@ -159,7 +160,7 @@ describe('a Sandbox whose copy was chosen, without a Pod,', () => {
 
 describe('a Sandbox whose first Pod starts', () => {
   const pending = { phase: 'Pending' } as const;
-  const minuteAgo = [{ type: 'Ready', status: 'True' as const, lastTransitionTime: later(-60) }];
+  const since = [{ type: 'Ready', status: 'True' as const, lastTransitionTime: later(-60) }];
   const beside = (
     pod: Parameters<typeof startedPod>[0],
     from?: Parameters<typeof copy>[0],
@@ -196,7 +197,7 @@ describe('a Sandbox whose first Pod starts', () => {
     ['has failed when the copy is gone', startScene(beside(pending)), ['record failed: its SandboxSnapshot is gone']],
     [
       'has failed when the Pod began anew',
-      startScene(beside({ conditions: minuteAgo }, outcome('Announced'))),
+      startScene(beside({ conditions: since }, outcome('Announced'))),
       [expect.stringContaining('record failed: its Pod runs, and no node says') as string],
     ],
     [
@@ -211,6 +212,11 @@ describe('a Sandbox whose first Pod starts', () => {
     ],
   ])('%s', (_, snapshot, wanted) => {
     expect(acts(snapshot)).toEqual(wanted);
+  });
+
+  it('has not failed because the API server does not know since when its Pod is Ready', () => {
+    const read = JSON.parse('{"type":"Ready","status":"True","lastTransitionTime":null}') as (typeof since)[number];
+    expect(acts(startScene(beside({ conditions: [read] }, outcome('Announced'))))).toEqual([]);
   });
 
   it('is awaited by a suspension of any strategy, and what may not have started is never saved', () => {
@@ -354,6 +360,15 @@ describe('at the end of a Sandbox', () => {
     } as const;
     const sandbox = { ...starter(undefined, { shutdownTime: later(-10) }), status: { conditions: [expired] } };
     expect(acts({ ...startScene({ hibernations: [copy({ phase: 'Saving' })] }), sandbox })).toEqual(['drop copy-1']);
+  });
+});
+
+describe('the record that an answer of the API server shows', () => {
+  it('is news unless this pass made it, so the memory that the pass saw is no longer enough', () => {
+    const [open, chosen] = [starter(), starter('copy-1')];
+    expect(isRecordNews({ kind: 'patchStatus' }, open, chosen)).toBe(true);
+    expect(isRecordNews({ kind: 'recordStart' }, open, chosen)).toBe(false);
+    expect(isRecordNews({ kind: 'patchStatus' }, chosen, chosen)).toBe(false);
   });
 });
 
