@@ -1,0 +1,106 @@
+import { findCondition, getPodName, sandboxes, sandboxSnapshots, sandboxTemplates } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
+import { pods } from '@sandlot/kube';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createBox, waitForSandbox } from '../support/lifecycle.ts';
+import { findReadyCondition, readSandboxNamed } from '../support/sandboxes.ts';
+import { createTeam, eventually } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+
+/** Draws a secret and counts in memory, and writes both where a shell can read them. */
+const COUNTS =
+  's=$(head -c 8 /dev/urandom | od -An -tx1 | tr -d " \\n"); echo $s > /tmp/secret; ' +
+  'n=0; while true; do n=$((n+1)); echo $n > /tmp/new; mv /tmp/new /tmp/count; sleep 0.05; done';
+
+let team: Team;
+beforeAll(async () => {
+  team = await createTeam('starts');
+});
+afterAll(() => team[Symbol.asyncDispose]());
+
+const POD = { runtimeClassName: 'gvisor', terminationGracePeriodSeconds: 0 };
+const isReady = (sandbox: Sandbox): boolean => findReadyCondition(sandbox)?.status === 'True';
+
+/** Starts a Sandbox and saves it while it runs. Returns the secret of its program. */
+async function save(name: string, spec: string): Promise<string> {
+  await createBox(team, name, { run: COUNTS, pod: POD });
+  await waitForSandbox(team, name, isReady);
+  const pod = getPodName(await readSandboxNamed(team, name));
+  const secret = await eventually('the program counts', async () => {
+    const text = await team.sh(pod, 'cat /tmp/count /tmp/secret 2>/dev/null || true');
+    return text.split('\n')[1];
+  });
+  await team.apply(`
+apiVersion: sandlot.dev/v1alpha1
+kind: SandboxSnapshot
+metadata: {name: ${name}}
+spec: {sandboxName: ${name}, ${spec}}
+`);
+  await eventually(`SandboxSnapshot ${name} is Ready`, async () => {
+    const { status } = await team.client.get(sandboxSnapshots, { namespace: team.namespace, name });
+    if (status?.phase === 'Failed') throw new Error(JSON.stringify(status.conditions));
+    return status?.phase === 'Ready' ? true : undefined;
+  });
+  return secret;
+}
+
+const readSecret = async (sandbox: Sandbox): Promise<string> =>
+  (await team.sh(getPodName(sandbox), 'cat /tmp/secret')).trim();
+
+describe('a claim and a pool of the template of a snapshot', () => {
+  it('start with the processes of its source, also after the source is gone', async () => {
+    const secret = await save('source', 'templateName: prepared');
+    await team.kubectl('delete', 'sandbox', 'source');
+    await team.apply(`
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxClaim
+metadata: {name: started}
+spec: {sandboxTemplateRef: {name: prepared}}
+---
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxWarmPool
+metadata: {name: started}
+spec: {replicas: 2, sandboxTemplateRef: {name: prepared}}
+`);
+    await team.kubectl('wait', '--for=condition=Ready', 'sandboxclaim/started', '--timeout=120s');
+    const { items } = await eventually('three Sandboxes are Ready', async () => {
+      const { items: listed } = await team.client.list(sandboxes, { namespace: team.namespace });
+      return listed.filter(isReady).length === 3 ? { items: listed } : undefined;
+    });
+    expect(await Promise.all(items.map(readSecret))).toEqual([secret, secret, secret]);
+    await eventually('their copies are used up', async () => {
+      const { items: left } = await team.client.list(sandboxSnapshots, { namespace: team.namespace });
+      return left.length === 1 ? true : undefined;
+    });
+    const [one] = items;
+    await team.kubectl('delete', 'pod', getPodName(one!), '--wait=false');
+    await team.kubectl('delete', 'sandboxsnapshot', 'source');
+    await eventually('the template goes with the snapshot', async () =>
+      (await team.client.find(sandboxTemplates, { namespace: team.namespace, name: 'prepared' })) === undefined
+        ? true
+        : undefined,
+    );
+    const { status } = await readSandboxNamed(team, items[1]!.metadata.name ?? '');
+    expect(findCondition(status?.conditions, 'Ready')?.status).toBe('True');
+  });
+});
+
+describe('a Sandbox that cannot start from its snapshot', () => {
+  it.each([
+    ['fails for good and says why', 'fails', 'Fail'],
+    ['boots if it may', 'boots', 'Boot'],
+  ] as const)('%s', async (_, name, onFailure) => {
+    await createBox(team, name, {
+      run: COUNTS,
+      pod: POD,
+      spec: { restoreFrom: { snapshotName: 'absent', onFailure } },
+    });
+    if (onFailure === 'Boot') {
+      await waitForSandbox(team, name, isReady);
+      return;
+    }
+    const failed = await waitForSandbox(team, name, (one) => findReadyCondition(one)?.reason === 'RestoreFailed');
+    expect(findReadyCondition(failed)?.message).toContain('"absent"');
+    expect(await team.client.find(pods, { namespace: team.namespace, name: getPodName(failed) })).toBeUndefined();
+  });
+});
