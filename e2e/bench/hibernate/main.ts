@@ -10,10 +10,12 @@ import { readAccess } from '../../src/support/sdk/client.ts';
 import { RawContainer } from './raw.ts';
 import { renderReport } from './report.ts';
 import type { Measured } from './report.ts';
-import { createTemplate, openHolder, sleepAndWake, startBarePod, takeSnapshot } from './stand.ts';
+import { createTemplate, fork, openHolder, sleepAndWake, startBarePod, takeSnapshot } from './stand.ts';
 import type { Stand } from './stand.ts';
 
 const NAMESPACE = 'tenant-a';
+/** The chart's default of `hibernation.node.storeFolder`. This machine is the node. */
+const STORE = '/var/lib/sandlot/snapshots';
 
 const { values: flags } = parseArgs({
   options: {
@@ -34,7 +36,7 @@ const client = stack.adopt(createKubeClient({ credentials }), (made) => made.clo
 const base = await client.get(sandboxTemplates, { namespace: NAMESPACE, name: 'base' });
 const image = base.spec.podTemplate.spec.containers[0]?.image ?? '';
 const template = `bench-hibernate-${process.pid}`;
-const stand: Stand = { client, namespace: NAMESPACE, template, image, options: await readAccess() };
+const stand: Stand = { client, namespace: NAMESPACE, template, image, options: await readAccess(), storeFolder: STORE };
 await createTemplate(stand);
 stack.defer(async () => {
   await client.delete(sandboxTemplates, { namespace: NAMESPACE, name: template });
@@ -52,7 +54,15 @@ console.log(renderReport(measured));
 async function measureSize(mebibytes: number): Promise<Measured> {
   await using raw = await RawContainer.start(mebibytes);
   const sandbox = await openHolder(stand, mebibytes);
-  const result = { mebibytes, raw: [], barePodMs: [], snapshots: [], sleeps: [] } as Measured & Growing;
+  const result = {
+    mebibytes,
+    raw: [],
+    barePodMs: [],
+    snapshots: [],
+    sleeps: [],
+    forksOf1: [],
+    forksOf10: [],
+  } as Measured & Growing;
   try {
     for (let round = 0; round < rounds; round += 1) {
       say(`${mebibytes} MiB, round ${round + 1} of ${rounds} …`);
@@ -60,6 +70,8 @@ async function measureSize(mebibytes: number): Promise<Measured> {
       result.barePodMs.push(await startBarePod(stand, `${template}-bare`));
       result.snapshots.push(await takeSnapshot(stand, sandbox, `${template}-${mebibytes}-${round}`));
       result.sleeps.push(await sleepAndWake(stand, sandbox));
+      result.forksOf1.push(await fork(stand, sandbox, 1));
+      result.forksOf10.push(await fork(stand, sandbox, 10));
     }
   } finally {
     await sandbox.kill();
@@ -67,4 +79,4 @@ async function measureSize(mebibytes: number): Promise<Measured> {
   return result;
 }
 
-type Growing = { readonly [Key in 'raw' | 'barePodMs' | 'snapshots' | 'sleeps']: Measured[Key][number][] };
+type Growing = { readonly [Key in keyof Omit<Measured, 'mebibytes'>]: Measured[Key][number][] };

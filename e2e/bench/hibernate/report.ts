@@ -1,6 +1,6 @@
 import { computeMedian } from '../support/median.ts';
 import type { RawTimes } from './raw.ts';
-import type { Slept, Snapshotted } from './stand.ts';
+import type { Forked, Slept, Snapshotted } from './stand.ts';
 
 /** The rounds of one size; times in milliseconds. */
 export interface Measured {
@@ -9,6 +9,8 @@ export interface Measured {
   readonly barePodMs: readonly number[];
   readonly snapshots: readonly Snapshotted[];
   readonly sleeps: readonly Slept[];
+  readonly forksOf1: readonly Forked[];
+  readonly forksOf10: readonly Forked[];
 }
 
 interface Row {
@@ -49,18 +51,24 @@ const rows: readonly Row[] = [
     values: ({ sleeps }) => sleeps.map((one) => one.commandMs),
     floor: resumeGoal,
   },
+  { name: 'fork of 1, to the first command', values: ({ forksOf1 }) => forksOf1.map((one) => one.commandMs) },
+  { name: 'fork of 10, to the first command in all', values: ({ forksOf10 }) => forksOf10.map((one) => one.commandMs) },
+];
+
+/** Bytes that are stored. */
+const sizes: readonly Omit<Row, 'floor'>[] = [
+  { name: 'stored by one snapshot', values: ({ snapshots }) => snapshots.map((one) => one.bytes) },
+  { name: 'stored at most during a fork of 1', values: ({ forksOf1 }) => forksOf1.map((one) => one.storedBytes) },
+  { name: 'stored at most during a fork of 10', values: ({ forksOf10 }) => forksOf10.map((one) => one.storedBytes) },
 ];
 
 /** A Markdown table: the median of each row, with its ratio to its floor of the same run. */
 export function renderReport(all: readonly Measured[]): string {
   const head = ['median', ...all.map(({ mebibytes }) => `${mebibytes} MiB`)];
   const lines = rows.map((row) => [row.name, ...all.map((measured) => renderCell(row, measured))]);
-  const stored = [
-    'bytes stored',
-    ...all.map(({ snapshots }) => formatMiB(computeMedian(snapshots.map(({ bytes }) => bytes)))),
-  ];
+  const stored = sizes.map(({ name, values }) => [name, ...all.map((one) => formatMiB(computeMedian(values(one))))]);
   const rule = head.map((_, index) => (index === 0 ? '---' : '---:'));
-  return [head, rule, ...lines, stored].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  return [head, rule, ...lines, ...stored].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 function renderCell({ values, floor }: Row, measured: Measured): string {

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { findCondition, getPodName, sandboxes, sandboxSnapshots, sandboxTemplates } from '@sandlot/api-types';
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import { pods } from '@sandlot/kube';
@@ -6,6 +8,7 @@ import { Sandbox } from 'e2b';
 import type { Access } from '../../src/support/sdk/client.ts';
 import { time, waitFor } from './wait.ts';
 
+const run = promisify(execFile);
 const LIFETIME_MS = 1_800_000;
 const PROGRAM = '/tmp/holder.py';
 const GAPS = '/tmp/gaps';
@@ -31,6 +34,8 @@ export interface Stand {
   readonly template: string;
   readonly image: string;
   readonly options: Access;
+  /** Where the node keeps snapshots. */
+  readonly storeFolder: string;
 }
 
 /** A template like `base` without a limit of memory. */
@@ -177,4 +182,50 @@ export async function startBarePod({ client, namespace, image }: Stand, name: st
     (await client.find(pods, metadata)) === undefined ? true : undefined,
   );
   return readyMs;
+}
+
+/** One fork into several sandboxes, by the stock client. */
+export interface Forked {
+  /** From the call to the end of a first command in every fork, milliseconds. */
+  readonly commandMs: number;
+  /** Bytes of all snapshots on the disk at most, files with several names counted once. */
+  readonly storedBytes: number;
+}
+
+/** Forks the sandbox, and ends the forks. */
+export async function fork({ options, storeFolder }: Stand, sandbox: Sandbox, count: number): Promise<Forked> {
+  const largest = watchSize(storeFolder);
+  const forks: (Sandbox | Error)[] = [];
+  const commandMs = await time(async () => {
+    forks.push(...(await Sandbox.fork(sandbox.sandboxId, { ...options, count, timeoutMs: LIFETIME_MS })));
+    await Promise.all(forks.map(expectToRun));
+  });
+  const storedBytes = await largest.end();
+  await Promise.all(forks.map((one) => (one instanceof Error ? undefined : one.kill())));
+  return { commandMs, storedBytes };
+}
+
+async function expectToRun(one: Sandbox | Error): Promise<void> {
+  if (one instanceof Error) throw one;
+  await one.commands.run('true');
+}
+
+/** Looks at the size of a folder until it is ended; returns the largest one in bytes. */
+function watchSize(folder: string): { readonly end: () => Promise<number> } {
+  let [largest, isOver] = [0, false];
+  const watching = (async () => {
+    while (!isOver) {
+      // Files may go while du looks.
+      const { stdout } = await run('du', ['--bytes', '--summarize', folder]).catch(() => ({ stdout: '0' }));
+      largest = Math.max(largest, Number.parseInt(stdout, 10));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  })();
+  return {
+    end: async () => {
+      isOver = true;
+      await watching;
+      return largest;
+    },
+  };
 }

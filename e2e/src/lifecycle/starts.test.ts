@@ -104,3 +104,47 @@ describe('a Sandbox that cannot start from its snapshot', () => {
     expect(await team.client.find(pods, { namespace: team.namespace, name: getPodName(failed) })).toBeUndefined();
   });
 });
+
+/** Is Ready only some seconds after its start, and has drawn its secret then. */
+const GOLDEN = `
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxTemplate
+metadata: {name: golden}
+spec:
+  golden: {}
+  podTemplate:
+    spec:
+      runtimeClassName: gvisor
+      terminationGracePeriodSeconds: 0
+      containers:
+        - name: box
+          image: busybox
+          command: [sh, -c, 'sleep 5; ${COUNTS.replaceAll("'", "''")}']
+          readinessProbe: {exec: {command: [cat, /tmp/count]}, periodSeconds: 1}
+---
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxWarmPool
+metadata: {name: golden}
+spec: {replicas: 1, sandboxTemplateRef: {name: golden}}
+`;
+
+describe('a pool of a template with a golden snapshot', () => {
+  it('boots one Sandbox to save it, and restores later members from it', async () => {
+    await team.apply(GOLDEN);
+    const snapshot = await eventually('the golden snapshot is Ready', async () => {
+      const { items } = await team.client.list(sandboxSnapshots, { namespace: team.namespace });
+      return items.find(({ spec, status }) => spec.whenSaved === 'Resume' && status?.phase === 'Ready');
+    });
+    await team.kubectl('scale', 'sandboxwarmpool', 'golden', '--replicas=3');
+    const members = await eventually('three members are Ready', async () => {
+      const { items } = await team.client.list(sandboxes, { namespace: team.namespace });
+      const ready = items.filter(({ metadata }) => metadata.ownerReferences?.[0]?.name === 'golden').filter(isReady);
+      return ready.length === 3 ? ready : undefined;
+    });
+    const restored = members.filter(({ spec }) => spec.restoreFrom?.snapshotName === snapshot.metadata.name);
+    expect(restored.length).toBeGreaterThanOrEqual(2);
+    expect(new Set(await Promise.all(restored.map(readSecret))).size).toBe(1);
+    const left = await team.client.list(sandboxes, { namespace: team.namespace });
+    expect(left.items.map(({ metadata }) => metadata.name)).not.toContain(snapshot.spec.sandboxName);
+  });
+});
