@@ -201,7 +201,7 @@ export async function fork({ options, storeFolder }: Stand, sandbox: Sandbox, co
     await Promise.all(forks.map(expectToRun));
   });
   const storedBytes = await largest.end();
-  await Promise.all(forks.map((one) => (one instanceof Error ? undefined : one.kill())));
+  await Promise.all(forks.flatMap((one) => (one instanceof Error ? [] : [one.kill()])));
   return { commandMs, storedBytes };
 }
 
