@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => team[Symbol.asyncDispose]());
 
-const POD = { runtimeClassName: 'gvisor', terminationGracePeriodSeconds: 0 };
+const POD = { runtimeClassName: 'gvisor', terminationGracePeriodSeconds: 0, automountServiceAccountToken: false };
 const isReady = (sandbox: Sandbox): boolean => findReadyCondition(sandbox)?.status === 'True';
 
 /** Starts a Sandbox and saves it while it runs. Returns the secret of its program. */
@@ -146,5 +146,14 @@ describe('a pool of a template with a golden snapshot', () => {
     expect(new Set(await Promise.all(restored.map(readSecret))).size).toBe(1);
     const left = await team.client.list(sandboxes, { namespace: team.namespace });
     expect(left.items.map(({ metadata }) => metadata.name)).not.toContain(snapshot.spec.sandboxName);
+
+    const change = { spec: { podTemplate: { spec: { hostname: 'changed' } } } };
+    await team.kubectl('patch', 'sandboxtemplate', 'golden', '--type=merge', '-p', JSON.stringify(change));
+    await eventually('another snapshot takes its place', async () => {
+      const { items } = await team.client.list(sandboxSnapshots, { namespace: team.namespace });
+      const golden = items.filter(({ spec }) => spec.whenSaved === 'Resume');
+      const isOther = golden.length === 1 && golden[0]?.metadata.uid !== snapshot.metadata.uid;
+      return isOther && golden[0]?.status?.phase === 'Ready' ? true : undefined;
+    });
   });
 });
