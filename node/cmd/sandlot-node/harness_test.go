@@ -19,6 +19,7 @@ import (
 
 	"sandlot.dev/node/internal/apitest"
 	"sandlot.dev/node/internal/runsctest"
+	"sandlot.dev/node/internal/s3test"
 )
 
 const (
@@ -39,7 +40,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(mainVariable) != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	s3test.Stop()
+	os.Exit(code)
 }
 
 // log collects what a process prints.

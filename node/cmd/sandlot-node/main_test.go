@@ -259,6 +259,11 @@ func TestAgentWithWrongSettingsSaysWhatIsWrong(t *testing.T) {
 		"no TLS files":                           {[]string{"-tls-dir", "/nonexistent"}, "the TLS files of /nonexistent cannot be used"},
 		"a wrong number":                         {[]string{"-wanted-bytes", "many"}, "wanted-bytes"},
 		"a negative number":                      {[]string{"-keep-free-bytes", "-1"}, "must not be negative"},
+		"a bucket without its server":            {[]string{"-s3-bucket", "snapshots"}, "-s3-endpoint is"},
+		"a server without a bucket":              {[]string{"-s3-endpoint", "https://s3.example.com"}, "-s3-bucket is absent"},
+		"a server that is no URL":                {[]string{"-s3-endpoint", "s3.example.com", "-s3-bucket", "snapshots"}, "-s3-endpoint is"},
+		"a prefix that is a path":                {[]string{"-s3-endpoint", "https://s3.example.com", "-s3-bucket", "snapshots", "-s3-prefix", "../"}, "-s3-prefix is"},
+		"a bucket without credentials":           {[]string{"-s3-endpoint", "https://s3.example.com", "-s3-bucket", "snapshots", "-s3-keys", "/nonexistent"}, "keys for the bucket cannot be read"},
 	} {
 		n := newNode(t)
 		n.more = row.more

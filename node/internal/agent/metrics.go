@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"sandlot.dev/node/internal/grants"
+	"sandlot.dev/node/internal/remote"
 	"sandlot.dev/node/internal/runsc"
 	"sandlot.dev/node/internal/save"
 	"sandlot.dev/node/internal/store"
@@ -32,6 +33,8 @@ type metrics struct {
 	restores       *prometheus.CounterVec
 	restoreSeconds prometheus.Histogram
 	unrecovered    prometheus.Gauge
+	transfers      *prometheus.CounterVec
+	transferBytes  *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -45,7 +48,9 @@ func newMetrics() *metrics {
 		restoreSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "sandlot_node_restore_seconds", Help: "Durations of restores that succeeded, from the shim's begin to its end.", Buckets: buckets}),
 		unrecovered:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "sandlot_node_recovery_failed", Help: "1 while Pods may stand still after a save of an earlier agent."}),
 	}
-	m.registry.MustRegister(m.saves, m.saveSeconds, m.savedBytes, m.restores, m.restoreSeconds, m.unrecovered,
+	m.transfers = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sandlot_node_transfers_total", Help: "Transfers between the node and the bucket that ended."}, []string{"kind", "result"})
+	m.transferBytes = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sandlot_node_transferred_bytes_total", Help: "Bytes of the snapshots that were transferred."}, []string{"kind"})
+	m.registry.MustRegister(m.transfers, m.transferBytes, m.saves, m.saveSeconds, m.savedBytes, m.restores, m.restoreSeconds, m.unrecovered,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -107,4 +112,18 @@ func (m *metrics) observeRestore(before, after grants.Grant) {
 	case grants.Failed:
 		m.restores.WithLabelValues("failed").Inc()
 	}
+}
+
+func (m *metrics) observeTransfer(o remote.Outcome) {
+	result := "done"
+	switch {
+	case errors.Is(o.Err, remote.ErrCancelled):
+		result = resultCancelled
+	case isA[*remote.RefusedError](o.Err):
+		result = "refused"
+	case o.Err != nil:
+		result = resultFailed
+	}
+	m.transfers.WithLabelValues(o.Kind, result).Inc()
+	m.transferBytes.WithLabelValues(o.Kind).Add(float64(o.Bytes))
 }

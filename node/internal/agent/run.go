@@ -15,6 +15,7 @@ import (
 
 	"sandlot.dev/node/internal/api"
 	"sandlot.dev/node/internal/grants"
+	"sandlot.dev/node/internal/remote"
 	"sandlot.dev/node/internal/runsc"
 	"sandlot.dev/node/internal/save"
 	"sandlot.dev/node/internal/store"
@@ -48,6 +49,8 @@ type process struct {
 	saver   *save.Saver
 	grants  *grants.Ledger
 	machine *runsc.Machine
+	// remote is nil without a bucket.
+	remote *remote.Remote
 	// failed has the error of a server that ended.
 	failed chan error
 }
@@ -112,11 +115,26 @@ func (p *process) open(saving context.Context) error {
 	if err != nil {
 		return errors.Join(err, p.grants.Close(), p.store.Close())
 	}
+	if err := p.openRemote(); err != nil {
+		return errors.Join(err, p.grants.Close(), p.store.Close())
+	}
 	p.metrics.watch(p.store, p.saver)
 	return nil
 }
 
+func (p *process) openRemote() error {
+	if !p.HasBucket() {
+		return nil
+	}
+	var err error
+	p.remote, err = remote.New(remote.Options{Settings: p.S3, Store: p.store, MostTransfers: p.MostTransfers, Observe: p.metrics.observeTransfer})
+	return err
+}
+
 func (p *process) close() {
+	if p.remote != nil {
+		p.remote.Close()
+	}
 	if err := errors.Join(p.grants.Close(), p.store.Close()); err != nil {
 		slog.Error("the store does not close", "error", err.Error())
 	}
@@ -162,7 +180,7 @@ func (p *process) check(r *http.Request) error {
 
 // listen serves the two APIs. The socket comes first: its mode depends on that of the process.
 func (p *process) listen(requests context.Context, identity *api.Identity) ([]*http.Server, error) {
-	agent := &api.Agent{Node: p.Node, Store: p.store, Saver: p.saver, Grants: p.grants, Machine: p.machine.Describe}
+	agent := &api.Agent{Node: p.Node, Store: p.store, Saver: p.saver, Grants: p.grants, Machine: p.machine.Describe, Remote: p.remote}
 	shim, err := api.ListenUnix(p.Socket)
 	if err != nil {
 		return nil, err
@@ -207,6 +225,10 @@ func (p *process) work(ctx context.Context) error {
 
 // stop takes no more requests, lets saves end, and undoes those that do not in time.
 func (p *process) stop(servers []*http.Server, undo context.CancelCauseFunc) error {
+	if p.remote != nil {
+		// A transfer goes on where it was when somebody asks the next agent.
+		p.remote.Close()
+	}
 	ended := make(chan struct{})
 	leaving, leave := context.WithTimeout(context.Background(), p.Grace+undoLimit+goodbye)
 	defer leave()

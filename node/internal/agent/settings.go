@@ -4,11 +4,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/url"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
 	"sandlot.dev/node/internal/names"
+	"sandlot.dev/node/internal/remote"
 )
 
 // variablePrefix begins the name of the environment variable of each flag: -most-saves is SANDLOT_MOST_SAVES.
@@ -28,6 +31,10 @@ type Settings struct {
 	MostSaves int
 	// WantedBytes is what a save needs beside the memory of its Pod. KeepFreeBytes is what it leaves of the disk.
 	WantedBytes, KeepFreeBytes int64
+	// S3 says where the bucket of the installation is. It has none while the endpoint is empty.
+	S3 remote.Settings
+	// MostTransfers between the node and the bucket run at the same time.
+	MostTransfers int
 	// Grace is how long saves may go on after a request to stop.
 	Grace time.Duration
 }
@@ -48,6 +55,7 @@ func ReadSettings(args []string, lookUp func(string) (string, bool)) (Settings, 
 	flags.IntVar(&s.MostSaves, "most-saves", 2, "saves at the same time")
 	flags.Int64Var(&s.WantedBytes, "wanted-bytes", 256<<20, "bytes a save needs beside the memory of its Pod")
 	flags.Int64Var(&s.KeepFreeBytes, "keep-free-bytes", 1<<30, "bytes a save leaves free on the disk")
+	addS3Flags(flags, &s)
 	flags.DurationVar(&s.Grace, "grace", 10*time.Second, "how long saves may go on after SIGTERM before they are undone")
 	if err := readEnvironment(flags, lookUp); err != nil {
 		return Settings{}, err
@@ -59,6 +67,18 @@ func ReadSettings(args []string, lookUp func(string) (string, bool)) (Settings, 
 		return Settings{}, fmt.Errorf("%q is no flag of the agent", flags.Arg(0))
 	}
 	return s, s.check()
+}
+
+func addS3Flags(flags *flag.FlagSet, s *Settings) {
+	flags.StringVar(&s.S3.Endpoint, "s3-endpoint", "", "URL of the S3 server for snapshots; empty: they stay on their nodes")
+	flags.StringVar(&s.S3.Region, "s3-region", "us-east-1", "region of the bucket")
+	flags.StringVar(&s.S3.Bucket, "s3-bucket", "", "bucket for snapshots")
+	flags.StringVar(&s.S3.Prefix, "s3-prefix", "", "beginning of the names of all objects, such as the name of the cluster")
+	flags.BoolVar(&s.S3.PathStyle, "s3-path-style", true, "name the bucket in the path of requests, not in the host")
+	flags.StringVar(&s.S3.Credentials, "s3-credentials", "/etc/sandlot/s3", "folder of access-key-id, secret-access-key and, if need be, session-token")
+	flags.StringVar(&s.S3.Keys, "s3-keys", "/etc/sandlot/s3-keys/keys", "file with a line for each key: an id, a space, 32 random bytes in base64; the first one seals")
+	flags.DurationVar(&s.S3.Limit, "s3-limit", 2*time.Minute, "how long a request to the S3 server may take, with its repetitions")
+	flags.IntVar(&s.MostTransfers, "most-transfers", 2, "uploads and downloads of snapshots at the same time")
 }
 
 func readEnvironment(flags *flag.FlagSet, lookUp func(string) (string, bool)) error {
@@ -85,6 +105,34 @@ func (s Settings) check() error {
 	}
 	if s.MostSaves < 1 || s.WantedBytes < 0 || s.KeepFreeBytes < 0 || s.Grace < 0 {
 		errs = append(errs, errors.New("-most-saves must be at least 1; -wanted-bytes, -keep-free-bytes and -grace must not be negative"))
+	}
+	return errors.Join(append(errs, s.checkS3())...)
+}
+
+// HasBucket reports whether the installation keeps snapshots in a bucket.
+func (s Settings) HasBucket() bool {
+	return s.S3.Endpoint != "" || s.S3.Bucket != "" || s.S3.Prefix != ""
+}
+
+var s3Prefix = regexp.MustCompile(`^[A-Za-z0-9][-.A-Za-z0-9_]*(/[A-Za-z0-9][-.A-Za-z0-9_]*)*$`)
+
+func (s Settings) checkS3() error {
+	if !s.HasBucket() {
+		return nil
+	}
+	var errs []error
+	endpoint, err := url.Parse(s.S3.Endpoint)
+	if err != nil || (endpoint.Scheme != "https" && endpoint.Scheme != "http") || endpoint.Host == "" {
+		errs = append(errs, fmt.Errorf("-s3-endpoint is %q: it must be a URL such as https://s3.example.com", s.S3.Endpoint))
+	}
+	if s.S3.Bucket == "" {
+		errs = append(errs, errors.New("-s3-bucket is absent: name the bucket"))
+	}
+	if s.S3.Prefix != "" && !s3Prefix.MatchString(s.S3.Prefix) {
+		errs = append(errs, fmt.Errorf("-s3-prefix is %q: it must be words of letters, digits, points, dashes and underscores, with single slashes between them", s.S3.Prefix))
+	}
+	if s.MostTransfers < 1 || s.S3.Limit <= 0 {
+		errs = append(errs, errors.New("-most-transfers must be at least 1, and -s3-limit above 0"))
 	}
 	return errors.Join(errs...)
 }

@@ -13,6 +13,7 @@ import (
 	"sandlot.dev/node/internal/fingerprint"
 	"sandlot.dev/node/internal/grants"
 	"sandlot.dev/node/internal/names"
+	"sandlot.dev/node/internal/remote"
 	"sandlot.dev/node/internal/save"
 	"sandlot.dev/node/internal/store"
 )
@@ -33,11 +34,13 @@ type Agent struct {
 	Grants *grants.Ledger
 	// Machine describes the node.
 	Machine func(context.Context) (fingerprint.Fingerprint, error)
+	// Remote has the snapshots of a bucket; nil: the installation has none, and the API no routes for it.
+	Remote *remote.Remote
 }
 
 // Controller is the API of the controller.
 func (a *Agent) Controller() http.Handler {
-	return handle([]route{
+	return handle(append(a.remoteRoutes(), []route{
 		{"GET /v1/node", "Internal", a.describeNode},
 		{"GET /v1/snapshots", "Internal", a.listSnapshots},
 		{"GET /v1/snapshots/{namespace}/{uid}", "Internal", a.getSnapshot},
@@ -47,7 +50,7 @@ func (a *Agent) Controller() http.Handler {
 		{"GET /v1/restores/{podUid}", "Internal", a.getRestore},
 		{"PUT /v1/restores/{podUid}", "Internal", a.announceRestore},
 		{"DELETE /v1/restores/{podUid}", "Internal", a.withdrawRestore},
-	})
+	}...))
 }
 
 type nodeAnswer struct {
@@ -142,6 +145,9 @@ func (a *Agent) deleteSnapshot(r *http.Request) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
+	if err := a.cancelDownload(ctx, key); err != nil {
+		return nil, err
+	}
 	return nil, a.Saver.Delete(ctx, key)
 }
 
@@ -212,12 +218,15 @@ func orError[T any](value T, err error) (any, error) {
 	return value, nil
 }
 
-func readKey(r *http.Request) (store.Key, error) {
+func readKey(r *http.Request) (store.Key, error) { return readKeyOf(r) }
+
+// readKeyOf reads the key of a request that may have these query parameters.
+func readKeyOf(r *http.Request, parameters ...string) (store.Key, error) {
 	key := store.Key{Namespace: r.PathValue("namespace"), UID: r.PathValue("uid")}
 	if err := key.Check(); err != nil {
 		return store.Key{}, refuse(err)
 	}
-	return key, checkQuery(r)
+	return key, checkQuery(r, parameters...)
 }
 
 func readPodUID(r *http.Request) (string, error) {

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"sandlot.dev/node/internal/grants"
+	"sandlot.dev/node/internal/remote"
 	"sandlot.dev/node/internal/runsc"
 	"sandlot.dev/node/internal/save"
 	"sandlot.dev/node/internal/store"
@@ -48,6 +49,10 @@ var rules = []rule{
 	{isA[*store.TakenError], http.StatusConflict, "Conflict"},
 	{isA[*store.DamagedError], http.StatusNotFound, "Absent"},
 	{is(store.ErrAbsent), http.StatusNotFound, "Absent"},
+	{is(remote.ErrAbsent), http.StatusNotFound, "Absent"},
+	{is(remote.ErrCancelled), http.StatusConflict, "Cancelled"},
+	{isA[*remote.RefusedError], http.StatusUnprocessableEntity, "RemoteRefused"},
+	{isA[*remote.BusyError], http.StatusServiceUnavailable, "Busy"},
 	{isA[*grants.UnknownError], http.StatusNotFound, "Absent"},
 	{isA[*grants.ConflictError], http.StatusConflict, "Conflict"},
 	{isA[*grants.BegunError], http.StatusConflict, "Begun"},

@@ -11,16 +11,16 @@ import (
 	"sync"
 )
 
-// chunkBytes is the part of a file that one worker reads at a time. It is a part of the format: another size gives another
+// ChunkBytes is the part of a file that one worker reads at a time. It is a part of the format: another size gives another
 // checksum.
-const chunkBytes = 8 << 20
+const ChunkBytes = 8 << 20
 
 // checksumPrefix names the function, so that a later one can stand beside it.
 const checksumPrefix = "sha256-8mib:"
 
 // checksum returns the SHA-256 of the SHA-256 of each 8 MiB of the file. All processors take part in it.
 func checksum(ctx context.Context, file *os.File, size int64) (string, error) {
-	chunks := int((size + chunkBytes - 1) / chunkBytes)
+	chunks := int((size + ChunkBytes - 1) / ChunkBytes)
 	sums := make([][sha256.Size]byte, chunks)
 	workers := min(runtime.GOMAXPROCS(0), max(chunks, 1))
 	errs := make([]error, workers)
@@ -28,7 +28,7 @@ func checksum(ctx context.Context, file *os.File, size int64) (string, error) {
 	for worker := range workers {
 		group.Go(func() {
 			for chunk := worker; chunk < chunks && errs[worker] == nil; chunk += workers {
-				sums[chunk], errs[worker] = sumChunk(ctx, file, int64(chunk)*chunkBytes)
+				sums[chunk], errs[worker] = sumChunk(ctx, file, int64(chunk)*ChunkBytes)
 			}
 		})
 	}
@@ -48,7 +48,7 @@ func sumChunk(ctx context.Context, file *os.File, from int64) (sum [sha256.Size]
 		return sum, context.Cause(ctx)
 	}
 	hash := sha256.New()
-	if _, err := io.Copy(hash, io.NewSectionReader(file, from, chunkBytes)); err != nil {
+	if _, err := io.Copy(hash, io.NewSectionReader(file, from, ChunkBytes)); err != nil {
 		return sum, err
 	}
 	hash.Sum(sum[:0])

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -64,6 +65,14 @@ func (d *Draft) Size() (int64, error) {
 	return bytes, nil
 }
 
+// Create makes an empty file of the draft.
+func (d *Draft) Create(name string) (*os.File, error) {
+	if !isPartName(name) {
+		return nil, &DamagedError{d.key, fmt.Sprintf("its manifest names the file %q", name)}
+	}
+	return d.store.root.OpenFile(filepath.Join(d.name, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, privateFile)
+}
+
 // Finish makes the draft a snapshot: it writes every file through to the disk, adds names, sizes and checksums to the
 // manifest, writes it, and gives the folder its name. It returns the complete manifest. After an error, or a death in
 // between, there is no snapshot; Abandon removes the files.
@@ -75,6 +84,24 @@ func (d *Draft) Finish(ctx context.Context, m Manifest) (Manifest, error) {
 	defer folder.Close()
 	if m.Files, err = secureFiles(ctx, folder); err != nil {
 		return Manifest{}, err
+	}
+	return d.seal(folder, m)
+}
+
+// FinishAs does what Finish does for a draft that must become what the manifest says. It returns a DamagedError if the files
+// are others.
+func (d *Draft) FinishAs(ctx context.Context, m Manifest) (Manifest, error) {
+	folder, err := d.store.root.OpenRoot(d.name)
+	if err != nil {
+		return Manifest{}, err
+	}
+	defer folder.Close()
+	found, err := secureFiles(ctx, folder)
+	if err != nil {
+		return Manifest{}, err
+	}
+	if m.Key != d.key || !slices.Equal(found, m.Files) {
+		return Manifest{}, &DamagedError{d.key, "its files are not those of its manifest"}
 	}
 	return d.seal(folder, m)
 }

@@ -74,8 +74,8 @@ type Manifest struct {
 	SavedAt    time.Time `json:"savedAt"`
 }
 
-// decodeManifest reads the manifest of the snapshot k. It trusts neither its size nor its content.
-func decodeManifest(k Key, text []byte) (Manifest, error) {
+// DecodeManifest reads the manifest of the snapshot k. It trusts neither its size nor its content.
+func DecodeManifest(k Key, text []byte) (Manifest, error) {
 	var m Manifest
 	if err := json.Unmarshal(text, &m); err != nil {
 		return Manifest{}, &DamagedError{k, fmt.Sprintf("its manifest cannot be read: %v", err)}
@@ -91,6 +91,9 @@ func decodeManifest(k Key, text []byte) (Manifest, error) {
 	for _, file := range m.Files {
 		if !isPartName(file.Name) {
 			return Manifest{}, &DamagedError{k, fmt.Sprintf("its manifest names the file %q", file.Name)}
+		}
+		if file.Bytes < 0 {
+			return Manifest{}, &DamagedError{k, fmt.Sprintf("its manifest says that %s has %d bytes", file.Name, file.Bytes)}
 		}
 	}
 	return m, nil

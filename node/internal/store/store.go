@@ -241,7 +241,7 @@ func readManifest(key Key, folder *os.Root) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, err
 	}
-	return decodeManifest(key, text)
+	return DecodeManifest(key, text)
 }
 
 func checkSize(key Key, folder *os.Root, file File) error {

@@ -321,15 +321,15 @@ func smallDisk(t *testing.T, bytes int) string {
 
 func TestChecksumDependsOnEveryChunkAndTheirOrder(t *testing.T) {
 	folder := t.TempDir()
-	content := bytes.Repeat([]byte{1}, 2*chunkBytes+5)
+	content := bytes.Repeat([]byte{1}, 2*ChunkBytes+5)
 	seen := map[string]string{}
 	for name, change := range map[string]func([]byte) []byte{
 		"unchanged":    func(b []byte) []byte { return b },
 		"first byte":   func(b []byte) []byte { b[0] = 2; return b },
-		"second chunk": func(b []byte) []byte { b[chunkBytes] = 2; return b },
+		"second chunk": func(b []byte) []byte { b[ChunkBytes] = 2; return b },
 		"last byte":    func(b []byte) []byte { b[len(b)-1] = 2; return b },
 		"shorter":      func(b []byte) []byte { return b[:len(b)-1] },
-		"one chunk":    func(b []byte) []byte { return b[:chunkBytes] },
+		"one chunk":    func(b []byte) []byte { return b[:ChunkBytes] },
 		"empty":        func([]byte) []byte { return nil },
 	} {
 		path := filepath.Join(folder, "file")
