@@ -7,7 +7,7 @@ import { auditKeys } from './audit/key-changes.ts';
 import { createApp } from './http/app.ts';
 import { serveWith } from './http/malformed.ts';
 import { listLedgerSweeps } from './idempotency/ledger.ts';
-import { buildForkSweep } from './state/snapshots.ts';
+import { buildSnapshotSweep } from './state/snapshots.ts';
 import type { Route } from './http/route.ts';
 import { listPublicRoutes, listRoutes } from './wiring/routes.ts';
 import { assemble } from './wiring/assemble.ts';
@@ -41,7 +41,7 @@ export async function startApi(process: ProcessParts, settings: ApiSettings): Pr
   const sharedRate = parts.limits.createRate.share();
   auditKeys(parts);
   const servers = await listenOnBoth(parts, settings);
-  const sweeps = [...listLedgerSweeps(parts.ledger), buildForkSweep(parts.snapshots)];
+  const sweeps = [...listLedgerSweeps(parts.ledger), buildSnapshotSweep(parts.snapshots)];
   const sweeping = waitForSync(informers, signal).then(() => runSweeps({ clock, random, log, signal }, sweeps));
   const drain = async (): Promise<void> => {
     closing.abort();

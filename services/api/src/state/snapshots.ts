@@ -20,8 +20,8 @@ export interface SnapshotsOptions {
   readonly clock: Clock;
 }
 
-/** Much longer than a fork takes. */
-const FORK_OVERDUE_MS = 10 * 60_000;
+/** Much longer than any request waits for a save. */
+const OVERDUE_MS = 10 * 60_000;
 
 const waiterKey = (key: string): string => `snapshot/${key}`;
 
@@ -125,17 +125,16 @@ export class Snapshots {
   }
 
   /**
-   * Deletes the snapshots of forks that were asked for long ago: the replica that made them is gone. Those that were saved end by
-   * themselves, and this ends the others. Rejects with a KubeError.
+   * Deletes what a replica that is gone has left: snapshots of forks, and those whose save does not end, which would keep every
+   * other save of their sandbox away. A client may have the id of one that is Ready, so it stays. Rejects with a KubeError.
    */
-  async dropOverdueForks(): Promise<void> {
+  async dropOverdue(): Promise<void> {
     const { informer, clock } = this.#options;
     const all = [...(informer?.store.values() ?? [])];
-    for (const snapshot of all) {
-      const isOverdue = clock.now() - getRequestedMs(snapshot) > FORK_OVERDUE_MS;
-      if (findSnapshotKind(snapshot) === 'fork' && isOverdue && snapshot.metadata.deletionTimestamp === undefined) {
-        await this.delete(snapshot);
-      }
+    const overdue = all.filter((object) => clock.now() - getRequestedMs(object) > OVERDUE_MS);
+    for (const snapshot of overdue) {
+      const isLeft = findSnapshotKind(snapshot) === 'fork' || !isSettled(snapshot);
+      if (isLeft && snapshot.metadata.deletionTimestamp === undefined) await this.delete(snapshot);
     }
   }
 
@@ -204,6 +203,6 @@ function findOwnerKey(template: KubeObject): string | undefined {
 const MINUTE_MS = 60_000;
 
 /** Every replica runs it, without a lease. */
-export function buildForkSweep(snapshots: Pick<Snapshots, 'dropOverdueForks'>): Sweep {
-  return { name: 'overdue snapshots of forks', everyMs: MINUTE_MS, run: () => snapshots.dropOverdueForks() };
+export function buildSnapshotSweep(snapshots: Pick<Snapshots, 'dropOverdue'>): Sweep {
+  return { name: 'overdue snapshots', everyMs: MINUTE_MS, run: () => snapshots.dropOverdue() };
 }

@@ -171,8 +171,8 @@ describe('forks of the stock e2b client', () => {
   });
 });
 
-describe('a fork whose replica dies', () => {
-  it('leaves claims that end, also where the source pauses, and a snapshot that ends', async () => {
+describe('a save whose replica dies', () => {
+  it('for a fork leaves claims that end, also where the source pauses, and a snapshot that ends', async () => {
     const parent = await source({ lifecycle: { onTimeout: 'pause' } });
     stack.standIn.restores = () => 'silent';
     const forking = fork(parent.sandboxId, { timeout: 20 });
@@ -185,15 +185,16 @@ describe('a fork whose replica dies', () => {
     await forking;
   });
 
-  it('leaves a snapshot that was never saved, which another replica deletes', async () => {
+  it.each(['fork', 'snapshot'])('leaves a %s that was never saved, which another replica deletes', async (kind) => {
     const metadata = {
       namespace: NAMESPACE,
-      name: 'left-behind',
-      labels: { [labels.e2bSnapshot]: 'fork' },
+      name: `left-${kind}`,
+      labels: { [labels.e2bSnapshot]: kind },
       annotations: { [annotations.createdAt]: '2026-01-01T00:00:00.000Z' },
     };
     stack.snapshots.busy = { reason: 'NodeBusy', message: 'two saves run' };
     await stack.client.create(sandboxSnapshots, { metadata, spec: { sandboxName: 'gone' } });
+    while ((await listSnapshots())[0]?.status === undefined) continue;
     await using other = await stack.api({ SNAPSHOTS_ENABLED: 'true' });
     while ((await listSnapshots()).length > 0) await other.call('GET /health');
   });
