@@ -124,13 +124,9 @@ it('Template.exists tells which templates a tenant may use', async () => {
   expect(await Template.exists('nonesuch', options)).toBe(false);
 });
 
-it.each<[string, (sandbox: Sandbox) => Promise<unknown>, RegExp]>([
-  ['snapshots', (sandbox) => sandbox.createSnapshot(), /^501: .*not supported/],
-  ['forks', (sandbox) => sandbox.fork(), /^501: .*not supported/],
-  ['domains', (sandbox) => sandbox.updateNetwork({ allowOut: ['example.com'] }), /^400: .*allowOut.*example\.com/],
-])('%s of a sandbox are refused, not ignored', async (_, attempt, message) => {
+it('egress rules by domain are refused, not ignored', async () => {
   await using sandbox = await openSandbox();
-  await expect(attempt(sandbox)).rejects.toThrow(message);
+  await expect(sandbox.updateNetwork({ allowOut: ['example.com'] })).rejects.toThrow(/^400: .*allowOut.*example\.com/);
 });
 
 describe('Sandbox.list', () => {
