@@ -1,8 +1,11 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"sandlot.dev/node/internal/s3test"
@@ -96,4 +99,28 @@ func TestAgentWithoutABucketHasNoRoutesForIt(t *testing.T) {
 			t.Errorf("%s: got %v", line, got)
 		}
 	}
+}
+
+func TestDeletionOfASnapshotEndsItsDownload(t *testing.T) {
+	asked := make(chan struct{}, 10)
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	t.Cleanup(silent.Close)
+	n := newNode(t)
+	n.useBucket("cluster-1")
+	n.more = append(n.more, "-s3-endpoint", silent.URL)
+	n.start()
+	var group sync.WaitGroup
+	group.Go(func() {
+		if got := n.expect(n.controller, "PUT "+downloadPath, `{"digest":"sha256:`+strings.Repeat("0", 64)+`"}`, 409); got["code"] != "Cancelled" {
+			t.Errorf("got %v", got)
+		}
+	})
+	<-asked
+	n.expect(n.controller, "PUT "+uploadPath, "{}", 503)
+	n.expect(n.controller, "DELETE "+snapshotPath, "", 204)
+	group.Wait()
+	n.expect(n.controller, "GET "+snapshotPath, "", 404)
 }
