@@ -23,13 +23,14 @@ interface HostVolumes {
 }
 
 describe('hibernation', () => {
-  it('is off by default: only roles of people, reserved keys and the records of events know of snapshots', async () => {
+  it('is off by default: only roles of people, policies for users and the records of events know of snapshots', async () => {
     const objects = (await render()).filter(({ kind }) => kind !== 'CustomResourceDefinition');
     const traces = /snapshot|hibernat|"hostPath":|sandlot-node|component":"node"/i;
     expect(listNames(objects.filter((object) => traces.test(JSON.stringify(object)))).sort()).toEqual([
       ...['admin', 'edit', 'view'].map((name) => `ClusterRole sandlot-${name}`),
       'ConfigMap sandlot-nats',
       'ValidatingAdmissionPolicy sandlot-reserved-keys',
+      'ValidatingAdmissionPolicy sandlot-sandboxes',
     ]);
     const config = find(objects, 'ConfigMap', 'sandlot-nats').data?.['nats.conf'] ?? '';
     expect(config.split('\n').filter((line) => /snapshot|hibernat/i.test(line)).map((line) => line.trim())).toEqual(
@@ -54,7 +55,7 @@ describe('hibernation', () => {
       `Secret ${CONTROLLER}-tls`,
       `ServiceAccount ${NODE}`,
       `ServiceAccount ${CONTROLLER}`,
-      ...['nodes', 'snapshots'].flatMap((name) => [
+      ...['nodes', 'snapshots', 'starts'].flatMap((name) => [
         `ValidatingAdmissionPolicy sandlot-controllers-${name}`,
         `ValidatingAdmissionPolicyBinding sandlot-controllers-${name}`,
       ]),
@@ -72,7 +73,7 @@ describe('hibernation', () => {
     expect(stderr).toContain(message);
   });
 
-  it('is announced to the sandbox-controller and to the API alone', async () => {
+  it('is announced to the services that make snapshots alone', async () => {
     const env = (objects: readonly Rendered[]): object =>
       Object.fromEntries(
         podTemplates(objects).flatMap(([name, { spec }]) =>
@@ -81,7 +82,8 @@ describe('hibernation', () => {
           ),
         ),
       );
-    expect(env(await render(withHibernation))).toEqual({ 'sandlot-api': 'true', 'sandlot-sandbox-controller': 'true' });
+    const makers = ['sandlot-api', 'sandlot-sandbox-controller', 'sandlot-warmpool-controller'];
+    expect(env(await render(withHibernation))).toEqual(Object.fromEntries(makers.map((name) => [name, 'true'])));
     expect(env(await render())).toEqual({});
   });
 
@@ -135,6 +137,14 @@ describe('the default class of snapshots', () => {
     expect((await readClass(withHibernation)).spec).toEqual({ retention: { failedSeconds: 600 } });
     const retention = { failedSeconds: 0, readySeconds: 604_800 };
     expect((await readClass({ ...withHibernation, hibernation: { enabled: true, retention } })).spec).toEqual({ retention });
+  });
+
+  it('has the quota of the values, and none without', async () => {
+    const quota = { bytesPerNamespace: 53_687_091_200, snapshotsPerNamespace: 0 };
+    const hibernation = { ...withHibernation.hibernation, quota };
+    const limited = find(await render({ ...withHibernation, hibernation }), 'SandboxSnapshotClass', 'node');
+    expect(limited).toMatchObject({ spec: { quota } });
+    expect(find(await render(withHibernation), 'SandboxSnapshotClass', 'node').spec).not.toHaveProperty('quota');
   });
 });
 

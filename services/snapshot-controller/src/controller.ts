@@ -38,6 +38,7 @@ export function addSnapshotController(
     classes: informers.classes.store,
     restoring: informers.restoring.store,
     nodes: informers.nodes.store,
+    begun: new Set<string>(),
     known: informers.snapshots.store,
     namespace: places.namespace,
     log,

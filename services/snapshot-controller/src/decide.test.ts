@@ -20,6 +20,7 @@ function scene(status: SandboxSnapshotStatus | undefined, parts: Partial<Scene> 
     snapshotClass: { metadata: { name: 'node' }, spec: {} },
     source: { sandbox: { uid: 'uid-default-notebook', hibernates: true, object: owner }, pod: present },
     isNodeGone: false,
+    kept: { snapshots: 0, bytes: 0, isSaving: false },
     calls: {},
     pods: [],
     isRestorePodGone: false,

@@ -7,9 +7,10 @@ import type { AgentCalls } from './agent/calls.ts';
 import { callIds } from './agent/call-ids.ts';
 import { lookAtOriginal } from './look/look-at-original.ts';
 import { lookAtSource } from './look/look-at-source.ts';
-import type { Calls, Scene } from './plan/scene.ts';
+import type { Calls, Kept, Scene } from './plan/scene.ts';
+import { countKept } from './quota/count-kept.ts';
 import { hasEnded, hasStopped } from './restore/decide-restore.ts';
-import { BY_SNAPSHOT } from './wiring/informers.ts';
+import { BY_NAMESPACE, BY_SNAPSHOT } from './wiring/informers.ts';
 
 export interface ObserveDeps {
   readonly client: KubeClient;
@@ -20,10 +21,25 @@ export interface ObserveDeps {
   readonly classes: Store<SandboxSnapshotClass>;
   readonly restoring: Store<Pod>;
   readonly nodes: Store<Node>;
+  /** Keys of objects whose save this process has begun. */
+  readonly begun: Set<string>;
 }
 
-/** Everything known about one SandboxSnapshot. */
-export async function observe(deps: ObserveDeps, object: SandboxSnapshot, signal: AbortSignal): Promise<Scene> {
+/** What other snapshots take of the quota, at this very moment: no other pass decides between this and a decision. */
+export function observeKept({ snapshots, classes, begun }: ObserveDeps, object: SandboxSnapshot): Kept {
+  return countKept(object, {
+    snapshots: snapshots.listByIndex(BY_NAMESPACE, object.metadata.namespace ?? ''),
+    defaultClass: findDefaultClass(classes)?.metadata.name,
+    begun,
+  });
+}
+
+/** Everything known about one SandboxSnapshot but its quota. */
+export async function observe(
+  deps: ObserveDeps,
+  object: SandboxSnapshot,
+  signal: AbortSignal,
+): Promise<Omit<Scene, 'kept'>> {
   const calls = findCalls(deps.calls, object);
   const marked = [...deps.restoring.listByIndex(BY_SNAPSHOT, object.metadata.uid ?? '')].sort(byAge);
   return {
@@ -55,7 +71,10 @@ function findCalls(calls: AgentCalls, object: SandboxSnapshot): Calls {
 }
 
 function findClass(classes: Store<SandboxSnapshotClass>, { spec }: SandboxSnapshot): SandboxSnapshotClass | undefined {
-  if (spec.snapshotClassName !== undefined) return classes.get(spec.snapshotClassName);
+  return spec.snapshotClassName === undefined ? findDefaultClass(classes) : classes.get(spec.snapshotClassName);
+}
+
+function findDefaultClass(classes: Store<SandboxSnapshotClass>): SandboxSnapshotClass | undefined {
   const byCreation = (a: SandboxSnapshotClass, b: SandboxSnapshotClass): number =>
     (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? '');
   return [...classes.values()].filter(isDefaultClass).sort(byCreation)[0];

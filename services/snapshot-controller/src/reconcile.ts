@@ -3,7 +3,7 @@ import type { ReconcileContext, ReconcileResult } from '@sandlot/kube';
 import { apply } from './apply.ts';
 import type { ApplyDeps } from './apply.ts';
 import { decide } from './decide.ts';
-import { observe } from './observe.ts';
+import { observe, observeKept } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
 import { decideRefusedTemplate } from './template/decide-template.ts';
 import { TemplateRefused } from './template/template-refused.ts';
@@ -19,10 +19,15 @@ export async function reconcile(
   const object = deps.snapshots.get(key);
   if (object === undefined) {
     deps.calls.forget(key);
+    deps.begun.delete(key);
     return done;
   }
-  const scene = await observe(deps, object, signal);
+  const seen = await observe(deps, object, signal);
+  const scene = { ...seen, kept: observeKept(deps, object) };
   const { steps, nextMs } = decide(scene);
+  // Before the first write, so that passes that run at the same time do not take the same part of a quota.
+  if (steps.some(({ kind }) => kind === 'save')) deps.begun.add(key);
+  else deps.begun.delete(key);
   let after = object;
   try {
     for (const step of steps) after = await apply(deps, after, { step, signal });

@@ -15,6 +15,7 @@ const saveBody = z.strictObject({
     podUid: z.string(),
   }),
   mode: z.enum(['Hibernate', 'Snapshot']),
+  mostBytes: z.int().min(0).optional(),
 });
 const copyBody = z.strictObject({ from: z.string().min(1) });
 const restoreBody = z.strictObject({ namespace: z.string(), podName: z.string(), snapshotUid: z.string() });
@@ -201,6 +202,7 @@ export class TestAgent implements AsyncDisposable {
     if (stored !== undefined) return { status: 200, body: stored };
     const joined = this.#saving.get(key);
     if (joined !== undefined) return joined.promise;
+    if ((body.mostBytes ?? BYTES) < BYTES) return TOO_MUCH;
     this.begun.push(body);
     if (!this.holdsSaves) return this.#endSave(key);
     const saving = Promise.withResolvers<Answer>();
@@ -269,6 +271,7 @@ function refuse({ status, code, message }: Refusal): Answer {
 
 const FORBIDDEN = refuse({ status: 403, code: 'Forbidden', message: 'not the controller' });
 const ABSENT = refuse({ status: 404, code: 'Absent', message: 'it is not here' });
+const TOO_MUCH = refuse({ status: 422, code: 'QuotaExceeded', message: 'the Pod takes more than the quota has left' });
 const TAKEN = refuse({ status: 409, code: 'Conflict', message: 'it is no copy of that snapshot' });
 const NOT_SHARED = refuse({ status: 422, code: 'NotShared', message: 'it belongs to its Sandbox alone' });
 const BEGUN = refuse({ status: 409, code: 'Begun', message: 'the Pod has begun' });

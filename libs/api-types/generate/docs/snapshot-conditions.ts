@@ -8,7 +8,7 @@ type Row = Omit<ConditionRow, 'condition' | 'status'>;
 const waiting: readonly Row[] = [
   {
     reason: snapshotReasons.pending,
-    messages: [snapshotMessages.pending],
+    messages: [snapshotMessages.pending, snapshotMessages.waitsForTurn('<class>')],
     when: 'The controller has not asked a node yet.',
   },
   {

@@ -32,6 +32,8 @@ export type SnapshotReason = (typeof snapshotReasons)[keyof typeof snapshotReaso
 export const snapshotMessages = {
   saved: 'Sandbox is saved',
   pending: 'The save has not begun',
+  waitsForTurn: (name: string) =>
+    `Waits for another save in this namespace: the class "${name}" has a quota of bytes, so one goes after the other`,
   saving: (pod: string, node: string) => `Node ${node} saves Pod ${pod}`,
   copying: (name: string, node: string) => `Node ${node} copies SandboxSnapshot "${name}"`,
   sandboxNotFound: (sandbox: string) => `There is no Sandbox "${sandbox}" in this namespace. Correct spec.sandboxName`,

@@ -56,9 +56,9 @@ export class AgentClient {
   }
 
   /** Saves, or joins the save. Resolves when the snapshot is complete. */
-  save(id: SnapshotId, { source, mode }: SaveRequest, signal: AbortSignal): Promise<Manifest> {
+  save(id: SnapshotId, { source, mode, mostBytes }: SaveRequest, signal: AbortSignal): Promise<Manifest> {
     const { sandboxName, sandboxUID: sandboxUid, podName, podUID: podUid } = source;
-    const body = { source: { sandboxName, sandboxUid, podName, podUid }, mode };
+    const body = { source: { sandboxName, sandboxUid, podName, podUid }, mode, mostBytes };
     return this.#ask({ method: 'PUT', path: formatPath(id), body, limitMs: SAVE_MS }, { answer: manifest, signal });
   }
 

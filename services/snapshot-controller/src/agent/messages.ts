@@ -54,6 +54,8 @@ export interface SaveRequest {
   };
   /** `Hibernate`: the Pod stands still afterwards. */
   readonly mode: 'Hibernate' | 'Snapshot';
+  /** The agent refuses a save that it expects to take more. Absent: it may take any number. */
+  readonly mostBytes?: number | undefined;
 }
 
 export interface RestoreRequest {

@@ -48,6 +48,16 @@ export interface Calls {
   readonly erase?: Call<'erased'> | undefined;
 }
 
+/** What other snapshots take of the quota that the object has part in. */
+export interface Kept {
+  /** SandboxSnapshots with `whenSaved: Resume` that are saved or being saved. */
+  readonly snapshots: number;
+  /** Bytes of all that are saved, hibernations included. */
+  readonly bytes: number;
+  /** Another save has begun and not ended. */
+  readonly isSaving: boolean;
+}
+
 /** Everything that one pass may know about one SandboxSnapshot. Other services say "snapshot" for it, which here is taken. */
 export interface Scene {
   readonly nowMs: number;
@@ -58,6 +68,7 @@ export interface Scene {
   readonly source: SourceLook | undefined;
   /** Looked up before a copy begins. */
   readonly copied?: CopyLook | undefined;
+  readonly kept: Kept;
   /** The node that saves or has the data is certainly gone. */
   readonly isNodeGone: boolean;
   readonly calls: Calls;

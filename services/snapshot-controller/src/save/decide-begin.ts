@@ -1,6 +1,7 @@
 import { annotations, hashPodTemplate, snapshotMessages, snapshotReasons } from '@sandlot/api-types';
 import type { Notes, Plan, Step } from '../plan/steps.ts';
 import type { Scene } from '../plan/scene.ts';
+import { decideTurn, findQuotaProblem } from '../quota/decide-quota.ts';
 import { buildFailedStatus, buildSavingStatus } from '../status/build-status.ts';
 import type { Problem, Source } from '../status/build-status.ts';
 import { hashTemplate } from '../template/build-template.ts';
@@ -23,6 +24,7 @@ const checks: readonly Check[] = [
   findPodProblem,
   findDiskProblem,
   findTemplateProblem,
+  findQuotaProblem,
 ];
 
 /**
@@ -32,10 +34,12 @@ const checks: readonly Check[] = [
 export function decideBegin(scene: Scene): Plan {
   const problem = checks.map((check) => check(scene)).find((found) => found !== undefined);
   if (problem !== undefined) return { steps: [{ kind: 'status', status: buildFailedStatus(scene, problem) }] };
+  const wait = decideTurn(scene);
+  if (wait !== undefined) return wait;
   const source = getSource(scene);
   const hold = buildHold(scene.object, buildNotes(scene));
   const begun: Step = { kind: 'status', status: buildSavingStatus(scene, source) };
-  return { steps: [...hold, ...decideTemplate(scene), begun, buildSaveStep(scene.object, source)] };
+  return { steps: [...hold, ...decideTemplate(scene), begun, buildSaveStep(scene, source)] };
 }
 
 /** The sandbox-controller notes these of a hibernation, which it makes. */

@@ -30,7 +30,7 @@ export function decideSave(scene: Scene): Plan {
 }
 
 function ask(scene: Scene, source: Source): Plan {
-  return { steps: [buildSaveStep(scene.object, source)] };
+  return { steps: [buildSaveStep(scene, source)] };
 }
 
 function fail(scene: Scene, problem: Problem): Plan {
@@ -55,6 +55,7 @@ type Away = Extract<Call<Manifest>, { readonly state: 'away' }>;
 const REASONS: Readonly<Record<string, SnapshotReason>> = {
   NoSpace: snapshotReasons.noSpace,
   NotGVisor: snapshotReasons.notGVisor,
+  QuotaExceeded: snapshotReasons.quotaExceeded,
   NotShared: snapshotReasons.snapshotNotShared,
 };
 
@@ -97,5 +98,5 @@ function waitAndAsk(scene: Scene, source: Source, { refused, problem }: Setback)
   const isSaid = said?.reason === problem.reason;
   const say = isSaid ? [] : [{ kind: 'status' as const, status: buildSavingStatus(scene, source, problem) }];
   if (scene.nowMs < retryMs) return { steps: say, nextMs: retryMs };
-  return { steps: [...say, buildSaveStep(scene.object, source)] };
+  return { steps: [...say, buildSaveStep(scene, source)] };
 }

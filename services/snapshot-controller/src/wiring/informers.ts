@@ -9,6 +9,8 @@ export const BY_UID = 'byUid';
 /** Index of Pods by the SandboxSnapshot that their mark names. */
 export const BY_SNAPSHOT = 'bySnapshot';
 
+/** Index of SandboxSnapshots by their namespace. */
+export const BY_NAMESPACE = 'byNamespace';
 /** Index of SandboxSnapshots that are copies, by the key of the one that they copy. */
 export const BY_ORIGINAL = 'byOriginal';
 
@@ -39,6 +41,7 @@ export function createInformers(shared: Shared, { namespace, agentNamespace, age
       resource: sandboxSnapshots,
       indexers: {
         [BY_UID]: ({ metadata }) => listPresent(metadata.uid),
+        [BY_NAMESPACE]: ({ metadata }) => listPresent(metadata.namespace),
         [BY_NODE]: listNodeOfSnapshot,
         [BY_ORIGINAL]: listOriginal,
       },
