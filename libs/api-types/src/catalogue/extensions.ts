@@ -57,6 +57,7 @@ export const eventReasons = {
   networkPolicyNotControlled: 'NetworkPolicyNotControlled',
   hibernated: 'Hibernated',
   hibernationFailed: 'HibernationFailed',
+  hibernationExpired: 'HibernationExpired',
   restored: 'Restored',
   restoreFailed: 'RestoreFailed',
   goldenSnapshotReady: 'GoldenSnapshotReady',

@@ -1,7 +1,8 @@
 import { annotations, findDaemonImage, isHibernationOf } from '@sandlot/api-types';
-import type { SandboxSnapshot } from '@sandlot/api-types';
+import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
 import { RetryableError } from '@sandlot/kube';
 import type { Pod } from '@sandlot/kube';
+import { carrier } from '@sandlot/telemetry';
 import type { Snapshot } from '../plan/snapshot.ts';
 import type { ChildStep } from '../plan/steps.ts';
 import { buildObjectKey, createOrRead, deleteIncarnation } from '../writes/calls.ts';
@@ -38,13 +39,22 @@ async function createHibernation(
 ): Promise<Snapshot> {
   const image = pod === undefined ? undefined : findDaemonImage(await readPod(deps, pod));
   const { metadata } = hibernation;
-  const noted = image === undefined ? {} : { [annotations.savedRuntimeImage]: image };
+  const noted = {
+    ...(image === undefined ? {} : { [annotations.savedRuntimeImage]: image }),
+    ...buildTrace(s.sandbox),
+  };
   const whole = { ...hibernation, metadata: { ...metadata, annotations: { ...metadata.annotations, ...noted } } };
   const found = await createOrRead(deps, collection, whole);
   if (isHibernationOf(found, s.sandbox)) return withHibernation(s, hibernation, found);
   const message = `SandboxSnapshot "${metadata.name ?? ''}" is in the way, which this Sandbox does not control. Delete it`;
   const failure = deps.rejectedWrites.record(s.sandbox, { phase: 'hibernation', message });
   return { ...s, failures: [...s.failures, failure] };
+}
+
+/** The save, or the copy, belongs to the operation of this pass; without one, to the last that the Sandbox knows. */
+function buildTrace({ metadata }: Sandbox): Record<string, string> {
+  const trace = carrier.inject() ?? metadata.annotations?.[annotations.traceContext];
+  return trace === undefined ? {} : { [annotations.traceContext]: trace };
 }
 
 /** The cache keeps no volumes of a Pod. */

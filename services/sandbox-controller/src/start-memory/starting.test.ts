@@ -69,6 +69,22 @@ describe('a Sandbox with restoreFrom', () => {
     ]);
   });
 
+  it('gives its trace to the copy and to its hibernations', async () => {
+    const trace = '{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}';
+    const getTraces = (): unknown[] =>
+      h.hibernations().map(({ metadata }) => metadata.annotations?.[annotations.traceContext]);
+    await h.startHibernating();
+    h.create({ ...FAIL, ...HIBERNATE, operatingMode: 'Suspended' });
+    h.api.change(sandboxes, KEY, ({ metadata }) => void (metadata.annotations = { [annotations.traceContext]: trace }));
+    h.wake();
+    await untilCopying();
+    expect(getTraces()).toEqual([trace]);
+    await begin();
+    h.suspend();
+    await h.untilSaving();
+    expect(getTraces()).toEqual([trace]);
+  });
+
   it('is not Ready before its node confirms the restore', async () => {
     await h.startHibernating();
     h.create(FAIL);

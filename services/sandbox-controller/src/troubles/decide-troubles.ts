@@ -1,10 +1,15 @@
 import { listDiskTroubles } from './disk-troubles.ts';
+import { listHibernationTroubles } from './hibernation-troubles.ts';
 import { listPodTroubles } from './pod-troubles.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import type { Plan, Trouble } from '../plan/steps.ts';
 
 /** Everything that is wrong with the Sandbox and that its conditions do not show. */
-const listTroubles = (snapshot: Snapshot): Trouble[] => [...listDiskTroubles(snapshot), ...listPodTroubles(snapshot)];
+const listTroubles = (snapshot: Snapshot): Trouble[] => [
+  ...listDiskTroubles(snapshot),
+  ...listHibernationTroubles(snapshot),
+  ...listPodTroubles(snapshot),
+];
 
 /**
  * Reports troubles that have no Event yet. They are not in the status: a kubelet that alternates between reasons must not
