@@ -13,7 +13,7 @@ export interface EnvSecretDeps {
 }
 
 /** Key of a variable's value in its Secret. It is a number, because names of variables may have letters that keys may not. */
-export function formatEnvSecretKey(index: number): string {
+function formatEnvSecretKey(index: number): string {
   return `env-${index}`;
 }
 

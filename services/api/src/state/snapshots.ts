@@ -175,7 +175,7 @@ export function findSnapshotKind({ metadata }: SandboxSnapshot): SnapshotKind | 
   return kind === 'snapshot' || kind === 'fork' ? kind : undefined;
 }
 
-export function isSettled({ status }: SandboxSnapshot): boolean {
+function isSettled({ status }: SandboxSnapshot): boolean {
   return status?.phase === 'Ready' || status?.phase === 'Failed';
 }
 

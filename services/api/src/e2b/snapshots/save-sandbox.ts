@@ -77,7 +77,7 @@ export async function discardSnapshot({ snapshots, log }: SaveDeps, snapshot: Sa
 }
 
 /** Python's client repeats every 502, 503 and 504 that does not forbid it, and a save is not idempotent. */
-export function forbidRetry(error: unknown): ApiError {
+function forbidRetry(error: unknown): ApiError {
   const { status, message, errorCode, headers } = toApiError(error);
   if (status < 500) return toApiError(error);
   const others = Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'Retry-After'));
