@@ -1,11 +1,12 @@
 // Checks the Go modules: format, vet, generated code, builds, tests and short fuzzing of the daemon; format, vet, builds and
 // tests of the node component and its shim, in the real gVisor; and the tests of the program that enforces NetworkPolicies on the local
 // cluster. Writes a report with vitest's counters, so that `npm test` counts each test.
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ensureBinaries, ensurePackages } from '@sandlot/local-cluster';
+import { raceOptions } from './race-options.ts';
 
 const MODULE = join(import.meta.dirname, '../../../runtime');
 const NODE_MODULE = join(import.meta.dirname, '../../../node');
@@ -115,12 +116,6 @@ function parse(lines: string): TestEvent[] {
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as TestEvent);
-}
-
-/** Enables the race detector where a C compiler can build it. */
-function raceOptions(): { args: string[]; env: NodeJS.ProcessEnv } {
-  const compiler = spawnSync('cc', ['--version'], { stdio: 'ignore' }).status === 0;
-  return compiler ? { args: ['-race'], env: { CGO_ENABLED: '1' } } : { args: [], env: { CGO_ENABLED: '0' } };
 }
 
 const events: TestEvent[] = [];
