@@ -23,10 +23,17 @@ type cluster struct {
 	pods, namespaces, policies cache.SharedIndexInformer
 	changed                    func()
 
-	mu sync.Mutex
+	mu    sync.Mutex
+	order int
 	// announced has addresses by pod UID until the pod is deleted. They override the pod's status, which for a while
 	// shows the old address of a pod whose network was set up again.
-	announced map[string]string
+	announced map[string]announced
+}
+
+// announced is an address; of two pods with the same one, that with the higher order has it now.
+type announced struct {
+	ip    string
+	order int
 }
 
 func watchCluster(ctx context.Context, kubeconfig string, base snapshot, changed func()) (*cluster, error) {
@@ -46,7 +53,7 @@ func watchCluster(ctx context.Context, kubeconfig string, base snapshot, changed
 		namespaces: factory.Core().V1().Namespaces().Informer(),
 		policies:   factory.Networking().V1().NetworkPolicies().Informer(),
 		changed:    changed,
-		announced:  map[string]string{},
+		announced:  map[string]announced{},
 	}
 	if err := c.listen(); err != nil {
 		return nil, err
@@ -138,7 +145,8 @@ func (c *cluster) announce(ctx context.Context, a announcement) error {
 		object, there, err := c.pods.GetStore().GetByKey(a.Namespace + "/" + a.Name)
 		if p, isPod := object.(*v1.Pod); err == nil && there && isPod && (a.UID == "" || string(p.UID) == a.UID) {
 			c.mu.Lock()
-			c.announced[string(p.UID)] = a.IP
+			c.order++
+			c.announced[string(p.UID)] = announced{a.IP, c.order}
 			c.mu.Unlock()
 			return nil
 		}
@@ -165,15 +173,44 @@ func (c *cluster) takeSnapshot() snapshot {
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, object := range c.pods.GetStore().List() {
-		p := object.(*v1.Pod)
-		ip, isAnnounced := c.announced[string(p.UID)]
-		if !isAnnounced {
-			ip = p.Status.PodIP
-		}
-		if ip != "" && !p.Spec.HostNetwork && !isOver(p) {
-			s.pods = append(s.pods, pod{p.Namespace, p.Name, ip, p.Labels, listNamedPorts(p.Spec.Containers)})
-		}
+	for ip, p := range c.findHolders() {
+		s.pods = append(s.pods, pod{p.Namespace, p.Name, ip, p.Labels, listNamedPorts(p.Spec.Containers)})
 	}
 	return s
+}
+
+// findHolders returns the pod of each address. A pod that is being deleted keeps the address in its status after its network is
+// gone, while the next pod may have it already: the rules of the old one must not decide about the new one.
+func (c *cluster) findHolders() map[string]*v1.Pod {
+	holders := map[string]*v1.Pod{}
+	for _, object := range c.pods.GetStore().List() {
+		p := object.(*v1.Pod)
+		ip := c.findAddress(p)
+		if ip == "" || p.Spec.HostNetwork || isOver(p) {
+			continue
+		}
+		if other, isTaken := holders[ip]; !isTaken || c.comesAfter(p, other) {
+			holders[ip] = p
+		}
+	}
+	return holders
+}
+
+func (c *cluster) findAddress(p *v1.Pod) string {
+	if a, isAnnounced := c.announced[string(p.UID)]; isAnnounced {
+		return a.ip
+	}
+	return p.Status.PodIP
+}
+
+// comesAfter reports whether p got its network after other. Nothing is announced of pods from before a restart of this process.
+func (c *cluster) comesAfter(p, other *v1.Pod) bool {
+	one, two := c.announced[string(p.UID)].order, c.announced[string(other.UID)].order
+	if one != two {
+		return one > two
+	}
+	if isEnding, isOtherEnding := p.DeletionTimestamp != nil, other.DeletionTimestamp != nil; isEnding != isOtherEnding {
+		return isOtherEnding
+	}
+	return other.CreationTimestamp.Before(&p.CreationTimestamp)
 }

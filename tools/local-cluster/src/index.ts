@@ -1,4 +1,6 @@
+export type { AddedNode } from './added-node/added-node.ts';
 export { ensureBinaries } from './binaries/ensure.ts';
+export { ensureS3Server } from './binaries/s3-server.ts';
 export type { Binaries } from './binaries/ensure.ts';
 export type { BinaryName } from './binaries/catalog.ts';
 export { ensureComponent } from './cluster/component.ts';
@@ -21,6 +23,8 @@ export type { PromExemplar, PromSeries } from './test-servers/prometheus-api.ts'
 export { runPromtool, startPrometheus } from './test-servers/prometheus.ts';
 export type { PrometheusOptions, ScrapeTarget } from './test-servers/prometheus.ts';
 export { startRedis } from './test-servers/redis.ts';
+export { startS3Server } from './test-servers/s3.ts';
+export type { S3Options, S3Server } from './test-servers/s3.ts';
 export type { Server } from './test-servers/server.ts';
 export { startTraceBackend } from './test-servers/trace-backend.ts';
 export type { TraceBackend, TraceBackendOptions } from './test-servers/trace-backend.ts';

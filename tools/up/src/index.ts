@@ -22,14 +22,14 @@ export interface UpCluster {
 }
 
 /**
- * Ensures that the checkout's real node runs this checkout's images: starts the cluster if needed, and upgrades the
+ * Ensures that the checkout's one real node runs this checkout's images: starts the cluster if needed, and upgrades the
  * release. With `observability` also installs Prometheus and Jaeger. Throws UpError or LocalClusterError.
  */
 export async function ensureUp(options: { demo: boolean; observability?: boolean }): Promise<UpCluster> {
   const before = await openCluster({ root: checkoutRoot });
   const choices = { demo: options.demo, observability: options.observability };
   const { target } = await up(
-    { simulated: false, kubeconfig: undefined, registry: undefined, ...choices },
+    { simulated: false, kubeconfig: undefined, registry: undefined, nodes: 1, ...choices },
     { progress: createConsoleProgress(), say: createNarrator() },
   );
   return { kubeconfigPath: target.kubeconfigPath, started: before === undefined };

@@ -52,15 +52,42 @@ async function installOnNode(options: UpOptions, context: UpContext): Promise<Up
   const { progress } = context;
   await requireRealNode();
   await requireNoComponent('kwok', 'a simulated cluster');
-  const starting = createCluster({ root: checkoutRoot, progress });
+  const names = listAddedNodes(options.nodes);
+  const starting = createCluster({ root: checkoutRoot, keepNodes: names, progress });
   const observing = options.observability ?? starting.then((cluster) => hasObservability(createLocalTarget(cluster)));
   // The cluster starts and the images are built at the same time.
   const building = Promise.resolve(observing).then((observability) => buildAll(progress, { observability }));
   const [cluster, observed, built] = await Promise.all([starting, observing, building]);
   const target = createLocalTarget(cluster);
   await installAll(cluster, { built, observed, progress });
+  await addNodes(cluster, { names, progress });
   const demo = options.demo ? await runDemo({ ...context, target, image: 'busybox' }) : undefined;
   return { target, images: built.images, demo, kube: await cluster.bin('kube'), observed };
+}
+
+/** Returns the names of the nodes beside the first one. */
+function listAddedNodes(nodes: number): string[] {
+  return Array.from({ length: nodes - 1 }, (_, index) => `sandlot-${index + 2}`);
+}
+
+/**
+ * Adds the nodes when the chart is installed: the disks of NATS and Redis belong to the node that they start on, and only the first
+ * one stays.
+ */
+async function addNodes(
+  cluster: ClusterHandle,
+  { names, progress }: { names: readonly string[]; progress: Progress },
+): Promise<void> {
+  for (const name of names) {
+    const step = progress.startStep(`Adding the node ${name}`);
+    try {
+      await cluster.addNode(name);
+    } catch (error) {
+      step.fail();
+      throw error;
+    }
+    step.finish();
+  }
 }
 
 interface Installation {

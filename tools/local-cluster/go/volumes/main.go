@@ -21,7 +21,14 @@ import (
 
 const workers = 16
 
-type provisioner struct{ root string }
+type provisioner struct {
+	root string
+	// name is what classes call this provisioner, and what its volumes say of themselves.
+	name   string
+	client kubernetes.Interface
+	// sources keeps a folder from being removed while it is copied.
+	sources locks
+}
 
 func main() {
 	if len(os.Args) != 4 {
@@ -42,14 +49,19 @@ func run(kubeconfig, name, root string) error {
 	if err != nil {
 		return err
 	}
+	// What a killed predecessor was copying.
+	if err := removePartialCopies(root); err != nil {
+		return err
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	controller.NewProvisionController(klog.FromContext(ctx), client, name, &provisioner{root: root},
+	controller.NewProvisionController(klog.FromContext(ctx), client, name,
+		&provisioner{root: root, name: name, client: client},
 		controller.LeaderElection(false), controller.Threadiness(workers)).Run(ctx)
 	return nil
 }
 
-func (p *provisioner) Provision(_ context.Context, o controller.ProvisionOptions) (*v1.PersistentVolume, controller.ProvisioningState, error) {
+func (p *provisioner) Provision(ctx context.Context, o controller.ProvisionOptions) (*v1.PersistentVolume, controller.ProvisioningState, error) {
 	if o.SelectedNode == nil {
 		return nil, controller.ProvisioningFinished, errors.New("no node was selected: the class must wait for the first consumer")
 	}
@@ -57,14 +69,21 @@ func (p *provisioner) Provision(_ context.Context, o controller.ProvisionOptions
 		return nil, controller.ProvisioningFinished, errors.New("block volumes are not supported")
 	}
 	path := filepath.Join(p.root, fmt.Sprintf("%s_%s_%s", o.PVName, o.PVC.Namespace, o.PVC.Name))
-	if err := os.MkdirAll(path, 0o777); err != nil {
-		return nil, controller.ProvisioningFinished, err
-	}
-	// Pods of any user write here, whatever this process's umask.
-	if err := os.Chmod(path, 0o777); err != nil {
+	if err := p.makeFolder(ctx, o.PVC, path); err != nil {
 		return nil, controller.ProvisioningFinished, err
 	}
 	return p.newVolume(o, path), controller.ProvisioningFinished, nil
+}
+
+func (p *provisioner) makeFolder(ctx context.Context, claim *v1.PersistentVolumeClaim, path string) error {
+	if claim.Spec.DataSource != nil || claim.Spec.DataSourceRef != nil {
+		return p.clone(ctx, claim, path)
+	}
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return err
+	}
+	// Pods of any user write here, whatever this process's umask.
+	return os.Chmod(path, 0o777)
 }
 
 func (p *provisioner) newVolume(o controller.ProvisionOptions, path string) *v1.PersistentVolume {
@@ -89,8 +108,12 @@ func (p *provisioner) newVolume(o controller.ProvisionOptions, path string) *v1.
 }
 
 func (p *provisioner) Delete(_ context.Context, pv *v1.PersistentVolume) error {
-	if pv.Spec.HostPath == nil || filepath.Dir(pv.Spec.HostPath.Path) != p.root {
+	path, isOurs := p.folderOf(pv)
+	if !isOurs {
 		return &controller.IgnoredError{Reason: "not a folder of this provisioner"}
 	}
-	return os.RemoveAll(pv.Spec.HostPath.Path)
+	lock := p.sources.of(path)
+	lock.Lock()
+	defer lock.Unlock()
+	return os.RemoveAll(path)
 }

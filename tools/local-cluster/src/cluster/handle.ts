@@ -1,3 +1,5 @@
+import type { AddedNode } from '../added-node/added-node.ts';
+import { addNode } from '../added-node/added-node.ts';
 import type { BinaryName } from '../binaries/catalog.ts';
 import { ensureBinaries } from '../binaries/ensure.ts';
 import { readImageDigest, pushImage } from '../node/registry.ts';
@@ -33,6 +35,8 @@ export interface ClusterHandle {
   pushImage(archive: string, name: string): Promise<{ digest: string }>;
   /** Returns the digest of an image in the local registry, or undefined. */
   readImageDigest(name: string): Promise<string | undefined>;
+  /** Adds a real node beside the first one, on the same machine, or repairs it. The next `npm run up` removes it. */
+  addNode(name: string): Promise<AddedNode>;
 }
 
 const toolTimeoutMs = 20 * 60_000;
@@ -64,5 +68,6 @@ export function createClusterHandle(context: ClusterContext, address: string, ha
     bin,
     pushImage: async (archive, name) => pushImage(await accessRegistry(), { archive, name }),
     readImageDigest: async (name) => readImageDigest(await accessRegistry(), name),
+    addNode: async (name) => addNode(context, name),
   };
 }

@@ -16,6 +16,8 @@ export interface ClusterPaths {
   registry: string;
   volumes: string;
   containerd: string;
+  /** A folder for every added node. */
+  addedNodes: string;
   auditLog: string;
 }
 
@@ -35,6 +37,7 @@ export function getClusterPaths(root: string): ClusterPaths {
     registry: join(data, 'registry'),
     volumes: join(data, 'volumes'),
     containerd: join(data, 'containerd'),
+    addedNodes: join(data, 'nodes'),
     auditLog: join(state, 'logs', 'audit.log'),
   };
 }
@@ -53,11 +56,15 @@ export const machinePaths = {
   cniConfig: '/run/sandlot/cni',
   cniState: '/run/sandlot/cni-state',
   cniPlugins: '/run/sandlot/cni-plugins',
-  policySocket: '/run/sandlot/policy.sock',
+  /** In a folder of its own, which all nodes of the machine share. */
+  policySocket: '/run/sandlot/policy/socket',
   registryHosts: '/run/sandlot/registry-hosts',
   /** On disk, because the kubelet keeps emptyDir volumes here. */
   lib: '/var/lib/sandlot',
   kubelet: '/var/lib/sandlot/kubelet',
+  /** Each has a folder for every added node. */
+  addedRun: '/run/sandlot/nodes',
+  addedLib: '/var/lib/sandlot/nodes',
   lock: '/run/lock/sandlot-cluster.lock',
 } as const;
 

@@ -6,28 +6,31 @@ const cgroupRoot = '/sys/fs/cgroup';
 const killRounds = 50;
 const roundMs = 100;
 
-/** The cgroup, in every hierarchy, under which the kubelet puts all pods. Nothing else uses it. */
+/** The cgroup, in every hierarchy, under which all pods are, also those of added nodes. Nothing else uses it. */
 export const podGroup = 'sandlot';
 
-/** Creates the pods' cgroup, which the kubelet expects to exist. Does nothing if it exists. */
-export async function ensurePodGroup(): Promise<void> {
+/** Creates the cgroup of a node's pods, which its kubelet expects to exist. Does nothing if it exists. */
+export async function ensurePodGroup(group: string): Promise<void> {
   const controllers = await readFile(join(cgroupRoot, 'cgroup.controllers'), 'utf8').catch(() => undefined);
   if (controllers === undefined) {
-    for (const hierarchy of await listSubfolders(cgroupRoot))
-      await mkdir(join(hierarchy, podGroup), { recursive: true });
+    for (const hierarchy of await listSubfolders(cgroupRoot)) await mkdir(join(hierarchy, group), { recursive: true });
     return;
   }
-  for (const controller of controllers.trim().split(' ')) {
-    // Some controllers cannot be delegated on this machine. The kubelet works without them.
-    await writeFile(join(cgroupRoot, 'cgroup.subtree_control'), `+${controller}`).catch(() => undefined);
+  let parent = cgroupRoot;
+  for (const name of group.split('/')) {
+    for (const controller of controllers.trim().split(' ')) {
+      // Some controllers cannot be delegated on this machine. The kubelet works without them.
+      await writeFile(join(parent, 'cgroup.subtree_control'), `+${controller}`).catch(() => undefined);
+    }
+    parent = join(parent, name);
+    await mkdir(parent, { recursive: true });
   }
-  await mkdir(join(cgroupRoot, podGroup), { recursive: true });
 }
 
-/** Kills every process of every pod until none is left. Covers all cgroup hierarchies: version 1 has one per controller. */
-export async function killPodProcesses(): Promise<void> {
+/** Kills every process of every pod in the cgroup until none is left. Version 1 has a hierarchy per controller: covers all. */
+export async function killPodProcesses(group: string): Promise<void> {
   for (let round = 0; round < killRounds; round += 1) {
-    const pids = await findPodProcesses();
+    const pids = await findPodProcesses(group);
     if (pids.size === 0) return;
     for (const pid of pids) {
       try {
@@ -40,24 +43,24 @@ export async function killPodProcesses(): Promise<void> {
   }
 }
 
-/** Removes the pods' cgroups, innermost first. */
-export async function removePodCgroups(): Promise<void> {
-  for (const group of await listPodGroups()) await rmdir(group).catch(() => undefined);
+/** Removes the cgroup and those in it, innermost first. */
+export async function removePodCgroups(group: string): Promise<void> {
+  for (const folder of await listPodGroups(group)) await rmdir(folder).catch(() => undefined);
 }
 
-async function findPodProcesses(): Promise<Set<number>> {
+async function findPodProcesses(group: string): Promise<Set<number>> {
   const pids = new Set<number>();
-  for (const group of await listPodGroups()) {
-    const text = await readFile(join(group, 'cgroup.procs'), 'utf8').catch(() => '');
+  for (const folder of await listPodGroups(group)) {
+    const text = await readFile(join(folder, 'cgroup.procs'), 'utf8').catch(() => '');
     for (const line of text.split('\n')) if (line !== '') pids.add(Number(line));
   }
   return pids;
 }
 
-/** Lists the pods' cgroups, children before parents. */
-async function listPodGroups(): Promise<string[]> {
+/** Lists the folders of a cgroup and of those in it, children before parents. */
+async function listPodGroups(group: string): Promise<string[]> {
   const hierarchies = [cgroupRoot, ...(await listSubfolders(cgroupRoot))];
-  const roots = hierarchies.map((hierarchy) => join(hierarchy, podGroup));
+  const roots = hierarchies.map((hierarchy) => join(hierarchy, group));
   return (await Promise.all(roots.map((root) => listDescendants(root)))).flat();
 }
 

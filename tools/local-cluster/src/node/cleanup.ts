@@ -6,7 +6,7 @@ import { machinePaths } from '../cluster/paths.ts';
 import { LocalClusterError } from '../errors.ts';
 import { exec } from '../process/exec.ts';
 import { waitFor } from '../process/wait.ts';
-import { killPodProcesses, removePodCgroups } from './cgroups.ts';
+import { killPodProcesses, podGroup, removePodCgroups } from './cgroups.ts';
 import { fixedFolders, readOriginal } from './machine.ts';
 import { listMountsUnder, unmountAll } from './mounts.ts';
 import { removeFirewall } from './firewall.ts';
@@ -27,6 +27,8 @@ const programs = [
   'runsc',
   'runsc-sandbox',
   'runsc-gofer',
+  // Holds the mount namespace of an added node.
+  'pause',
 ];
 
 /**
@@ -35,20 +37,20 @@ const programs = [
  */
 export async function removeMachineState(paths: ClusterPaths): Promise<void> {
   await stopComponents(paths);
-  await killPodProcesses();
+  await killPodProcesses(podGroup);
   await killLeftovers(paths);
   await removeShimSockets();
   await unmountAll([machinePaths.run, machinePaths.lib, paths.state]);
   await removeLinks();
   await removeFirewall();
-  await removePodCgroups();
+  await removePodCgroups(podGroup);
   await restoreSysctls();
   await removeFolders();
 }
 
-/** Stops the kubelet first, because it would restart pods, and containerd last. */
+/** Stops the kubelets first, because they would restart pods, and containerd last. */
 async function stopComponents(paths: ClusterPaths): Promise<void> {
-  const order = (name: string) => (name === 'kubelet' ? 0 : name === 'containerd' ? 2 : 1);
+  const order = (name: string) => (name.startsWith('kubelet') ? 0 : name.startsWith('containerd') ? 2 : 1);
   const records = await readRecords(paths);
   for (const record of records.sort((a, b) => order(a.name) - order(b.name))) await stopProcess(record, 'SIGKILL');
 }
@@ -66,7 +68,7 @@ async function killLeftovers(paths: ClusterPaths): Promise<void> {
 }
 
 /** Whether a process belongs to the node or to a gVisor pod. */
-export function isLeftover({ argv, cwd }: ProcessTraits, paths: ClusterPaths): boolean {
+export function isLeftover({ argv, cwd }: Omit<ProcessTraits, 'env'>, paths: ClusterPaths): boolean {
   const ours = [
     machinePaths.containerdSocket,
     `${machinePaths.run}/containerd.toml`,

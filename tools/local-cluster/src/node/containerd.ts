@@ -5,35 +5,45 @@ import type { ClusterContext } from '../cluster/control-plane.ts';
 import { machinePaths } from '../cluster/paths.ts';
 import { gvisorHandler, gvisorPodAnnotations, formatGvisorShimConfig } from './gvisor.ts';
 import { canLowerOomScore } from './machine.ts';
+import { writeCniConfig } from './network.ts';
 import { pauseImage } from './pause-image.ts';
+import type { NodePlace } from './place.ts';
+import { findInRun } from './place.ts';
 
 /** Where containerd finds runc, mount and the like: fixed, so that a change of this process's PATH does not restart it. */
 const systemFolders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
+const configFile = join(machinePaths.run, 'containerd.toml');
+const gvisorConfigFile = join(machinePaths.run, 'gvisor.toml');
+
 /** Our own containerd, with its own socket, state, images and CNI configuration. Never touches the system's containerd. */
-export async function buildContainerdComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
-  await writeRegistryHosts(choices.ports.registry);
-  const gvisorConfigFile = join(machinePaths.run, 'gvisor.toml');
+export async function buildContainerdComponent(context: ClusterContext, place: NodePlace): Promise<Component> {
+  const { choices, bin } = context;
+  await mkdir(place.run, { recursive: true, mode: 0o700 });
+  await writeCniConfig(findInRun(place, machinePaths.cniConfig), choices.podNetwork, place.podRange);
+  await writeRegistryHosts(findInRun(place, machinePaths.registryHosts), choices.ports.registry);
   const configuration = formatContainerdConfig({
-    root: paths.containerd,
+    root: place.containerd,
     restrictOomScore: !(await canLowerOomScore()),
     gvisorConfigFile,
     shims: { runc: bin('containerd-shim-runc-v2'), runsc: bin('containerd-shim-runsc-v1') },
   });
-  const file = join(machinePaths.run, 'containerd.toml');
-  await mkdir(machinePaths.run, { recursive: true, mode: 0o700 });
-  await writeFile(file, configuration);
+  await writeFile(findInRun(place, configFile), configuration);
   // The shim reads this file for every pod, so a change needs no restart.
-  await writeFile(gvisorConfigFile, formatGvisorShimConfig({ runsc: bin('runsc') }));
-  await linkRunsc(bin('runsc'));
+  await writeFile(findInRun(place, gvisorConfigFile), formatGvisorShimConfig({ runsc: bin('runsc') }));
+  await linkRunsc(bin('runsc'), findInRun(place, machinePaths.runsc));
   return {
-    name: 'containerd',
+    name: `containerd${place.suffix}`,
     cwd: '/',
-    argv: [bin('containerd'), '--config', file],
-    env: { PATH: systemFolders.join(':') },
+    argv: [...place.enter, bin('containerd'), '--config', configFile],
+    env: { PATH: systemFolders.join(':'), ...place.env },
     configuration,
     // containerd answers other calls before it has recovered its pods; a kubelet that starts then exits.
-    probe: { kind: 'grpc', socket: machinePaths.containerdSocket, path: '/runtime.v1.RuntimeService/Version' },
+    probe: {
+      kind: 'grpc',
+      socket: findInRun(place, machinePaths.containerdSocket),
+      path: '/runtime.v1.RuntimeService/Version',
+    },
   };
 }
 
@@ -115,19 +125,19 @@ const unusedPlugins = [
 ];
 
 /** Gives gVisor's program a path that stays, for Pods that mount it. */
-async function linkRunsc(program: string): Promise<void> {
-  const partial = `${machinePaths.runsc}.partial`;
+async function linkRunsc(program: string, link: string): Promise<void> {
+  const partial = `${link}.partial`;
   await rm(partial, { force: true });
   await symlink(program, partial);
-  await rename(partial, machinePaths.runsc);
+  await rename(partial, link);
 }
 
 /** Makes containerd try the local registry first for every image, and then the image's own registry. */
-async function writeRegistryHosts(port: number): Promise<void> {
+async function writeRegistryHosts(root: string, port: number): Promise<void> {
   const mirror = `[host."http://127.0.0.1:${port}"]\n  capabilities = ["pull", "resolve"]\n`;
   const hosts = { _default: mirror, 'docker.io': `server = "https://registry-1.docker.io"\n\n${mirror}` };
   for (const [registry, text] of Object.entries(hosts)) {
-    const folder = join(machinePaths.registryHosts, registry);
+    const folder = join(root, registry);
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, 'hosts.toml'), text);
   }

@@ -31,8 +31,8 @@ export const gvisorPlaces = {
 /**
  * Configuration that gVisor's shim reads whenever a pod starts. The keys of the last table are flags of runsc. We do not
  * set `ignore-cgroups`: the kubelet needs cgroups anyway, and no limit would hold without them. A Pod that is started from a
- * snapshot always differs from the saved one, in the path of its cgroup: gVisor only warns of it. Programs such as sudo need
- * `allow-suid`.
+ * snapshot always differs from the saved one, in the path of its cgroup: gVisor only warns of it. One whose memory cannot
+ * be restored boots with its files (`allow-rootfs-tar-annotation`). Programs such as sudo need `allow-suid`.
  */
 export function formatGvisorShimConfig(options: { runsc: string }): string {
   return `binary_name = ${JSON.stringify(options.runsc)}
@@ -41,6 +41,7 @@ root = ${JSON.stringify(machinePaths.gvisorState)}
 [runsc_config]
 platform = "systrap"
 restore-spec-validation = "warning"
+allow-rootfs-tar-annotation = "true"
 allow-suid = "true"
 `;
 }

@@ -1,40 +1,40 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
 import { formatComponentKubeconfig } from '../cluster/control-plane.ts';
 import { machinePaths } from '../cluster/paths.ts';
-import { ensurePodGroup, podGroup } from './cgroups.ts';
+import { ensurePodGroup } from './cgroups.ts';
 import { clusterDomain, dnsServiceIp } from './dns.ts';
-import { getNodeAddress, formatPodCidr } from './network.ts';
+import { formatPodCidr } from './network.ts';
+import type { NodePlace } from './place.ts';
 
-/** The node's name in the cluster. */
-export const nodeName = 'sandlot';
-
-/** The kubelet of the one real node. */
-export async function buildKubeletComponent(context: ClusterContext): Promise<Component> {
-  const { paths, choices, bin } = context;
-  await ensurePodGroup();
-  await mkdir(machinePaths.kubelet, { recursive: true, mode: 0o700 });
+/** The kubelet of a node. */
+export async function buildKubeletComponent(context: ClusterContext, place: NodePlace): Promise<Component> {
+  const { paths, bin } = context;
+  await ensurePodGroup(place.cgroup);
+  await mkdir(join(place.lib, basename(machinePaths.kubelet)), { recursive: true, mode: 0o700 });
   const resolvConf = join(paths.state, 'resolv.conf');
   await writeFile(resolvConf, formatPodResolvConf(await readFile('/etc/resolv.conf', 'utf8').catch(() => '')));
-  const configuration = JSON.stringify(buildKubeletConfig(context, resolvConf), undefined, 2);
-  const file = join(paths.state, 'kubelet.json');
+  const configuration = JSON.stringify(buildKubeletConfig(context, place, resolvConf), undefined, 2);
+  const file = join(paths.state, `kubelet${place.suffix}.json`);
   await writeFile(file, configuration);
   return {
-    name: 'kubelet',
+    name: `kubelet${place.suffix}`,
     cwd: '/',
     argv: [
+      ...place.enter,
       bin('kube'),
       'kubelet',
       `--config=${file}`,
-      `--kubeconfig=${formatComponentKubeconfig(paths, 'kubelet')}`,
+      `--kubeconfig=${formatComponentKubeconfig(paths, `kubelet${place.suffix}`)}`,
       `--root-dir=${machinePaths.kubelet}`,
-      `--hostname-override=${nodeName}`,
-      `--node-ip=${getNodeAddress(choices.podNetwork)}`,
+      `--hostname-override=${place.name}`,
+      `--node-ip=${place.address}`,
     ],
+    env: place.env,
     configuration,
-    probe: { kind: 'http', url: `http://127.0.0.1:${choices.ports.kubeletHealth}/healthz` },
+    probe: { kind: 'http', url: `http://127.0.0.1:${place.ports.kubeletHealth}/healthz` },
   };
 }
 
@@ -47,27 +47,27 @@ export function formatPodResolvConf(machines: string): string {
     .join('\n');
 }
 
-function buildKubeletConfig({ paths, choices }: ClusterContext, resolvConf: string): object {
+function buildKubeletConfig({ paths, choices }: ClusterContext, place: NodePlace, resolvConf: string): object {
   const pki = (file: string) => join(paths.pki, file);
   return {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
-    address: getNodeAddress(choices.podNetwork),
-    port: choices.ports.kubelet,
+    address: place.address,
+    port: place.ports.kubelet,
     readOnlyPort: 0,
     healthzBindAddress: '127.0.0.1',
-    healthzPort: choices.ports.kubeletHealth,
+    healthzPort: place.ports.kubeletHealth,
     authentication: {
       anonymous: { enabled: false },
       webhook: { enabled: true },
       x509: { clientCAFile: pki('ca.crt') },
     },
     authorization: { mode: 'Webhook' },
-    tlsCertFile: pki('kubelet.crt'),
-    tlsPrivateKeyFile: pki('kubelet.key'),
+    tlsCertFile: pki(`kubelet${place.suffix}.crt`),
+    tlsPrivateKeyFile: pki(`kubelet${place.suffix}.key`),
     containerRuntimeEndpoint: `unix://${machinePaths.containerdSocket}`,
     cgroupDriver: 'cgroupfs',
-    cgroupRoot: `/${podGroup}`,
+    cgroupRoot: `/${place.cgroup}`,
     failCgroupV1: false,
     failSwapOn: false,
     oomScoreAdj: 0,
@@ -77,7 +77,7 @@ function buildKubeletConfig({ paths, choices }: ClusterContext, resolvConf: stri
     clusterDomain,
     resolvConf,
     podCIDR: formatPodCidr(choices.podNetwork),
-    podLogsDir: join(paths.logs, 'pods'),
+    podLogsDir: place.podLogs,
     volumePluginDir: join(machinePaths.kubelet, 'volume-plugins'),
     maxPods: 300,
     serializeImagePulls: false,

@@ -1,5 +1,5 @@
 import { mkdir, readdir, rm, symlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
 import { formatComponentKubeconfig } from '../cluster/control-plane.ts';
@@ -19,6 +19,7 @@ const user = 'sandlot:network-policy';
 export async function buildNetworkPolicyComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
   const program = bin('network-policy');
   await linkPlugins(program);
+  await mkdir(dirname(machinePaths.policySocket), { recursive: true });
   return {
     name: 'network-policy',
     cwd: '/',

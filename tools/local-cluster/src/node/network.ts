@@ -11,17 +11,37 @@ export const natTable = 'ip sandlot';
 
 const prefixLength = 22;
 
+/** How many nodes the network has room for beside the first one. */
+export const mostAddedNodes = 2;
+
 /** Returns the pod network as a CIDR. */
 export function formatPodCidr(podNetwork: string): string {
   return `${podNetwork}/${prefixLength}`;
 }
 
-/** Returns the address of the bridge, which is the node's address. */
-export function getNodeAddress(podNetwork: string): string {
-  return podNetwork.replace(/\d+$/, '1');
+/** Returns the address of a node, which the bridge has. The first node has the index 0. */
+export function getNodeAddress(podNetwork: string, index = 0): string {
+  return formatAddress(podNetwork, index === 0 ? 0 : index + 1, 1);
 }
 
-/** Creates or updates the bridge, the masquerading rules and the CNI configuration. */
+/** First and last address. */
+export interface AddressRange {
+  first: string;
+  last: string;
+}
+
+/** Returns the addresses that a node gives to its pods: half of the network is the first node's, a quarter an added one's. */
+export function getPodRange(podNetwork: string, index = 0): AddressRange {
+  const [from, to] = index === 0 ? [0, 1] : [index + 1, index + 1];
+  return { first: formatAddress(podNetwork, from, 2), last: formatAddress(podNetwork, to, 254) };
+}
+
+function formatAddress(podNetwork: string, block: number, host: number): string {
+  const [a, b, c] = podNetwork.split('.');
+  return [a, b, Number(c) + block, host].join('.');
+}
+
+/** Creates or updates the bridge and the masquerading rules. */
 export async function ensureNetwork(podNetwork: string): Promise<void> {
   if ((await exec(['ip', 'link', 'show', bridgeName])).code !== 0) {
     await execOrThrow(['ip', 'link', 'add', bridgeName, 'type', 'bridge']);
@@ -29,8 +49,12 @@ export async function ensureNetwork(podNetwork: string): Promise<void> {
   await execOrThrow(['ip', 'address', 'replace', `${getNodeAddress(podNetwork)}/${prefixLength}`, 'dev', bridgeName]);
   await execOrThrow(['ip', 'link', 'set', bridgeName, 'up']);
   await execOrThrow(['nft', '-f', '-'], { input: formatMasquerade(formatPodCidr(podNetwork)) });
-  await mkdir(machinePaths.cniConfig, { recursive: true });
-  await writeFile(join(machinePaths.cniConfig, '10-sandlot.conflist'), formatCniConfig(podNetwork));
+}
+
+/** Writes the CNI configuration of a node into the folder from which its containerd reads it. */
+export async function writeCniConfig(folder: string, podNetwork: string, range: AddressRange): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, '10-sandlot.conflist'), formatCniConfig(podNetwork, range));
 }
 
 /** Lets pods reach the outside with the machine's address. One transaction replaces the whole table. */
@@ -48,8 +72,9 @@ function formatMasquerade(pods: string): string {
   ].join('\n');
 }
 
-function formatCniConfig(podNetwork: string): string {
-  const ranges = [[{ subnet: formatPodCidr(podNetwork), gateway: getNodeAddress(podNetwork) }]];
+function formatCniConfig(podNetwork: string, { first, last }: AddressRange): string {
+  const gateway = getNodeAddress(podNetwork);
+  const ranges = [[{ subnet: formatPodCidr(podNetwork), rangeStart: first, rangeEnd: last, gateway }]];
   return JSON.stringify({
     cniVersion: '0.4.0',
     name: 'sandlot',

@@ -8,7 +8,7 @@ import { withoutPortmap } from './firewall.ts';
 import { gvisorClass, gvisorPodAnnotations, formatGvisorShimConfig } from './gvisor.ts';
 import { formatPodResolvConf } from './kubelet.ts';
 import { parseMounts } from './mounts.ts';
-import { getNodeAddress, formatPodCidr } from './network.ts';
+import { getNodeAddress, getPodRange, formatPodCidr } from './network.ts';
 import { formatLocalReference } from './registry.ts';
 
 describe('the local name of an image', () => {
@@ -38,6 +38,16 @@ describe('the pod network', () => {
   it('has the node at its first address', () => {
     expect(getNodeAddress('10.244.0.0')).toBe('10.244.0.1');
     expect(formatPodCidr('10.244.0.0')).toBe('10.244.0.0/22');
+  });
+
+  it('gives each node an address and a part of its own', () => {
+    const parts = [0, 1, 2].map((index) => [getNodeAddress('10.244.0.0', index), getPodRange('10.244.0.0', index)]);
+    expect(parts).toEqual([
+      ['10.244.0.1', { first: '10.244.0.2', last: '10.244.1.254' }],
+      ['10.244.2.1', { first: '10.244.2.2', last: '10.244.2.254' }],
+      ['10.244.3.1', { first: '10.244.3.2', last: '10.244.3.254' }],
+    ]);
+    expect(getNodeAddress('192.168.244.0', 1)).toBe('192.168.246.1');
   });
 });
 
@@ -118,6 +128,7 @@ describe("containerd's configuration", () => {
     expect(lines.slice(lines.indexOf('[runsc_config]') + 1)).toEqual([
       'platform = "systrap"',
       'restore-spec-validation = "warning"',
+      'allow-rootfs-tar-annotation = "true"',
       'allow-suid = "true"',
       '',
     ]);
@@ -148,6 +159,8 @@ describe('isLeftover', () => {
     [['/cache/kube', 'kubelet', '--config=/checkout/.sandlot/kubelet.json'], true],
     [['/cache/kube', 'kubectl', '--kubeconfig=/checkout/.sandlot/kubeconfig'], false],
     [['/cache/network-policy', 'serve', '/checkout/.sandlot/data/pki/network-policy.kubeconfig'], true],
+    [['/cache/pause', '/checkout/.sandlot/data/nodes/second'], true],
+    [['/pause'], false],
     [['tail', '-f', '/checkout/.sandlot/logs/etcd.log'], false],
   ])('for %j is %s', (argv, expected) => {
     expect(isLeftover({ argv, cwd: '/' }, paths)).toBe(expected);

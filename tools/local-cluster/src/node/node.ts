@@ -1,17 +1,16 @@
+import { keepAddedNodes } from '../added-node/added-node.ts';
 import type { BinaryName } from '../binaries/catalog.ts';
 import { ensureBinaries } from '../binaries/ensure.ts';
 import { resolveChoices } from '../cluster/choices.ts';
 import { ensureComponent } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
-import { formatComponentKubeconfig, ensureControlPlane } from '../cluster/control-plane.ts';
+import { ensureControlPlane } from '../cluster/control-plane.ts';
 import type { ClusterHandle } from '../cluster/handle.ts';
 import { createClusterHandle } from '../cluster/handle.ts';
 import { getClusterPaths, machinePaths } from '../cluster/paths.ts';
 import { NotRootError } from '../errors.ts';
 import { ensurePackages } from '../packages.ts';
-import { exec, execOrThrow } from '../process/exec.ts';
 import { withLock } from '../process/lock.ts';
-import { waitFor } from '../process/wait.ts';
 import type { Progress } from '../progress.ts';
 import { silentProgress, withStep } from '../progress.ts';
 import { ensurePauseImage } from './pause-image.ts';
@@ -19,11 +18,13 @@ import { removeMachineState } from './cleanup.ts';
 import { buildContainerdComponent } from './containerd.ts';
 import { buildDnsComponent, buildDnsManifests } from './dns.ts';
 import { gvisorClass } from './gvisor.ts';
-import { buildKubeletComponent, nodeName } from './kubelet.ts';
+import { buildKubeletComponent } from './kubelet.ts';
 import { nodePackages, prepareMachine } from './machine.ts';
 import { buildNetworkPolicyComponent, buildNetworkPolicyManifests } from './network-policy.ts';
 import { ensureNetwork, getNodeAddress } from './network.ts';
+import { applyObjects, waitForNode, waitForPodsOf } from './objects.ts';
 import { assertNotOwnedByOther, readOwnership, takeOwnership } from './owner.ts';
+import { getFirstPlace, nodeName } from './place.ts';
 import { proxyComponent } from './proxy.ts';
 import { buildRegistryComponent } from './registry.ts';
 import { buildStorageComponent, buildStorageManifests } from './storage.ts';
@@ -49,6 +50,8 @@ const lockTimeoutMs = 30 * 60_000;
 export interface ClusterOptions {
   /** The checkout. The cluster's state is in its folder `.sandlot`. */
   root: string;
+  /** Names of added nodes that stay. `createCluster` repairs them, if they exist, and removes all others. Default none. */
+  keepNodes?: readonly string[] | undefined;
   progress?: Progress | undefined;
 }
 
@@ -73,6 +76,7 @@ export async function createCluster(options: ClusterOptions): Promise<ClusterHan
     const paths = getClusterPaths(root);
     const context: ClusterContext = { paths, bin, choices: await resolveChoices(paths, 'node') };
     await startComponents(context, progress);
+    await keepAddedNodes(context, options.keepNodes ?? [], progress);
     return createClusterHandle(context, getNodeAddress(context.choices.podNetwork));
   });
 }
@@ -94,8 +98,9 @@ async function startComponents(context: ClusterContext, progress: Progress): Pro
     }),
   );
   await withStep(progress, 'Node', async (step) => {
+    const place = getFirstPlace(context);
     const dns = buildDnsManifests(choices.podNetwork, choices.ports.dns);
-    await apply(context, [
+    await applyObjects(context, [
       ...buildStorageManifests(),
       ...buildNetworkPolicyManifests(),
       ...dns,
@@ -103,22 +108,18 @@ async function startComponents(context: ClusterContext, progress: Progress): Pro
       gvisorClass,
     ]);
     await ensureComponent(paths, await buildNetworkPolicyComponent(context));
-    await ensureComponent(paths, await buildContainerdComponent(context));
+    await ensureComponent(paths, await buildContainerdComponent(context, place));
     const [kubelet] = await Promise.all([
-      ensureComponent(paths, await buildKubeletComponent(context)),
+      ensureComponent(paths, await buildKubeletComponent(context, place)),
       ensureComponent(paths, proxyComponent(context)),
       ensureComponent(paths, await buildDnsComponent(context)),
       ensureComponent(paths, await buildStorageComponent(context)),
     ]);
     step.update('waiting until the node is Ready');
-    await waitFor(() => isNodeReady(context), { what: 'the node to be Ready', timeoutMs: 120_000, everyMs: 200 });
+    await waitForNode(context, place.name);
     if (kubelet === 'kept') return;
     step.update('waiting until the kubelet knows its pods');
-    await waitFor(() => hasSeenItsPods(context), {
-      what: 'the kubelet to know its pods',
-      timeoutMs: 60_000,
-      everyMs: 200,
-    });
+    await waitForPodsOf(context, place.name);
   });
 }
 
@@ -154,33 +155,3 @@ const kubeletAccess = {
   roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'system:kubelet-api-admin' },
   subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'sandlot:apiserver-kubelet-client' }],
 };
-
-async function apply(context: ClusterContext, manifests: readonly object[]): Promise<void> {
-  const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests });
-  const flags = ['--server-side', '--force-conflicts', '--field-manager=local-cluster', '-f', '-'];
-  await execOrThrow(kubectl(context, ['apply', ...flags]), { input: list });
-}
-
-async function isNodeReady(context: ClusterContext): Promise<boolean> {
-  const path = '{.status.conditions[?(@.type=="Ready")].status}';
-  const { stdout } = await execOrThrow(
-    kubectl(context, ['get', 'node', nodeName, '--ignore-not-found', `--output=jsonpath=${path}`]),
-  );
-  return stdout === 'True';
-}
-
-/**
- * Tells whether the kubelet knows every pod bound to its node. A restarted kubelet is healthy, and its node is still Ready,
- * before it knows any pod; `kubectl exec` fails until then.
- */
-async function hasSeenItsPods(context: ClusterContext): Promise<boolean> {
-  const uids = ['--output=jsonpath={.items[*].metadata.uid}', `--field-selector=spec.nodeName=${nodeName}`];
-  const bound = await exec(kubectl(context, ['get', 'pods', '--all-namespaces', ...uids]));
-  const known = await exec(kubectl(context, ['get', '--raw', `/api/v1/nodes/${nodeName}/proxy/pods`]));
-  if (bound.code !== 0 || known.code !== 0) return false;
-  return bound.stdout.split(' ').every((uid) => known.stdout.includes(uid));
-}
-
-function kubectl({ paths, bin }: ClusterContext, args: readonly string[]): string[] {
-  return [bin('kube'), 'kubectl', `--kubeconfig=${formatComponentKubeconfig(paths, 'admin')}`, ...args];
-}

