@@ -128,7 +128,8 @@ func (n *node) judge(r *restoring) {
 	spent := 0
 	for pod, podUID := range r.pods {
 		_, answer := n.ask(n.controller, "GET /v1/restores/"+podUID, "")
-		if state := answer["state"]; state == "Begun" || state == "Restored" {
+		// A Pod that began, and asked again, is Failed: the agent takes its shim for dead.
+		if state := answer["state"]; state == "Begun" || state == "Restored" || state == "Failed" {
 			spent++
 		}
 		if r.ended[pod].Load() && answer["state"] != "Restored" {

@@ -25,6 +25,13 @@ const (
 	resultFailed    = "failed"
 )
 
+// Those that only restores and transfers have.
+const (
+	resultRestored = "restored"
+	resultDone     = "done"
+	resultRefused  = "refused"
+)
+
 type metrics struct {
 	registry       *prometheus.Registry
 	saves          *prometheus.CounterVec
@@ -52,6 +59,7 @@ func newMetrics() *metrics {
 	m.transferBytes = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sandlot_node_transferred_bytes_total", Help: "Bytes of the snapshots that were transferred."}, []string{"kind"})
 	m.registry.MustRegister(m.transfers, m.transferBytes, m.saves, m.saveSeconds, m.savedBytes, m.restores, m.restoreSeconds, m.unrecovered,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.exposeZeros()
 	return m
 }
 
@@ -107,20 +115,20 @@ func isA[E error](err error) bool {
 func (m *metrics) observeRestore(before, after grants.Grant) {
 	switch after.State {
 	case grants.Restored:
-		m.restores.WithLabelValues("restored").Inc()
+		m.restores.WithLabelValues(resultRestored).Inc()
 		m.restoreSeconds.Observe(after.ChangedAt.Sub(before.ChangedAt).Seconds())
 	case grants.Failed:
-		m.restores.WithLabelValues("failed").Inc()
+		m.restores.WithLabelValues(resultFailed).Inc()
 	}
 }
 
 func (m *metrics) observeTransfer(o remote.Outcome) {
-	result := "done"
+	result := resultDone
 	switch {
 	case errors.Is(o.Err, remote.ErrCancelled):
 		result = resultCancelled
 	case isA[*remote.RefusedError](o.Err):
-		result = "refused"
+		result = resultRefused
 	case o.Err != nil:
 		result = resultFailed
 	}

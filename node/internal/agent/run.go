@@ -25,10 +25,13 @@ const (
 	briefLimit      = 30 * time.Second
 	checkpointLimit = 10 * time.Minute
 	resumeLimit     = time.Minute
-	// beginLimit and keepGrants belong to the contract with shim and controller.
-	beginLimit = 30 * time.Second
-	keepGrants = time.Hour
-	pruneEvery = 10 * time.Minute
+	flushLimit      = 10 * time.Second
+	// These belong to the contract with shim and controller.
+	beginLimit     = 30 * time.Second
+	mostBeginLimit = 100 * time.Second
+	arrivalGrace   = 30 * time.Second
+	keepGrants     = time.Hour
+	pruneEvery     = 10 * time.Minute
 	// undoLimit bounds how long undone saves may take to let their Pods go on.
 	undoLimit = 15 * time.Second
 	// goodbye bounds how long answers may take after that.
@@ -103,14 +106,15 @@ func (p *process) open(saving context.Context) error {
 	}
 	p.grants, err = grants.Open(grants.Options{
 		Folder: filepath.Join(p.State, "restores"), Store: p.store, Machine: p.machine.Describe,
-		BeginLimit: beginLimit, KeepFor: keepGrants, Now: time.Now, Observe: p.metrics.observeRestore,
+		BeginLimit: beginLimit, MostBeginLimit: mostBeginLimit, ArrivalGrace: arrivalGrace, KeepFor: keepGrants, Now: time.Now, Observe: p.metrics.observeRestore,
 	})
 	if err != nil {
 		return errors.Join(err, p.store.Close())
 	}
 	p.saver, err = save.New(saving, save.Options{
 		Runsc: r, Store: p.store, Machine: p.machine.Describe, IntentFolder: filepath.Join(p.State, "intents"),
-		MostSaves: p.MostSaves, SpareBytes: p.WantedBytes, ResumeLimit: resumeLimit, IsSpent: p.grants.IsSpent, Now: time.Now, Observe: p.metrics.observeSave,
+		MostSaves: p.MostSaves, SpareBytes: p.WantedBytes, MostFilesBytes: p.MostFilesBytes, ResumeLimit: resumeLimit, IsSpent: p.grants.IsSpent, Now: time.Now, Observe: p.metrics.observeSave,
+		Flush: syscall.Sync, FlushLimit: flushLimit,
 	})
 	if err != nil {
 		return errors.Join(err, p.grants.Close(), p.store.Close())
@@ -127,7 +131,10 @@ func (p *process) openRemote() error {
 		return nil
 	}
 	var err error
-	p.remote, err = remote.New(remote.Options{Settings: p.S3, Store: p.store, MostTransfers: p.MostTransfers, Observe: p.metrics.observeTransfer})
+	p.remote, err = remote.New(remote.Options{
+		Settings: p.S3, Store: p.store, MostTransfers: p.MostTransfers, Observe: p.metrics.observeTransfer,
+		Arrive: func(key store.Key) func() { return p.grants.Arrive(key.Namespace) },
+	})
 	return err
 }
 
@@ -213,6 +220,9 @@ func (p *process) work(ctx context.Context) error {
 		if err := p.grants.Prune(); err != nil {
 			slog.Error("old restores stay", "error", err.Error())
 		}
+		if err := p.saver.Prune(ctx); err != nil && ctx.Err() == nil {
+			slog.Error("old records of Pods stay", "error", err.Error())
+		}
 		select {
 		case <-ctx.Done():
 			return nil
@@ -229,6 +239,8 @@ func (p *process) stop(servers []*http.Server, undo context.CancelCauseFunc) err
 		// A transfer goes on where it was when somebody asks the next agent.
 		p.remote.Close()
 	}
+	// Nothing can release them any more.
+	p.saver.EndHolds()
 	ended := make(chan struct{})
 	leaving, leave := context.WithTimeout(context.Background(), p.Grace+undoLimit+goodbye)
 	defer leave()

@@ -31,6 +31,8 @@ type Settings struct {
 	MostSaves int
 	// WantedBytes is what a save needs beside the memory of its Pod. KeepFreeBytes is what it leaves of the disk.
 	WantedBytes, KeepFreeBytes int64
+	// MostFilesBytes is what the files of a container may have that are kept beside its memory.
+	MostFilesBytes int64
 	// S3 says where the bucket of the installation is. It has none while the endpoint is empty.
 	S3 remote.Settings
 	// MostTransfers between the node and the bucket run at the same time.
@@ -55,6 +57,7 @@ func ReadSettings(args []string, lookUp func(string) (string, bool)) (Settings, 
 	flags.IntVar(&s.MostSaves, "most-saves", 2, "saves at the same time")
 	flags.Int64Var(&s.WantedBytes, "wanted-bytes", 256<<20, "bytes a save needs beside the memory of its Pod")
 	flags.Int64Var(&s.KeepFreeBytes, "keep-free-bytes", 1<<30, "bytes a save leaves free on the disk")
+	flags.Int64Var(&s.MostFilesBytes, "most-files-bytes", 1<<30, "bytes of changed files of a container that are kept beside its memory; a Pod that begins with them has them in its memory once")
 	addS3Flags(flags, &s)
 	flags.DurationVar(&s.Grace, "grace", 10*time.Second, "how long saves may go on after SIGTERM before they are undone")
 	if err := readEnvironment(flags, lookUp); err != nil {
@@ -103,8 +106,8 @@ func (s Settings) check() error {
 			errs = append(errs, fmt.Errorf("-%s is %q: it must be an absolute path", flag, path))
 		}
 	}
-	if s.MostSaves < 1 || s.WantedBytes < 0 || s.KeepFreeBytes < 0 || s.Grace < 0 {
-		errs = append(errs, errors.New("-most-saves must be at least 1; -wanted-bytes, -keep-free-bytes and -grace must not be negative"))
+	if s.MostSaves < 1 || s.WantedBytes < 0 || s.KeepFreeBytes < 0 || s.MostFilesBytes < 0 || s.Grace < 0 {
+		errs = append(errs, errors.New("-most-saves must be at least 1; -wanted-bytes, -keep-free-bytes, -most-files-bytes and -grace must not be negative"))
 	}
 	return errors.Join(append(errs, s.checkS3())...)
 }

@@ -58,9 +58,9 @@ func TestSandboxIsSavedAnnouncedAndBegun(t *testing.T) {
 	if want := n.agent.Store.Path(store.Key{Namespace: "team", UID: snapshotUID}); got.text("imagePath") != want || got.body["background"] != true || got.body["direct"] != false {
 		t.Errorf("got %v", got.body)
 	}
-	n.expect(n.shim, shimBegin, begin, code(409, "AlreadyBegun"))
 	n.expect(c, "DELETE "+restorePath, "", code(409, "Begun"))
 	n.expect(n.shim, shimEnd, end(true), ok(204))
+	n.expect(n.shim, shimBegin, begin, code(409, "AlreadyBegun"))
 	if got := n.expect(c, "GET "+restorePath+"?waitSeconds=20", "", ok(200)); got.text("state") != "Restored" {
 		t.Errorf("got %v", got.body)
 	}
@@ -68,6 +68,29 @@ func TestSandboxIsSavedAnnouncedAndBegun(t *testing.T) {
 		n.expect(c, "DELETE "+snapshotPath, "", ok(204))
 	}
 	n.expect(c, "GET "+snapshotPath, "", code(404, "Absent"))
+}
+
+func TestHeldPodIsReleased(t *testing.T) {
+	n := newNode(t)
+	c := n.controller()
+	const hold = "POST /v1/holds/team/" + snapshotUID
+	n.expect(c, hold, `{"action":"release"}`, code(409, "HoldEnded"))
+	n.expect(c, "PUT "+snapshotPath, `{`+source+`,"mode":"Hibernate","holdSeconds":60}`, code(400, "Invalid"))
+	n.expect(c, "PUT "+snapshotPath, `{`+source+`,"mode":"Snapshot","holdSeconds":60}`, ok(200))
+	if n.podStatus() != "paused" {
+		t.Error("the Pod goes on before it is released")
+	}
+	n.expect(c, hold, `{"action":"extend"}`, code(400, "Invalid"))
+	for range 2 {
+		if got := n.expect(c, hold, `{"action":"release"}`, ok(200)); got.body["held"] != true {
+			t.Errorf("got %v", got.body)
+		}
+		if n.podStatus() != "running" {
+			t.Error("the Pod stands still after its release")
+		}
+	}
+	n.expect(c, "DELETE "+snapshotPath, "", ok(204))
+	n.expect(c, hold, `{"action":"release"}`, code(409, "HoldEnded"))
 }
 
 func TestSandboxStartsFromACopy(t *testing.T) {
@@ -163,6 +186,8 @@ func TestWhatIsNotInTheContractIsRefused(t *testing.T) {
 		"a second value":                {c, "PUT " + snapshotPath, hibernate + hibernate, 400},
 		"no body":                       {c, "PUT " + snapshotPath, "", 400},
 		"another type":                  {c, "PUT " + snapshotPath, `[]`, 400},
+		"unknown contents":              {c, "PUT " + snapshotPath, strings.Replace(hibernate, `"mode"`, `"contents":"Clock","mode"`, 1), 400},
+		"an unknown part of a snapshot": {c, "PUT " + restorePath, strings.Replace(announcement, `{`, `{"only":"memory",`, 1), 400},
 		"an unknown mode":               {c, "PUT " + snapshotPath, strings.Replace(hibernate, "Hibernate", "hibernate", 1), 400},
 		"a body that is too large":      {c, "PUT " + snapshotPath, `{"mode":"` + strings.Repeat("x", 1<<20) + `"}`, 413},
 		"a body of a GET":               {c, "GET /v1/node", "{}", 400},

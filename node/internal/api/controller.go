@@ -46,6 +46,7 @@ func (a *Agent) Controller() http.Handler {
 		{"GET /v1/snapshots/{namespace}/{uid}", "Internal", a.getSnapshot},
 		{"PUT /v1/snapshots/{namespace}/{uid}", "SaveFailed", a.saveSnapshot},
 		{"DELETE /v1/snapshots/{namespace}/{uid}", "Internal", a.deleteSnapshot},
+		{"POST /v1/holds/{namespace}/{uid}", "Internal", a.releaseHold},
 		{"PUT /v1/copies/{namespace}/{uid}", "CopyFailed", a.copySnapshot},
 		{"GET /v1/restores/{podUid}", "Internal", a.getRestore},
 		{"PUT /v1/restores/{podUid}", "Internal", a.announceRestore},
@@ -98,8 +99,14 @@ func (a *Agent) getSnapshot(r *http.Request) (any, error) {
 type saveBody struct {
 	Source store.Source `json:"source"`
 	Mode   save.Mode    `json:"mode"`
+	// Contents are Memory, or Files for a snapshot without memory. Absent: Memory.
+	Contents string `json:"contents"`
+	// Files asks for the files of the containers beside the memory.
+	Files bool `json:"files"`
 	// MostBytes is what the quota of the namespace has left. Absent: there is none.
 	MostBytes *int64 `json:"mostBytes"`
+	// HoldSeconds is how long the Pod stands still after its save, for copies of its disks. Absent: not at all.
+	HoldSeconds int `json:"holdSeconds"`
 }
 
 func (a *Agent) saveSnapshot(r *http.Request) (any, error) {
@@ -111,11 +118,38 @@ func (a *Agent) saveSnapshot(r *http.Request) (any, error) {
 	if err := decode(r, &body); err != nil {
 		return nil, err
 	}
-	request := save.Request{Snapshot: key, Source: body.Source, Mode: body.Mode, MostBytes: body.MostBytes}
+	if body.Contents == "Memory" {
+		body.Contents = ""
+	}
+	request := save.Request{Snapshot: key, Source: body.Source, Mode: body.Mode, Contents: body.Contents, KeepFiles: body.Files, MostBytes: body.MostBytes, HoldSeconds: body.HoldSeconds}
 	if err := request.Check(); err != nil {
 		return nil, refuse(err)
 	}
 	return orError(a.Saver.Save(r.Context(), request))
+}
+
+type holdBody struct {
+	Action string `json:"action"`
+}
+
+type holdAnswer struct {
+	// Held is true: the Pod stood still from its save until now.
+	Held bool `json:"held"`
+}
+
+func (a *Agent) releaseHold(r *http.Request) (any, error) {
+	key, err := readKey(r)
+	if err != nil {
+		return nil, err
+	}
+	var body holdBody
+	if err := decode(r, &body); err != nil {
+		return nil, err
+	}
+	if body.Action != "release" {
+		return nil, refuse(fmt.Errorf("action is %q: it must be release", body.Action))
+	}
+	return orError(holdAnswer{Held: true}, a.Saver.Release(r.Context(), key))
 }
 
 type copyBody struct {
@@ -135,26 +169,36 @@ func (a *Agent) copySnapshot(r *http.Request) (any, error) {
 	if err := names.CheckUID("from", body.From); err != nil {
 		return nil, refuse(err)
 	}
+	defer a.Grants.Arrive(key.Namespace)()
 	return orError(a.Store.Copy(key, body.From))
 }
 
 func (a *Agent) deleteSnapshot(r *http.Request) (any, error) {
-	key, err := readKey(r)
+	key, err := readKeyOf(r, "pod")
 	if err != nil {
 		return nil, err
+	}
+	erase := a.Saver.Delete
+	switch pod := r.URL.Query().Get("pod"); {
+	case pod == "stay":
+		erase = a.Saver.DeleteSpent
+	case r.URL.Query().Has("pod"):
+		return nil, refuse(fmt.Errorf("pod is %q: it must be stay, or absent", pod))
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	if err := a.cancelDownload(ctx, key); err != nil {
 		return nil, err
 	}
-	return nil, a.Saver.Delete(ctx, key)
+	return nil, erase(ctx, key)
 }
 
 type restoreBody struct {
 	Namespace   string `json:"namespace"`
 	PodName     string `json:"podName"`
 	SnapshotUID string `json:"snapshotUid"`
+	// Only is "files" for a Pod that begins with the files of the snapshot and not with its memory.
+	Only string `json:"only"`
 }
 
 type restoreAnswer struct {
@@ -174,7 +218,7 @@ func (a *Agent) announceRestore(r *http.Request) (any, error) {
 	if err := decode(r, &body); err != nil {
 		return nil, err
 	}
-	request := grants.Request{Namespace: body.Namespace, PodName: body.PodName, PodUID: podUID, SnapshotUID: body.SnapshotUID}
+	request := grants.Request{Namespace: body.Namespace, PodName: body.PodName, PodUID: podUID, SnapshotUID: body.SnapshotUID, Only: body.Only}
 	if err := request.Check(); err != nil {
 		return nil, refuse(err)
 	}

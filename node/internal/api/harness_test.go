@@ -80,7 +80,7 @@ func (n *node) startAgent() {
 		n.t.Fatal(err)
 	}
 	saver, err := save.New(n.t.Context(), save.Options{
-		Runsc: r, Store: s, Machine: machine, IntentFolder: filepath.Join(n.folder, "intents"), MostSaves: 1, ResumeLimit: patience, IsSpent: ledger.IsSpent, Now: time.Now,
+		Runsc: r, Store: s, Machine: machine, IntentFolder: filepath.Join(n.folder, "intents"), MostSaves: 1, ResumeLimit: patience, Flush: func() {}, FlushLimit: patience, IsSpent: ledger.IsSpent, Now: time.Now,
 	})
 	if err != nil {
 		n.t.Fatal(err)

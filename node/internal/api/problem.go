@@ -42,6 +42,8 @@ var rules = []rule{
 	{isA[*save.BusyError], http.StatusServiceUnavailable, "Busy"},
 	{isA[*save.ConflictError], http.StatusConflict, "Conflict"},
 	{isA[*save.HibernatedError], http.StatusConflict, "Hibernated"},
+	{isA[*save.HoldEndedError], http.StatusConflict, "HoldEnded"},
+	{isA[*save.RetiredError], http.StatusConflict, "Retired"},
 	{isA[*store.NoSpaceError], http.StatusInsufficientStorage, "NoSpace"},
 	{is(syscall.ENOSPC), http.StatusInsufficientStorage, "NoSpace"},
 	{isA[*save.QuotaError], http.StatusUnprocessableEntity, "QuotaExceeded"},

@@ -21,9 +21,11 @@ func (a *Agent) Shim() http.Handler {
 
 type beginAnswer struct {
 	// ImagePath is a folder of the node: the agent has its store at the same path.
-	ImagePath  string `json:"imagePath"`
+	ImagePath  string `json:"imagePath,omitempty"`
 	Background bool   `json:"background"`
 	Direct     bool   `json:"direct"`
+	// Files are tars of the node, by container, for a Pod that begins with its files alone.
+	Files map[string]string `json:"files,omitempty"`
 }
 
 func (a *Agent) begin(r *http.Request) (any, error) {
@@ -37,8 +39,8 @@ func (a *Agent) begin(r *http.Request) (any, error) {
 	if err := request.Check(); err != nil {
 		return nil, refuse(err)
 	}
-	folder, err := a.Grants.Begin(r.Context(), request)
-	return orError(beginAnswer{ImagePath: folder, Background: true}, err)
+	given, err := a.Grants.Begin(r.Context(), request)
+	return orError(beginAnswer{ImagePath: given.Folder, Background: given.Folder != "", Files: given.Files}, err)
 }
 
 type endBody struct {

@@ -23,6 +23,25 @@ func TestPodStartsWithoutItsMemoryOnlyIfNoHibernationHasIt(t *testing.T) {
 	n.expect(n.shim, shimStart, start(podUID), ok(204))
 }
 
+func TestPodWhoseSandboxWentOnElsewhereStandsStill(t *testing.T) {
+	n := newNode(t)
+	c := n.controller()
+	n.expect(c, "PUT "+snapshotPath, hibernate, ok(200))
+	for _, query := range []string{"?pod=", "?pod=go", "?pod=stay&pod=stay", "?Pod=stay"} {
+		n.expect(c, "DELETE "+snapshotPath+query, "", code(400, "Invalid"))
+	}
+	n.expect(c, "GET "+snapshotPath, "", ok(200))
+	for range 2 {
+		n.expect(c, "DELETE "+snapshotPath+"?pod=stay", "", ok(204))
+	}
+	n.expect(c, "GET "+snapshotPath, "", code(404, "Absent"))
+	if n.podStatus() != "paused" {
+		t.Error("the Pod goes on")
+	}
+	n.expect(n.shim, shimStart, start(podUID), code(409, "Retired"))
+	n.expect(n.shim, shimStart, start(otherUID), ok(204))
+}
+
 func TestPodStartsBesideASnapshotOfIt(t *testing.T) {
 	n := newNode(t)
 	n.expect(n.controller(), "PUT "+snapshotPath, strings.Replace(hibernate, "Hibernate", "Snapshot", 1), ok(200))

@@ -36,12 +36,21 @@ type Request struct {
 	PodName     string `json:"podName"`
 	PodUID      string `json:"podUid"`
 	SnapshotUID string `json:"snapshotUid"`
+	// Only is OnlyFiles for a Pod that begins with the files of the snapshot and not with its memory. The shim does not know it.
+	Only string `json:"only,omitempty"`
 }
+
+// OnlyFiles gives a Pod the files of a snapshot without its memory.
+const OnlyFiles = "files"
 
 // Check refuses names that are not those of Kubernetes objects.
 func (r Request) Check() error {
+	var only error
+	if r.Only != "" && r.Only != OnlyFiles {
+		only = fmt.Errorf("only is %q: it must be absent or %s", r.Only, OnlyFiles)
+	}
 	return errors.Join(
-		r.Snapshot().Check(), names.CheckName("podName", r.PodName), names.CheckUID("podUid", r.PodUID),
+		only, r.Snapshot().Check(), names.CheckName("podName", r.PodName), names.CheckUID("podUid", r.PodUID),
 	)
 }
 
@@ -57,6 +66,26 @@ type Grant struct {
 	Message string `json:"message,omitempty"`
 	// ChangedAt is when it reached its state.
 	ChangedAt time.Time `json:"changedAt"`
+}
+
+// leavesFilesTo reports whether another Pod may begin with the files of the snapshot although this one was to have its memory:
+// the memory could not be restored, so this Pod does not run.
+func (g Grant) leavesFilesTo(asked Request) bool {
+	return g.State == Failed && g.Only == "" && asked.Only == OnlyFiles
+}
+
+// isAskedBy compares with what the shim knows.
+func (g Grant) isAskedBy(asked Request) bool {
+	asked.Only = g.Only
+	return g.Request == asked
+}
+
+// Given is what a Pod begins with.
+type Given struct {
+	// Folder has the memory; empty: the Pod boots.
+	Folder string
+	// Files are the tars with the files of containers, by container.
+	Files map[string]string
 }
 
 // IsSpent reports whether memory may have come from the snapshot.

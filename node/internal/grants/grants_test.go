@@ -58,6 +58,24 @@ func TestPodBeginsOnceAlsoAfterADeathOfTheAgent(t *testing.T) {
 	}
 }
 
+func TestPodWhoseSandboxIsMadeAgainHasFailedItsRestore(t *testing.T) {
+	n := newNode(t)
+	n.announce(request())
+	n.begin(request())
+	var group sync.WaitGroup
+	group.Go(func() {
+		if g, err := n.ledger.Wait(t.Context(), podUID); err != nil || g.State != grants.Failed || g.Message == "" {
+			t.Errorf("got %+v, %v", g, err)
+		}
+	})
+	_, err := n.ledger.Begin(t.Context(), request())
+	expect[*grants.AlreadyBegunError](t, err)
+	group.Wait()
+	n.restart()
+	n.expectState(grants.Failed)
+	expect[*grants.OutcomeError](t, n.ledger.End(podUID, true, ""))
+}
+
 func TestSnapshotIsGivenToOnePod(t *testing.T) {
 	rival := of(func(r *grants.Request) { r.PodUID = otherPodUID })
 	for _, state := range []grants.State{grants.Announced, grants.Begun, grants.Restored, grants.Failed} {

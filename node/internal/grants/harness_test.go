@@ -50,14 +50,21 @@ func newNode(t *testing.T) *node {
 
 func (n *node) save(key store.Key, machine fingerprint.Fingerprint) {
 	n.t.Helper()
+	n.saveAs(key, store.Manifest{Machine: machine})
+}
+
+func (n *node) saveAs(key store.Key, manifest store.Manifest) {
+	n.t.Helper()
 	d, err := n.store.Begin(key, 0)
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(d.Path(), "pages.img"), []byte("memory"), 0o600); err != nil {
-		n.t.Fatal(err)
+	for _, name := range []string{"pages.img", store.FilesName("worker")} {
+		if err := os.WriteFile(filepath.Join(d.Path(), name), []byte("memory"), 0o600); err != nil {
+			n.t.Fatal(err)
+		}
 	}
-	if _, err := d.Finish(n.t.Context(), store.Manifest{Machine: machine}); err != nil {
+	if _, err := d.Finish(n.t.Context(), manifest); err != nil {
 		n.t.Fatal(err)
 	}
 }
@@ -65,6 +72,7 @@ func (n *node) save(key store.Key, machine fingerprint.Fingerprint) {
 func (n *node) open() (*grants.Ledger, error) {
 	return grants.Open(grants.Options{
 		Folder: filepath.Join(n.folder, "grants"), Store: n.store, BeginLimit: n.limit, KeepFor: time.Hour,
+		MostBeginLimit: 100 * time.Second, ArrivalGrace: 30 * time.Second,
 		Machine: func(ctx context.Context) (fingerprint.Fingerprint, error) { return machine, ctx.Err() },
 		Now:     func() time.Time { return n.now },
 	})
@@ -90,11 +98,11 @@ func (n *node) announce(request grants.Request) grants.Grant {
 
 func (n *node) begin(request grants.Request) string {
 	n.t.Helper()
-	folder, err := n.ledger.Begin(n.t.Context(), request)
+	given, err := n.ledger.Begin(n.t.Context(), request)
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	return folder
+	return given.Folder
 }
 
 func request() grants.Request {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -21,6 +22,8 @@ type Ledger struct {
 
 	mutex  sync.Mutex
 	grants map[string]Grant
+	// arriving counts the snapshots that are on their way, by namespace.
+	arriving map[string]int
 	// changed is closed, and replaced, whenever a grant changes.
 	changed chan struct{}
 }
@@ -34,6 +37,8 @@ type Options struct {
 	Machine func(context.Context) (fingerprint.Fingerprint, error)
 	// BeginLimit bounds how long a Pod waits for its announcement.
 	BeginLimit time.Duration
+	// MostBeginLimit bounds it while a snapshot is on its way into the Pod's namespace, and ArrivalGrace longer.
+	MostBeginLimit, ArrivalGrace time.Duration
 	// KeepFor is how long the outcome of a restore can be asked for after its snapshot is gone.
 	KeepFor time.Duration
 	Now     func() time.Time
@@ -51,7 +56,7 @@ func Open(options Options) (*Ledger, error) {
 	if err != nil {
 		return nil, errors.Join(err, disk.root.Close())
 	}
-	return &Ledger{Options: options, disk: disk, grants: grants, changed: make(chan struct{})}, nil
+	return &Ledger{Options: options, disk: disk, grants: grants, arriving: map[string]int{}, changed: make(chan struct{})}, nil
 }
 
 // Close ends the use of the folder.
@@ -74,7 +79,7 @@ func (l *Ledger) Announce(ctx context.Context, request Request) (Grant, error) {
 		switch {
 		case held.Request == request:
 			return held, nil
-		case held.PodUID == request.PodUID || held.Snapshot() == request.Snapshot():
+		case held.PodUID == request.PodUID || held.Snapshot() == request.Snapshot() && !held.leavesFilesTo(request):
 			return Grant{}, &ConflictError{request, held}
 		}
 	}
@@ -88,7 +93,7 @@ func (l *Ledger) Announce(ctx context.Context, request Request) (Grant, error) {
 	return l.change(Grant{Request: request, State: Announced})
 }
 
-// findObstacle says why the snapshot can never be restored here; empty: it can.
+// findObstacle says why the snapshot can never be restored here; empty: it can. Files need no machine of a kind.
 func (l *Ledger) findObstacle(request Request, machine fingerprint.Fingerprint) (string, error) {
 	manifest, err := l.Store.Get(request.Snapshot())
 	var damaged *store.DamagedError
@@ -97,6 +102,12 @@ func (l *Ledger) findObstacle(request Request, machine fingerprint.Fingerprint) 
 		return damaged.Error(), nil
 	case err != nil:
 		return "", err
+	case request.Only == OnlyFiles && !manifest.HasFiles:
+		return "the files of its containers were not kept", nil
+	case request.Only == OnlyFiles:
+		return "", nil
+	case manifest.Contents == store.ContentsFiles:
+		return "only the files of its containers were saved, and no memory", nil
 	}
 	return manifest.Machine.ExplainMismatch(machine), nil
 }
@@ -116,56 +127,83 @@ func (l *Ledger) Withdraw(podUID string) error {
 	return l.forget(podUID)
 }
 
-// Begin lets the Pod have its snapshot and returns the snapshot's folder. It waits for the announcement. It returns a
+// Begin lets the Pod have its snapshot and returns what it begins with. It waits for the announcement. It returns a
 // NotAnnouncedError or an AlreadyBegunError, and the context's error if the caller or the agent gave up.
-func (l *Ledger) Begin(ctx context.Context, request Request) (folder string, err error) {
+func (l *Ledger) Begin(ctx context.Context, request Request) (Given, error) {
 	if err := request.Check(); err != nil {
-		return "", err
+		return Given{}, err
 	}
-	waiting, end := context.WithTimeout(ctx, l.BeginLimit)
+	most, end := context.WithTimeout(ctx, max(l.BeginLimit, l.MostBeginLimit))
 	defer end()
-	for {
-		changed, err := l.tryBegin(waiting, request)
+	limit := time.NewTimer(l.BeginLimit)
+	defer limit.Stop()
+	began := l.Now()
+	for p := (&patience{ledger: l, namespace: request.Namespace, most: most, limit: limit}); ; {
+		given, changed, err := l.tryBegin(most, request)
 		if err == nil {
-			return l.Store.Path(request.Snapshot()), nil
+			return given, nil
 		}
 		var unknown *UnknownError
 		if !errors.As(err, &unknown) {
-			return "", err
+			return Given{}, err
 		}
-		select {
-		case <-changed:
-		case <-waiting.Done():
-			if ctx.Err() != nil {
-				return "", ctx.Err()
-			}
-			return "", &NotAnnouncedError{request, fmt.Sprintf("the controller did not announce it within %s", l.BeginLimit)}
+		if ctx.Err() != nil {
+			return Given{}, ctx.Err()
 		}
+		if p.isAtItsEnd() {
+			return Given{}, &NotAnnouncedError{request, fmt.Sprintf("the controller did not announce it within %s", l.Now().Sub(began).Round(time.Second))}
+		}
+		p.wait(changed)
 	}
 }
 
 // tryBegin returns what to wait for with an UnknownError.
-func (l *Ledger) tryBegin(ctx context.Context, request Request) (<-chan struct{}, error) {
+func (l *Ledger) tryBegin(ctx context.Context, request Request) (Given, <-chan struct{}, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	held, isKnown := l.grants[request.PodUID]
 	switch {
 	case ctx.Err() != nil || !isKnown:
-		return l.changed, &UnknownError{request.PodUID}
-	case held.Request != request:
-		return nil, &NotAnnouncedError{request, "this Pod UID is announced with another name or snapshot"}
+		return Given{}, l.changed, &UnknownError{request.PodUID}
+	case !held.isAskedBy(request):
+		return Given{}, nil, &NotAnnouncedError{request, "this Pod UID is announced with another name or snapshot"}
+	case held.State == Begun:
+		return Given{}, nil, l.giveUp(held)
 	case held.State != Announced:
-		return nil, &AlreadyBegunError{held}
-	case l.isSpent(request.Snapshot()):
+		return Given{}, nil, &AlreadyBegunError{held}
+	case l.isSpentFor(held.Request):
 		// Only a record that an earlier agent could not write or remove leaves two announcements of one snapshot.
-		return nil, &NotAnnouncedError{request, "another Pod began with this snapshot"}
+		return Given{}, nil, &NotAnnouncedError{request, "another Pod began with this snapshot"}
 	}
-	if _, err := l.Store.Get(request.Snapshot()); err != nil {
-		return nil, &NotAnnouncedError{request, err.Error()}
+	manifest, err := l.Store.Get(request.Snapshot())
+	if err != nil {
+		return Given{}, nil, &NotAnnouncedError{request, err.Error()}
 	}
 	held.State = Begun
-	_, err := l.change(held)
-	return nil, err
+	_, err = l.change(held)
+	return l.give(held, manifest), nil, err
+}
+
+func (l *Ledger) give(held Grant, manifest store.Manifest) Given {
+	folder := l.Store.Path(held.Snapshot())
+	if held.Only != OnlyFiles {
+		return Given{Folder: folder}
+	}
+	given := Given{Files: manifest.FilesOf()}
+	for container, name := range given.Files {
+		given.Files[container] = filepath.Join(folder, name)
+	}
+	return given
+}
+
+// giveUp ends a restore whose Pod asks again: the kubelet makes another sandbox when the first is gone, so the shim that began
+// died and will not report. Without this the controller would wait for the report until its patience ends.
+func (l *Ledger) giveUp(held Grant) error {
+	held.State, held.Message = Failed, "its sandbox ended before the restore did, for instance because its shim was killed"
+	if _, err := l.change(held); err != nil {
+		return err
+	}
+	return &AlreadyBegunError{held}
 }
 
 // End records how the restore of a Pod ended. The same end may be repeated. It returns an UnknownError or an OutcomeError.
@@ -223,8 +261,13 @@ func (l *Ledger) IsSpent(key store.Key) bool {
 }
 
 func (l *Ledger) isSpent(key store.Key) bool {
+	return l.isSpentFor(Request{Namespace: key.Namespace, SnapshotUID: key.UID})
+}
+
+// isSpentFor reports whether a Pod began with what is asked for.
+func (l *Ledger) isSpentFor(asked Request) bool {
 	for _, held := range l.grants {
-		if held.Snapshot() == key && held.IsSpent() {
+		if held.Snapshot() == asked.Snapshot() && held.IsSpent() && !held.leavesFilesTo(asked) {
 			return true
 		}
 	}

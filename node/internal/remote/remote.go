@@ -41,6 +41,8 @@ type Options struct {
 	Store *store.Store
 	// MostTransfers run at the same time.
 	MostTransfers int
+	// Arrive learns of each download that begins, and what it returns of its end; nil: neither.
+	Arrive func(store.Key) (arrived func())
 	// Observe learns of each transfer that ends.
 	Observe func(Outcome)
 }

@@ -129,8 +129,13 @@ func (r *Remote) start(key store.Key, t *transfer) {
 	ctx, cancel := context.WithCancelCause(r.base)
 	t.cancel, t.done = cancel, make(chan struct{})
 	r.transfers[key] = t
+	arrived := func() {}
+	if t.kind == Downloading && r.Arrive != nil {
+		arrived = r.Arrive(key)
+	}
 	r.running.Go(func() {
 		defer cancel(nil)
+		defer arrived()
 		t.result, t.err = r.act(ctx, key, t)
 		if t.err != nil {
 			t.result = Uploaded{}

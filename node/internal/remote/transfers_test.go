@@ -245,6 +245,40 @@ func TestTransfersAreJoinedAndBounded(t *testing.T) {
 	group.Wait()
 }
 
+func TestDownloadSaysWhenItBeginsAndEnds(t *testing.T) {
+	s, p := before(t, settings(t))
+	source, target := newNode(t, s), newNode(t, s)
+	source.save(one, small("memory"))
+	uploaded, err := source.Upload(t.Context(), one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := make(chan string, 4)
+	target.Arrive = func(key store.Key) func() {
+		said <- "begins " + key.Namespace
+		return func() { said <- "ends" }
+	}
+	held := p.hold()
+	// The one who waits may go, and the snapshot is still on its way.
+	hasty, giveUp := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	group.Go(func() {
+		if _, err := target.Download(hasty, one, uploaded.Digest); !errors.Is(err, context.Canceled) {
+			t.Errorf("a caller that gave up: %v", err)
+		}
+	})
+	<-held
+	giveUp()
+	group.Wait()
+	if got := <-said; got != "begins team" || len(said) > 0 {
+		t.Errorf("it says %q and %d more", got, len(said))
+	}
+	target.Close()
+	if got := <-said; got != "ends" || len(said) > 0 {
+		t.Errorf("it says %q and %d more", got, len(said))
+	}
+}
+
 func TestDamagedSnapshotIsNotUploaded(t *testing.T) {
 	s := settings(t)
 	n := newNode(t, s)

@@ -3,6 +3,7 @@ package runsc
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // The annotations by which containerd's CRI marks containers.
@@ -75,6 +76,11 @@ func (r Runsc) FindPod(ctx context.Context, name PodName) (Pod, error) {
 		}
 	}
 	return decidePod(containers, name)
+}
+
+// HasPod reports whether one of the containers is of the Pod with this UID.
+func HasPod(containers []Container, podUID string) bool {
+	return slices.ContainsFunc(containers, func(c Container) bool { return c.Annotations[podUIDKey] == podUID })
 }
 
 // decidePod picks the Pod's containers. A Pod whose pause container was replaced has two with the same name; one runs.

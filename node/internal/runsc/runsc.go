@@ -108,6 +108,13 @@ func (r Runsc) Checkpoint(ctx context.Context, sandbox string, options Checkpoin
 	return err
 }
 
+// SaveFiles writes the root file systems of all containers of the sandbox to the folder, in gVisor's own format. The sandbox
+// goes on, or stays paused if it was.
+func (r Runsc) SaveFiles(ctx context.Context, sandbox, folder string, held *os.File) error {
+	_, err := r.run(ctx, command{verb: "fscheckpoint", args: []string{"--image-path", folder, "--leave-running", sandbox}, held: held, limit: r.Limits.Checkpoint})
+	return err
+}
+
 // RestoreOptions say how to restore.
 type RestoreOptions struct {
 	// Folder has the files of a checkpoint, Bundle the container's config.json.

@@ -4,6 +4,7 @@ package runsctest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -27,12 +28,14 @@ i=0; while true; do i=$((i+1)); echo $i > /tmp/new; busybox mv /tmp/new /tmp/cou
 // Runtime is a gVisor with no other containers than those of one test.
 type Runtime struct {
 	runsc.Runsc
-	t      *testing.T
+	// Volume is a folder of the node that Pods have as /data; empty: none.
+	Volume string
+	t      testing.TB
 	folder string
 }
 
 // NewRuntime uses the program that SANDLOT_RUNSC names. All it starts ends with the test.
-func NewRuntime(t *testing.T) *Runtime {
+func NewRuntime(t testing.TB) *Runtime {
 	t.Helper()
 	binary := os.Getenv("SANDLOT_RUNSC")
 	if binary == "" {
@@ -42,7 +45,7 @@ func NewRuntime(t *testing.T) *Runtime {
 	r := &Runtime{t: t, folder: folder, Runsc: runsc.Runsc{
 		Binary: binary,
 		Root:   filepath.Join(folder, "root"),
-		Flags:  []string{"--platform=systrap", "--network=none", "--ignore-cgroups"},
+		Flags:  []string{"--platform=systrap", "--network=none", "--ignore-cgroups", "--allow-rootfs-tar-annotation"},
 		Limits: runsc.Limits{Brief: patience, Checkpoint: patience, Restore: patience},
 	}}
 	// gVisor mounts an empty network namespace there.
@@ -56,12 +59,49 @@ type Pod struct {
 	// Sandbox and Worker are the ids of its containers.
 	Sandbox, Worker string
 	runtime         *Runtime
+	// files is the tar with which the other container's root file system begins; empty: it is that of the image.
+	files string
+	// image has files beside busybox, by their paths without the first slash.
+	image map[string]string
 }
 
 // StartPod starts a Pod.
 func (r *Runtime) StartPod(name runsc.PodName) *Pod {
 	r.t.Helper()
+	return r.start(r.newPod(name, "pod"))
+}
+
+// StartPodOf starts a Pod from an image that has these files as well.
+func (r *Runtime) StartPodOf(name runsc.PodName, image map[string]string) *Pod {
+	r.t.Helper()
 	p := r.newPod(name, "pod")
+	p.image = image
+	return r.start(p)
+}
+
+// StartPodWithFiles starts a Pod whose other container begins with the files of a tar above those of the image.
+func (r *Runtime) StartPodWithFiles(name runsc.PodName, tar string, image map[string]string) *Pod {
+	r.t.Helper()
+	p := r.newPod(name, "begun")
+	p.files, p.image = tar, image
+	return r.start(p)
+}
+
+// TryFiles starts the containers of a Pod as StartPodWithFiles does. It returns how gVisor refuses them, and the folder that
+// the node has for the other container.
+func (r *Runtime) TryFiles(name runsc.PodName, tar string) (p *Pod, folder string, err error) {
+	r.t.Helper()
+	p = r.newPod(name, "tried")
+	p.files = tar
+	r.must(r.command("create", "--bundle", r.bundle(p, p.Sandbox), p.Sandbox))
+	r.must(r.command("start", p.Sandbox))
+	folder = r.bundle(p, p.Worker)
+	r.must(r.command("create", "--bundle", folder, p.Worker))
+	return p, folder, r.command("start", p.Worker).Run()
+}
+
+func (r *Runtime) start(p *Pod) *Pod {
+	r.t.Helper()
 	r.must(r.command("create", "--bundle", r.bundle(p, p.Sandbox), p.Sandbox))
 	r.must(r.command("start", p.Sandbox))
 	r.must(r.command("create", "--bundle", r.bundle(p, p.Worker), p.Worker))
@@ -195,19 +235,36 @@ func (r *Runtime) bundle(p *Pod, id string) string {
 		annotations["io.kubernetes.cri.container-type"] = "container"
 		annotations["io.kubernetes.cri.container-name"] = "worker"
 		args = []string{"/bin/sh", "-c", workload}
+		if p.files != "" {
+			annotations["dev.gvisor.tar.rootfs.upper.worker"] = p.files
+		}
 	}
 	config := map[string]any{
 		"ociVersion":  "1.2.0",
-		"process":     map[string]any{"user": map[string]int{"uid": 0, "gid": 0}, "args": args, "env": []string{"PATH=/bin"}, "cwd": "/"},
+		"process":     map[string]any{"user": map[string]int{"uid": 0, "gid": 0}, "args": args, "env": []string{"PATH=/bin"}, "cwd": "/", "capabilities": capabilities()},
 		"root":        map[string]any{"path": "rootfs"},
-		"mounts":      []any{map[string]string{"destination": "/proc", "type": "proc", "source": "proc"}},
+		"mounts":      r.listMounts(),
 		"annotations": annotations,
 		"linux":       map[string]any{"namespaces": namespaces()},
 	}
-	if err := writeBundle(folder, config); err != nil {
+	if err := errors.Join(writeBundle(folder, config), writeImage(filepath.Join(folder, "rootfs"), p.image)); err != nil {
 		r.t.Fatal(err)
 	}
 	return folder
+}
+
+// capabilities are some of those that containerd gives to root.
+func capabilities() map[string][]string {
+	all := []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_MKNOD"}
+	return map[string][]string{"bounding": all, "effective": all, "permitted": all}
+}
+
+func (r *Runtime) listMounts() []any {
+	mounts := []any{map[string]string{"destination": "/proc", "type": "proc", "source": "proc"}}
+	if r.Volume != "" {
+		mounts = append(mounts, map[string]any{"destination": "/data", "type": "bind", "source": r.Volume, "options": []string{"rbind", "rw"}})
+	}
+	return mounts
 }
 
 func namespaces() []map[string]string {
@@ -216,6 +273,16 @@ func namespaces() []map[string]string {
 		all = append(all, map[string]string{"type": kind})
 	}
 	return all
+}
+
+func writeImage(rootfs string, image map[string]string) error {
+	for name, text := range image {
+		path := filepath.Join(rootfs, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func writeBundle(folder string, config map[string]any) error {

@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -59,7 +61,9 @@ func start(t *testing.T) {
 	address := FreeAddress(t)
 	server.cmd = exec.Command(strings.TrimSpace(string(program)), "--port", address, "--quiet", "posix", server.folder)
 	server.cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+AccessKey, "ROOT_SECRET_KEY="+SecretKey)
-	if err := server.cmd.Start(); err != nil {
+	// It ends with the tests, also with killed ones. The thread that starts it must live as long.
+	server.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := startOnLastingThread(server.cmd); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(patience); !isListening(address); time.Sleep(5 * time.Millisecond) {
@@ -72,6 +76,18 @@ func start(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.url = url
+}
+
+// startOnLastingThread starts a program from a thread that Go never ends: Linux takes the end of the thread for that of the
+// parent.
+func startOnLastingThread(cmd *exec.Cmd) error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		started <- cmd.Start()
+		select {}
+	}()
+	return <-started
 }
 
 // Stop ends the server. TestMain calls it after the tests.

@@ -87,6 +87,12 @@ func (n *node) trySaving(mode save.Mode) error {
 // runAgent runs an agent that does one thing.
 func (n *node) runAgent(what map[string]any) error {
 	n.t.Helper()
+	return n.agentCommand(what).Run()
+}
+
+// agentCommand is an agent in a process of its own that does one thing.
+func (n *node) agentCommand(what map[string]any) *exec.Cmd {
+	n.t.Helper()
 	what["Runsc"], what["Store"] = n.runsc, n.folder
 	order, err := json.Marshal(what)
 	if err != nil {
@@ -94,7 +100,7 @@ func (n *node) runAgent(what map[string]any) error {
 	}
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), agentVariable+"="+string(order))
-	return cmd.Run()
+	return cmd
 }
 
 func (n *node) dieSaving(mode save.Mode) {

@@ -44,8 +44,8 @@ func saveOnce(text string) error {
 		Runsc   runsc.Runsc
 		Store   string
 		Request save.Request
-		// Deletes makes it delete the snapshot instead.
-		Deletes bool
+		// Deletes makes it delete the snapshot instead, DeletesSpent as one that went on elsewhere.
+		Deletes, DeletesSpent bool
 	}
 	if err := json.Unmarshal([]byte(text), &order); err != nil {
 		return err
@@ -58,6 +58,9 @@ func saveOnce(text string) error {
 	if err != nil {
 		return err
 	}
+	if order.DeletesSpent {
+		return saver.DeleteSpent(context.Background(), order.Request.Snapshot)
+	}
 	if order.Deletes {
 		return saver.Delete(context.Background(), order.Request.Snapshot)
 	}
@@ -66,22 +69,29 @@ func saveOnce(text string) error {
 }
 
 func newSaver(ctx context.Context, n *node) (*save.Saver, error) {
+	if n.flush == nil {
+		n.flush, n.flushLimit = func() {}, patience
+	}
 	return save.New(ctx, save.Options{
 		Runsc: n.runsc, Machine: n.runsc.Fingerprint, Store: n.store, IntentFolder: filepath.Join(n.folder, ".intents"), MostSaves: 2,
-		ResumeLimit: patience, IsSpent: func(key store.Key) bool { return n.isSpent != nil && n.isSpent(key) },
+		MostFilesBytes: 256 << 20, ResumeLimit: patience, IsSpent: func(key store.Key) bool { return n.isSpent != nil && n.isSpent(key) },
+		Flush: n.flush, FlushLimit: n.flushLimit,
 		Now: func() time.Time { return time.Unix(1, 0) },
 	})
 }
 
 // node is a node with an agent and a Pod that runs.
 type node struct {
-	t      *testing.T
+	t      testing.TB
 	folder string
 	runsc  runsc.Runsc
 	store  *store.Store
 	saver  *save.Saver
 	pod    *runsctest.Pod
 	rt     *runsctest.Runtime
+	// flush takes the place of sync(2), which has to do with all that runs beside a test.
+	flush      func()
+	flushLimit time.Duration
 	// isSpent reports whether a Pod began with a snapshot; nil: none did.
 	isSpent func(store.Key) bool
 }
@@ -145,7 +155,7 @@ func (n *node) wrap(script string) {
 	n.t.Helper()
 	path := filepath.Join(n.t.TempDir(), "runsc")
 	text := `#!/bin/sh
-for verb in "$@"; do case "$verb" in --*) ;; pause|resume|checkpoint|state) break ;; esac; done
+for verb in "$@"; do case "$verb" in --*) ;; pause|resume|checkpoint|fscheckpoint|state) break ;; esac; done
 run() { ` + n.runsc.Binary + ` "$@"; }
 ` + script + "\nrun \"$@\"\n"
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -58,7 +57,7 @@ func (i *intents) write(r Request) (*os.File, error) {
 	if err := errors.Join(err, file.Sync()); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	if err := errors.Join(i.root.Rename(unfinished+name, name), i.sync()); err != nil {
+	if err := errors.Join(i.root.Rename(unfinished+name, name), syncFolder(i.root)); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil
@@ -69,10 +68,10 @@ func (i *intents) remove(podUID string) error {
 	if err := i.root.Remove(podUID + intentSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return i.sync()
+	return syncFolder(i.root)
 }
 
-// list returns the requests of saves that did not end. An intent that cannot be read is an error of its own: its Pod may
+// list returns the requests of saves that did not end, and removes half-written ones. An intent that cannot be read is an error of its own: its Pod may
 // stand still.
 func (i *intents) list() (requests []Request, broken []error) {
 	entries, err := fs.ReadDir(i.root.FS(), ".")
@@ -80,6 +79,13 @@ func (i *intents) list() (requests []Request, broken []error) {
 		return nil, []error{err}
 	}
 	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), unfinished) {
+			// The death of an agent left it; its Pod was not touched.
+			if err := i.root.Remove(entry.Name()); err != nil {
+				broken = append(broken, err)
+			}
+			continue
+		}
 		uid, isIntent := strings.CutSuffix(entry.Name(), intentSuffix)
 		if !isIntent || names.CheckUID("intent", uid) != nil {
 			continue
@@ -124,12 +130,4 @@ func (i *intents) waitForHolders(ctx context.Context, podUID string) error {
 		case <-time.After(lockPoll):
 		}
 	}
-}
-
-func (i *intents) sync() error {
-	folder, err := i.root.Open(filepath.Clean("."))
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }

@@ -24,7 +24,7 @@ func (e *StuckError) Error() string {
 func (e *StuckError) Unwrap() error { return e.Err }
 
 // Recover resumes every Pod that an earlier agent left paused for a save that it did not finish. A Pod whose hibernation
-// was finished stays paused: it waits for its deletion. It returns the Pods that may still stand still.
+// was finished stays paused: it waits for its deletion. One that was held for copies of its disks goes on. It returns the Pods that may still stand still.
 func (s *Saver) Recover(ctx context.Context) error {
 	requests, errs := s.intents.list()
 	for _, request := range requests {
@@ -43,6 +43,12 @@ func (s *Saver) recoverOne(ctx context.Context, request Request) error {
 		return err
 	}
 	switch _, err := s.Store.Get(request.Snapshot); {
+	case request.holds():
+		// Only its earlier agent knew how long the Pod was to stand still.
+		if err := s.resume(request.pod()); err != nil {
+			return err
+		}
+		return s.intents.remove(request.Source.PodUID)
 	case err == nil:
 		return s.intents.remove(request.Source.PodUID)
 	case !errors.Is(err, store.ErrAbsent):

@@ -19,6 +19,9 @@ import (
 type Saver struct {
 	Options
 	intents *intents
+	retired *retired
+	holds   *holds
+	flusher *flusher
 	// base ends with the agent. A save belongs to it and not to its caller, whose connection may break.
 	base context.Context
 
@@ -43,8 +46,14 @@ type Options struct {
 	// SpareBytes is what the disk must have for each save beside the memory of the Pod: for the kernel's own state and for
 	// files outside of volumes, whose sizes gVisor does not say.
 	SpareBytes int64
+	// MostFilesBytes is what the files of a container may have that are kept beside its memory. gVisor reads them into the memory
+	// of the Pod that begins with them.
+	MostFilesBytes int64
 	// ResumeLimit bounds how long a Pod that stands still may wait for an earlier runsc.
 	ResumeLimit time.Duration
+	// Flush writes through to the disks what Pods wrote. FlushLimit bounds how long a Pod that runs waits for it.
+	Flush      func()
+	FlushLimit time.Duration
 	// IsSpent reports whether a Pod began with the snapshot.
 	IsSpent func(store.Key) bool
 	Now     func() time.Time
@@ -74,7 +83,11 @@ func New(base context.Context, options Options) (*Saver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Saver{Options: options, intents: intents, base: base, running: map[string]*job{}, deleting: map[string]bool{}}, nil
+	return &Saver{
+		Options: options, intents: intents, retired: &retired{intents.root}, holds: newHolds(), base: base,
+		flusher: &flusher{flush: options.Flush, limit: options.FlushLimit},
+		running: map[string]*job{}, deleting: map[string]bool{},
+	}, nil
 }
 
 // Save returns the manifest of the finished snapshot. A repeated request joins the save in progress, or gets the manifest
@@ -116,7 +129,7 @@ func (s *Saver) CountSaves() int {
 	return len(s.running)
 }
 
-// Wait returns when no save is in progress.
+// Wait returns when no save is in progress and no Pod is held.
 func (s *Saver) Wait() { s.jobs.Wait() }
 
 // join returns the save of the request: one in progress, a finished one, or a new one.
@@ -133,7 +146,7 @@ func (s *Saver) join(request Request) (*job, error) {
 		return j, nil
 	}
 	switch m, err := s.Store.Get(request.Snapshot); {
-	case err == nil && (m.Source != request.Source || m.Mode != string(request.Mode) || m.CopyOf != ""):
+	case err == nil && (m.Source != request.Source || m.Mode != string(request.Mode) || m.Contents != request.Contents || m.CopyOf != ""):
 		return nil, &ConflictError{request.Snapshot}
 	case err == nil:
 		return finished(request, m), nil
@@ -142,6 +155,9 @@ func (s *Saver) join(request Request) (*job, error) {
 	}
 	if other, isBusy := s.running[request.Source.PodUID]; isBusy {
 		return nil, &BusyError{fmt.Sprintf("Pod %s is being saved as %s", request.Source.PodName, other.request.Snapshot.UID)}
+	}
+	if s.holds.has(request.Source.PodUID) {
+		return nil, &BusyError{fmt.Sprintf("Pod %s stands still while its disks are copied", request.Source.PodName)}
 	}
 	if s.deleting[request.Source.PodUID] {
 		return nil, &BusyError{fmt.Sprintf("a hibernation of Pod %s is being deleted", request.Source.PodName)}
@@ -222,17 +238,13 @@ func (s *Saver) fill(ctx context.Context, what savable, draft *store.Draft) (sto
 	if err != nil {
 		return store.Manifest{}, err
 	}
+	manifest, err := s.finish(ctx, what, runsc.CheckpointOptions{Folder: draft.Path(), LeaveRunning: true, Held: held}, draft)
+	if err == nil && request.holds() {
+		s.hold(request, held)
+		return manifest, nil
+	}
 	defer held.Close()
-	err = s.write(ctx, what, runsc.CheckpointOptions{Folder: draft.Path(), LeaveRunning: true, Held: held})
-	var manifest store.Manifest
-	if err == nil {
-		err = checkSize(request, draft)
-	}
-	if err == nil {
-		what.manifest.SavedAt = s.Now().UTC()
-		manifest, err = draft.Finish(ctx, what.manifest)
-	}
-	if err != nil && request.Mode == Hibernate {
+	if err != nil && request.pauses() {
 		err = errors.Join(err, s.resume(request.pod()))
 	}
 	// A Pod that could not be resumed keeps its intent, and the next agent tries again.
@@ -242,6 +254,25 @@ func (s *Saver) fill(ctx context.Context, what savable, draft *store.Draft) (sto
 	}
 	s.forget(request.Source.PodUID)
 	return manifest, err
+}
+
+// finish saves the Pod and makes the draft a snapshot.
+func (s *Saver) finish(ctx context.Context, what savable, options runsc.CheckpointOptions, draft *store.Draft) (store.Manifest, error) {
+	if err := s.write(ctx, what, options); err != nil {
+		return store.Manifest{}, err
+	}
+	if what.request.holds() {
+		// What the Pod wrote to its disks is on them before they are copied.
+		s.Flush()
+	}
+	if err := s.addFiles(ctx, &what, filesTarget{draft, options.Held}); err != nil {
+		return store.Manifest{}, err
+	}
+	if err := checkSize(what.request, draft); err != nil {
+		return store.Manifest{}, err
+	}
+	what.manifest.SavedAt = s.Now().UTC()
+	return draft.Finish(ctx, what.manifest)
 }
 
 // checkSize holds a save to its quota: gVisor's estimate lacks files outside of volumes, of which a sandbox can have any number.
@@ -260,7 +291,10 @@ func (s *Saver) forget(podUID string) {
 }
 
 func (s *Saver) write(ctx context.Context, what savable, options runsc.CheckpointOptions) error {
-	if what.request.Mode == Hibernate {
+	if what.request.Mode == Snapshot && what.request.Contents != store.ContentsFiles {
+		s.flusher.run(ctx)
+	}
+	if what.request.pauses() {
 		// Nothing cuts a pause short: its outcome would be unknown.
 		err := s.Runsc.Pause(context.WithoutCancel(ctx), what.pod.Sandbox, options.Held)
 		if runsc.IsUnrecorded(err) {
@@ -270,6 +304,9 @@ func (s *Saver) write(ctx context.Context, what savable, options runsc.Checkpoin
 			return err
 		}
 	}
+	if what.request.Contents == store.ContentsFiles {
+		return nil
+	}
 	return s.Runsc.Checkpoint(ctx, what.pod.Sandbox, options)
 }
 
@@ -278,6 +315,7 @@ func (s *Saver) describe(ctx context.Context, request Request, pod runsc.Pod) (s
 	return store.Manifest{
 		Source:     request.Source,
 		Mode:       string(request.Mode),
+		Contents:   request.Contents,
 		Machine:    machine,
 		Containers: pod.Containers,
 	}, err

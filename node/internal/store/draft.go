@@ -23,6 +23,9 @@ type Draft struct {
 	promised int64
 }
 
+// scratchName is no name of a file of a snapshot.
+const scratchName = ".scratch"
+
 // Begin makes a folder for a save. WantedBytes is how much the save will write at most. It returns a NoSpaceError if the
 // disk has too little for this save and those that run.
 func (s *Store) Begin(key Key, wantedBytes int64) (*Draft, error) {
@@ -64,6 +67,26 @@ func (d *Draft) Size() (int64, error) {
 	}
 	return bytes, nil
 }
+
+// Extend does what Begin does for bytes beside those that the save wanted first.
+func (d *Draft) Extend(wantedBytes int64) error {
+	if err := d.store.promise(wantedBytes); err != nil {
+		return err
+	}
+	d.promised += wantedBytes
+	return nil
+}
+
+// Scratch is a folder for what does not become part of the snapshot. RemoveScratch must be called before Finish.
+func (d *Draft) Scratch() string { return filepath.Join(d.Path(), scratchName) }
+
+// RemoveScratch removes that folder.
+func (d *Draft) RemoveScratch() error {
+	return d.store.root.RemoveAll(filepath.Join(d.name, scratchName))
+}
+
+// Remove removes a file of the draft.
+func (d *Draft) Remove(name string) error { return d.store.root.RemoveAll(filepath.Join(d.name, name)) }
 
 // Create makes an empty file of the draft.
 func (d *Draft) Create(name string) (*os.File, error) {

@@ -64,6 +64,11 @@ type Manifest struct {
 	Source Source `json:"source"`
 	// Mode is the mode in which the snapshot was saved.
 	Mode string `json:"mode"`
+	// Contents is ContentsFiles for a snapshot without memory; empty: it has memory.
+	Contents string `json:"contents,omitempty"`
+	// HasFiles says that there is a tar with the files of each container, FilesMessage why there is none.
+	HasFiles     bool   `json:"hasFiles,omitempty"`
+	FilesMessage string `json:"filesMessage,omitempty"`
 	// CopyOf is the UID of the snapshot that a copy was made of. Empty: it is no copy.
 	CopyOf  string                  `json:"copyOf,omitempty"`
 	Machine fingerprint.Fingerprint `json:"machine"`
@@ -72,6 +77,29 @@ type Manifest struct {
 	Files      []File    `json:"files"`
 	Bytes      int64     `json:"bytes"`
 	SavedAt    time.Time `json:"savedAt"`
+}
+
+// ContentsFiles are the contents of a snapshot that has the files of containers and no memory.
+const ContentsFiles = "Files"
+
+const (
+	filesPrefix = "files-"
+	filesSuffix = ".tar"
+)
+
+// FilesName is the name of the file with the files of a container.
+func FilesName(container string) string { return filesPrefix + container + filesSuffix }
+
+// FilesOf returns the names of the files with the files of containers, by container.
+func (m Manifest) FilesOf() map[string]string {
+	found := map[string]string{}
+	for _, file := range m.Files {
+		container, isFiles := strings.CutPrefix(file.Name, filesPrefix)
+		if container, isTar := strings.CutSuffix(container, filesSuffix); m.HasFiles && isFiles && isTar {
+			found[container] = file.Name
+		}
+	}
+	return found
 }
 
 // DecodeManifest reads the manifest of the snapshot k. It trusts neither its size nor its content.

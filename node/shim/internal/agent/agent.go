@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -40,8 +42,9 @@ type Limits struct {
 	End time.Duration
 }
 
-// DefaultLimits leave the kubelet, which waits two minutes for the start of a Pod, time for the restore itself.
-var DefaultLimits = Limits{Dial: 10 * time.Second, Begin: 45 * time.Second, End: time.Minute}
+// DefaultLimits leave the kubelet, which waits four minutes for the sandbox of a Pod, time for the restore itself. The agent
+// waits 100 s while the snapshot is on its way to the node.
+var DefaultLimits = Limits{Dial: 10 * time.Second, Begin: 110 * time.Second, End: time.Minute}
 
 // NewClient makes a client. It touches the socket at the first call.
 func NewClient(socket string, limits Limits) *Client {
@@ -63,12 +66,14 @@ type Restore struct {
 	SnapshotUID string `json:"snapshotUid"`
 }
 
-// Image is a snapshot to read.
+// Image is a snapshot to read: its memory, or the files of the containers alone.
 type Image struct {
-	// Path is the folder on the node.
+	// Path is the folder on the node. Empty: there are Files.
 	Path       string `json:"imagePath"`
 	Background bool   `json:"background"`
 	Direct     bool   `json:"direct"`
+	// Files are tars of the node, by container, with which a Pod boots.
+	Files map[string]string `json:"files"`
 }
 
 // Outcome is how a restore ended.
@@ -101,18 +106,41 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// Begin waits until the restore is announced, and takes it: no other start of a sandbox gets the same snapshot.
+// Begin waits until the restore is announced, and takes it: no other start of a sandbox gets the same snapshot. An agent that
+// ends meanwhile has given nothing away, and the next one is asked.
 func (c *Client) Begin(ctx context.Context, restore Restore) (Image, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.limits.Begin, fmt.Errorf("no answer of the node agent within %s", c.limits.Begin))
 	defer cancel()
 	var image Image
-	if err := c.redial(ctx, func() error { return c.post(ctx, "/v1/begin", restore, &image) }); err != nil {
+	err := c.redial(ctx, func() error { return c.post(ctx, "/v1/begin", restore, &image) })
+	for isBusy(err) && pause(ctx) {
+		err = c.redial(ctx, func() error { return c.post(ctx, "/v1/begin", restore, &image) })
+	}
+	if err != nil {
 		return Image{}, err
 	}
-	if !filepath.IsAbs(image.Path) || filepath.Clean(image.Path) != image.Path {
-		return Image{}, fmt.Errorf("the node agent names the folder %q of the snapshot, which is no absolute path", image.Path)
+	return image, image.check()
+}
+
+func (i Image) check() error {
+	if i.Path != "" && len(i.Files) > 0 {
+		return errors.New("the node agent names a folder and files of the snapshot, and a Pod begins with one of them")
 	}
-	return image, nil
+	paths := []string{i.Path}
+	if len(i.Files) > 0 {
+		paths = slices.Collect(maps.Values(i.Files))
+	}
+	for _, path := range paths {
+		if !filepath.IsAbs(path) || filepath.Clean(path) != path {
+			return fmt.Errorf("the node agent names %q of the snapshot, which is no absolute path", path)
+		}
+	}
+	return nil
+}
+
+func isBusy(err error) bool {
+	var refused *Error
+	return errors.As(err, &refused) && refused.Status == http.StatusServiceUnavailable
 }
 
 // Start asks whether a Pod whose sandbox ended while it stood still may start without its memory.

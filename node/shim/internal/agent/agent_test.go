@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -54,7 +55,7 @@ func TestBeginNamesThePodAndGetsTheFolder(t *testing.T) {
 		_, _ = io.WriteString(w, `{"imagePath":"/var/lib/snapshots/team/7c","background":true,"direct":false}`)
 	})
 	image, err := agent.NewClient(socket, patient).Begin(t.Context(), analyst)
-	if want := (agent.Image{Path: "/var/lib/snapshots/team/7c", Background: true}); err != nil || image != want {
+	if want := (agent.Image{Path: "/var/lib/snapshots/team/7c", Background: true}); err != nil || !reflect.DeepEqual(image, want) {
 		t.Errorf("got %+v, %v", image, err)
 	}
 }
@@ -108,6 +109,37 @@ func TestAgentThatComesBackIsAsked(t *testing.T) {
 	serve(t, socket, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"imagePath":"/a"}`) })
 	if err := <-failed; err != nil {
 		t.Error(err)
+	}
+}
+
+func TestAgentThatEndsLeavesTheRestoreToTheNext(t *testing.T) {
+	socket := newSocket(t)
+	calls := make(chan string, 3)
+	serve(t, socket, func(w http.ResponseWriter, r *http.Request) {
+		calls <- r.URL.Path
+		if len(calls) == 1 {
+			refuse(w, http.StatusServiceUnavailable, "Busy", "the agent ends")
+			return
+		}
+		_, _ = io.WriteString(w, `{"imagePath":"/a"}`)
+	})
+	if _, err := agent.NewClient(socket, patient).Begin(t.Context(), analyst); err != nil || len(calls) != 2 {
+		t.Errorf("after %d calls: %v", len(calls), err)
+	}
+	limits := patient
+	limits.Begin = 10 * time.Millisecond
+	busy := newSocket(t)
+	serve(t, busy, func(w http.ResponseWriter, _ *http.Request) {
+		refuse(w, http.StatusServiceUnavailable, "Busy", "the agent ends")
+	})
+	if _, err := agent.NewClient(busy, limits).Begin(t.Context(), analyst); err == nil || !strings.Contains(err.Error(), "the agent ends") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestShimWaitsLongerThanTheAgent(t *testing.T) {
+	if agent.DefaultLimits.Begin <= 100*time.Second {
+		t.Errorf("it gives up after %s", agent.DefaultLimits.Begin)
 	}
 }
 

@@ -26,12 +26,15 @@ const (
 	namespaceKey = "io.kubernetes.cri.sandbox-namespace"
 	podNameKey   = "io.kubernetes.cri.sandbox-name"
 	podUIDKey    = "io.kubernetes.cri.sandbox-uid"
+	nameKey      = "io.kubernetes.cri.container-name"
 	logsKey      = "io.kubernetes.cri.sandbox-log-directory"
 )
 
 // container is what the shim keeps of a container.
 type container struct {
 	id, bundle string
+	// name is that in the Pod. The pause container has none.
+	name string
 	// sandbox is the id of the Pod's pause container.
 	sandbox string
 	// logs is the folder with the logs of the Pod. Only the pause container has it.
@@ -85,7 +88,7 @@ func readContainer(id, bundle string) (container, error) {
 
 // decideContainer takes a container that is not of a Pod as one that stands for itself.
 func decideContainer(id, bundle string, annotations map[string]string) container {
-	c := container{id: id, bundle: bundle, sandbox: annotations[sandboxIDKey], logs: annotations[logsKey]}
+	c := container{id: id, bundle: bundle, name: annotations[nameKey], sandbox: annotations[sandboxIDKey], logs: annotations[logsKey]}
 	if annotations[typeKey] != "container" || c.sandbox == "" {
 		c.sandbox = id
 	}

@@ -60,17 +60,32 @@ func (s *Service) startFromSnapshot(ctx context.Context, c container, r *task.St
 		s.abandon(ctx, c)
 		return nil, fmt.Errorf("start Pod %s/%s from SandboxSnapshot %s: %w", c.restore.Namespace, c.restore.PodName, c.restore.SnapshotUID, err)
 	}
+	if len(image.Files) > 0 {
+		return s.startWithFiles(ctx, c, filesStart{r, image.Files})
+	}
 	started, err := s.restore(ctx, c, &extension.RestoreRequest{
 		Start: r,
 		Conf:  extension.RestoreConfig{ImagePath: image.Path, Direct: image.Direct, Background: image.Background},
 	})
-	if err != nil {
-		s.report(ctx, c, err)
+	return s.began(ctx, c, beginning{started, err, waitForRestore})
+}
+
+// beginning is a pause container that started or failed. Wait returns when all of the Pod has.
+type beginning struct {
+	started *task.StartResponse
+	err     error
+	wait    func(context.Context, container) error
+}
+
+// began follows a Pod whose pause container has started, and ends one whose has not.
+func (s *Service) began(ctx context.Context, c container, b beginning) (*task.StartResponse, error) {
+	if b.err != nil {
+		s.report(ctx, c, b.err)
 		s.abandon(ctx, c)
-		return nil, fmt.Errorf("restore Pod %s/%s from SandboxSnapshot %s: %w", c.restore.Namespace, c.restore.PodName, c.restore.SnapshotUID, err)
+		return nil, fmt.Errorf("restore Pod %s/%s from SandboxSnapshot %s: %w", c.restore.Namespace, c.restore.PodName, c.restore.SnapshotUID, b.err)
 	}
-	s.follow(ctx, c)
-	return started, nil
+	s.follow(ctx, c, b.wait)
+	return b.started, nil
 }
 
 func (s *Service) restore(ctx context.Context, c container, r *extension.RestoreRequest) (*task.StartResponse, error) {
@@ -98,7 +113,7 @@ func (s *Service) begin(ctx context.Context, c container) (agent.Image, error) {
 
 // follow reports when all containers run, or the first failure. A sandbox whose restore failed runs nothing, and gVisor does
 // not report its end.
-func (s *Service) follow(ctx context.Context, c container) {
+func (s *Service) follow(ctx context.Context, c container, wait func(context.Context, container) error) {
 	ctx = context.WithoutCancel(ctx)
 	reported := make(chan struct{})
 	s.mu.Lock()
@@ -106,7 +121,7 @@ func (s *Service) follow(ctx context.Context, c container) {
 	s.mu.Unlock()
 	go func() {
 		defer close(reported)
-		err := waitForRestore(ctx, c)
+		err := wait(ctx, c)
 		if err == nil {
 			err = c.markRestored()
 		}

@@ -54,6 +54,9 @@ func (s *Service) Create(ctx context.Context, r *task.CreateTaskRequest) (*task.
 	if err != nil {
 		return nil, err
 	}
+	if err := c.prepareFiles(); err != nil {
+		return nil, err
+	}
 	created, err := s.TaskServiceExt.Create(ctx, r)
 	if err != nil {
 		return nil, err
@@ -74,6 +77,9 @@ func (s *Service) Start(ctx context.Context, r *task.StartRequest) (*task.StartR
 		return s.startPause(ctx, c, r)
 	}
 	started, err := s.TaskServiceExt.Start(ctx, r)
+	if err == nil {
+		err = c.markStarted()
+	}
 	if err != nil {
 		s.failRestore(ctx, c, err)
 	}
@@ -102,6 +108,7 @@ func (s *Service) Delete(ctx context.Context, r *task.DeleteRequest) (*task.Dele
 	if r.ExecID != "" {
 		return s.TaskServiceExt.Delete(ctx, r)
 	}
+	c, _ := s.find(r.ID)
 	deleted, err := s.deleteContainer(ctx, r)
 	if err != nil {
 		return nil, err
@@ -112,6 +119,7 @@ func (s *Service) Delete(ctx context.Context, r *task.DeleteRequest) (*task.Dele
 	delete(s.reports, r.ID)
 	s.mu.Unlock()
 	if reported != nil {
+		c.forgetFiles()
 		waitForReport(ctx, reported)
 	}
 	return deleted, nil

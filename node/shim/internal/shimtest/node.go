@@ -39,21 +39,29 @@ type Node struct {
 	folder     string
 	runsc      string
 	hasCgroups bool
-	runtime    cri.RuntimeServiceClient
+	// passes are the annotations of Pods that containerd passes on beside the shim's own.
+	passes  string
+	runtime cri.RuntimeServiceClient
 }
 
 // NewNode starts containerd. All it starts ends with the test.
 func NewNode(t *testing.T) *Node {
 	t.Helper()
-	return startNode(t, false)
+	return startNode(t, false, "")
 }
 
-func startNode(t *testing.T, hasCgroups bool) *Node {
+// NewNodeThatPasses starts a containerd that passes more annotations of Pods on than it should.
+func NewNodeThatPasses(t *testing.T, annotations string) *Node {
+	t.Helper()
+	return startNode(t, false, annotations)
+}
+
+func startNode(t *testing.T, hasCgroups bool, passes string) *Node {
 	t.Helper()
 	// Paths of sockets are limited, so the folder is not the test's, which has its name.
 	folder, err := os.MkdirTemp("", "shim")
 	must(t, err)
-	n := &Node{t: t, folder: folder, Socket: filepath.Join(folder, "node.sock"), runsc: program(t, "SANDLOT_RUNSC"), hasCgroups: hasCgroups}
+	n := &Node{t: t, folder: folder, Socket: filepath.Join(folder, "node.sock"), runsc: program(t, "SANDLOT_RUNSC"), hasCgroups: hasCgroups, passes: passes}
 	t.Cleanup(n.removeFolder)
 	n.writeConfiguration(serveImage(t), program(t, "SANDLOT_SHIM"))
 	n.startContainerd(program(t, "SANDLOT_CONTAINERD"))
@@ -96,7 +104,7 @@ func (n *Node) writeConfiguration(registry, shim string) {
 	for path, text := range map[string]string{
 		filepath.Join(hosts, "hosts.toml"):         fmt.Sprintf("[host.%q]\ncapabilities = [\"pull\", \"resolve\"]\n", registry),
 		filepath.Join(n.folder, "gvisor.toml"):     fmt.Sprintf(shimConfiguration, n.runsc, filepath.Join(n.folder, "gvisor"), strconv.FormatBool(!n.hasCgroups)),
-		filepath.Join(n.folder, "containerd.toml"): strings.NewReplacer("FOLDER", n.folder, "IMAGE", image, "HANDLER", handler, "SHIM", shim).Replace(containerdConfiguration),
+		filepath.Join(n.folder, "containerd.toml"): strings.NewReplacer("FOLDER", n.folder, "IMAGE", image, "HANDLER", handler, "SHIM", shim, "PASSES", n.passes).Replace(containerdConfiguration),
 	} {
 		must(n.t, os.WriteFile(path, []byte(text), 0o600))
 	}
@@ -110,6 +118,7 @@ platform = "systrap"
 network = "none"
 ignore-cgroups = %q
 restore-spec-validation = "warning"
+allow-rootfs-tar-annotation = "true"
 `
 
 const containerdConfiguration = `version = 3
@@ -140,7 +149,7 @@ conf_dir = "FOLDER/cni"
 [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.HANDLER]
 runtime_type = "io.containerd.runsc.v1"
 runtime_path = "SHIM"
-pod_annotations = ["sandlot.dev/restore-snapshot"]
+pod_annotations = ["sandlot.dev/restore-snapshot", "PASSES"]
 [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.HANDLER.options]
 TypeUrl = "io.containerd.runsc.v1.options"
 ConfigPath = "FOLDER/gvisor.toml"

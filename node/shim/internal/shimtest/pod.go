@@ -45,6 +45,11 @@ func (n *Node) RunPod(uid string, annotations map[string]string) (*Pod, error) {
 
 // StartWorker starts the container under this name.
 func (p *Pod) StartWorker(name string) error {
+	return p.StartWorkerAs(name, "/bin/sh", "-c", count)
+}
+
+// StartWorkerAs starts the container under this name with this command.
+func (p *Pod) StartWorkerAs(name string, command ...string) error {
 	ctx := p.node.context()
 	created, err := p.node.runtime.CreateContainer(ctx, &cri.CreateContainerRequest{
 		PodSandboxId:  p.Sandbox,
@@ -52,7 +57,7 @@ func (p *Pod) StartWorker(name string) error {
 		Config: &cri.ContainerConfig{
 			Metadata: &cri.ContainerMetadata{Name: name},
 			Image:    &cri.ImageSpec{Image: image},
-			Command:  []string{"/bin/sh", "-c", count},
+			Command:  command,
 			LogPath:  name + ".log",
 			Linux:    &cri.LinuxContainerConfig{SecurityContext: &cri.LinuxContainerSecurityContext{NamespaceOptions: p.configuration.Linux.SecurityContext.NamespaceOptions}},
 		},
@@ -103,6 +108,14 @@ func (p *Pod) Save() string {
 	folder := filepath.Join(p.node.folder, "snapshot")
 	p.node.command("checkpoint", "--image-path", folder, "--compression", "none", "--leave-running", p.Sandbox)
 	return folder
+}
+
+// SaveFiles writes the changed files of the container to a tar.
+func (p *Pod) SaveFiles() string {
+	p.node.t.Helper()
+	path := filepath.Join(p.node.folder, "files.tar")
+	p.node.command("tar", "rootfs-upper", "--file", path, p.Worker)
+	return path
 }
 
 func (n *Node) command(args ...string) {
