@@ -124,6 +124,7 @@ export const kinds: readonly Kind[] = [
       text('Node', '.status.nodeName'),
       age,
       wide(reason),
+      wide(text('Bucket', '.status.remote.state')),
       wide(text('Fingerprint', '.status.fingerprintText')),
       wide(text('Expires', '.status.expiresAt')),
     ],
@@ -136,6 +137,7 @@ export const kinds: readonly Kind[] = [
     scale: false,
     columns: [
       text('Default', ".metadata.annotations['sandlot\\.dev/is-default-class']"),
+      text('Store', '.spec.store'),
       age,
       wide(integer('FailedSeconds', '.spec.retention.failedSeconds')),
       wide(integer('ReadySeconds', '.spec.retention.readySeconds')),

@@ -58,6 +58,13 @@ describe('a SandboxSnapshot', () => {
     expect(await send(other, '--dry-run=server')).toContain('Unsupported value: "Explode"');
   });
 
+  it('saves memory unless its author says otherwise, and nothing but memory or files', async () => {
+    expect(await send({ ...snapshot({ name: 'memory' }), spec: { sandboxName: 'a' } })).toBe('');
+    expect((await print('sbss', 'memory', '-o', 'jsonpath={.spec.contents}'))[0]).toBe('Memory');
+    const other = { ...snapshot(), spec: { sandboxName: 'a', contents: 'Clock' } };
+    expect(await send(other, '--dry-run=server')).toContain('Unsupported value: "Clock"');
+  });
+
   it('lets the Pod go on unless its author says otherwise', async () => {
     expect(await send({ ...snapshot({ name: 'plain' }), spec: { sandboxName: 'a' } })).toBe('');
     expect((await print('sbss', 'plain', '-o', 'jsonpath={.spec.whenSaved}'))[0]).toBe('Resume');
@@ -70,6 +77,7 @@ describe('a SandboxSnapshot', () => {
     expect(await edit({ snapshotClassName: 'other' })).toContain('snapshotClassName is immutable');
     expect(await edit({ snapshotClassName: null })).toContain('snapshotClassName is immutable');
     expect(await edit({ whenSaved: 'StayPaused' })).toContain('whenSaved is immutable');
+    expect(await edit({ contents: 'Files' })).toContain('contents is immutable');
     expect(await edit({ ttlSeconds: 60 })).toBe('');
   });
 
@@ -79,6 +87,9 @@ describe('a SandboxSnapshot', () => {
       phase: 'Ready',
       nodeName: 'node-a',
       sizeBytes: 8_589_934_592,
+      remote: { state: 'Uploaded', digest: 'sha256:1', at: '2026-01-01T00:00:00Z' },
+      disks: [{ name: 'work', claimName: 'listed-work-1' }],
+      hasFiles: true,
       fingerprint: 'abc',
       fingerprintText: 'runsc-1-amd64',
       expiresAt: '2030-01-01T00:00:00Z',
@@ -89,10 +100,10 @@ describe('a SandboxSnapshot', () => {
     expect(await patch('listed', { status }, '--subresource=status')).toBe('');
     const [head = '', row = ''] = await print('sandboxsnapshot', 'listed', '-o', 'wide');
     expect(head.split(/\s+/).filter(Boolean).join(' ')).toBe(
-      'NAME SANDBOX PHASE SIZE NODE AGE REASON FINGERPRINT EXPIRES',
+      'NAME SANDBOX PHASE SIZE NODE AGE REASON BUCKET FINGERPRINT EXPIRES',
     );
     expect(row).toMatch(
-      /^listed +sandbox +Ready +8589934592 +node-a +\S+ +Saved +runsc-1-amd64 +2030-01-01T00:00:00Z *$/,
+      /^listed +sandbox +Ready +8589934592 +node-a +\S+ +Saved +Uploaded +runsc-1-amd64 +2030-01-01T00:00:00Z *$/,
     );
   });
 
@@ -196,8 +207,23 @@ describe('a SandboxSnapshotClass', () => {
     const isDefault = { 'sandlot.dev/is-default-class': 'true' };
     expect(await send(named('node', { retention: { readySeconds: 60 } }, isDefault))).toBe('');
     const [head = '', row = ''] = await print('sbsc', 'node', '-o', 'wide');
-    expect(head.split(/\s+/).filter(Boolean).join(' ')).toBe('NAME DEFAULT AGE FAILEDSECONDS READYSECONDS');
-    expect(row).toMatch(/^node +true +\S+ +600 +60 *$/);
+    expect(head.split(/\s+/).filter(Boolean).join(' ')).toBe('NAME DEFAULT STORE AGE FAILEDSECONDS READYSECONDS');
+    expect(row).toMatch(/^node +true +Node +\S+ +600 +60 *$/);
+  });
+
+  it('keeps files beside the memory, on the node, unless it says otherwise', async () => {
+    expect(await send(named('silent', {}))).toBe('');
+    expect((await print('sbsc', 'silent', '-o', 'jsonpath={.spec}'))[0]).toBe('{"keepFiles":true,"store":"Node"}');
+    const said = { store: 'Bucket', keepFiles: false, disks: { method: 'Clone' } };
+    expect(await send(named('said', said), '--dry-run=server')).toBe('');
+  });
+
+  it.each([
+    ['another store', { store: 'Tape' }, 'Unsupported value: "Tape"'],
+    ['disks without a method', { disks: {} }, 'spec.disks.method'],
+    ['disks by another method', { disks: { method: 'Guess' } }, 'Unsupported value: "Guess"'],
+  ])('is refused for %s', async (_what, spec, text) => {
+    expect(await send(named('odd', spec), '--dry-run=server')).toContain(text);
   });
 
   it.each([
@@ -222,6 +248,7 @@ describe('a suspension strategy', () => {
     { type: 'Stop' },
     { type: 'Hibernate' },
     { type: 'Hibernate', hibernate: { snapshotClassName: 'node', onFailure: 'KeepRunning' } },
+    { type: 'Hibernate', hibernate: { contents: 'Files' } },
   ];
   it.each(accepted)('may be %j, on a Sandbox and on a template, in both versions', async (suspensionStrategy) => {
     for (const object of [sandbox({ spec: { suspensionStrategy } }), template({ spec: { suspensionStrategy } })]) {
@@ -244,5 +271,20 @@ describe('a suspension strategy', () => {
     expect(await send(sandbox({ name: 'sleeper', spec: { suspensionStrategy: strategy } }))).toBe('');
     const path = 'jsonpath={.spec.suspensionStrategy.hibernate.onFailure}';
     expect((await print('sandbox', 'sleeper', '-o', path))[0]).toBe('Stop');
+  });
+
+  it('saves memory until its author changes that', async () => {
+    const strategy = { type: 'Hibernate', hibernate: {} } as const;
+    expect(await send(sandbox({ name: 'changing', spec: { suspensionStrategy: strategy } }))).toBe('');
+    const path = 'jsonpath={.spec.suspensionStrategy.hibernate.contents}';
+    expect((await print('sandbox', 'changing', '-o', path))[0]).toBe('Memory');
+    const edit = (contents: string): Promise<{ stderr: string }> =>
+      server.kubectl([
+        ...['patch', 'sandbox', 'changing', '--type=merge', '-p'],
+        JSON.stringify({ spec: { suspensionStrategy: { hibernate: { contents } } } }),
+      ]);
+    expect((await edit('Files')).stderr).toBe('');
+    expect((await print('sandbox', 'changing', '-o', path))[0]).toBe('Files');
+    expect((await edit('Clock')).stderr).toContain('Unsupported value: "Clock"');
   });
 });

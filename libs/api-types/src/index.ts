@@ -30,13 +30,15 @@ export {
   isReservedKey,
   labels,
   launchTypes,
+  memoryStates,
   NO_START_MEMORY,
   normaliseCreator,
   protections,
+  ONLY_FILES,
   START_DONE,
   withoutReservedKeys,
 } from './catalogue/keys.ts';
-export type { LaunchType } from './catalogue/keys.ts';
+export type { LaunchType, MemoryState } from './catalogue/keys.ts';
 export {
   formatBaselineNetworkPolicyName,
   claimNameLabel,
@@ -108,20 +110,26 @@ export { findClaimEnding, claimFailureReasons } from './rules/claim-endings.ts';
 export type { ClaimEnding } from './rules/claim-endings.ts';
 export { isMadeByExtension, isWithoutTemplate } from './rules/origin.ts';
 export { hasSignOfPool, isAdoptable, isMemberOf, isPoolMember, isStock } from './rules/pool-membership.ts';
+export { isDraining, toleratesDrain } from './rules/draining.ts';
 export { DAEMON_VOLUME, findDaemonImage } from './rules/daemon-image.ts';
 export { isFinished, isReady } from './rules/readiness.ts';
 export { findPinnedKey, KEY_SECRET_TYPE } from './rules/runtime-identity.ts';
 export type { RuntimeIdentity } from './rules/runtime-identity.ts';
 export { formatStoredEnvsName, hasStoredEnvs, namesSecrets, STORED_ENVS } from './rules/stored-envs.ts';
 export {
+  buildDiskCopyName,
   buildGoldenName,
   buildHibernationName,
   buildStartName,
+  findDefaultClass,
   hashPodTemplate,
   isDefaultClass,
   isGoldenOf,
   isHibernationOf,
   isRestorable,
+  isUploaded,
+  leavesFiles,
+  needsFiles,
   isSpent,
   needsHibernation,
 } from './rules/snapshots.ts';
@@ -129,5 +137,12 @@ export { findNeededPolicy, findPodNetworkGap, isPolicyInPlace } from './rules/sa
 export type { NeededPolicy } from './rules/sandbox-network.ts';
 export { findNetworkGap } from './rules/template-network.ts';
 export { findTemplateOfPolicy, findTemplateUidOfPolicy, isOwnedByTemplate } from './rules/template-policy.ts';
-export { getModeSpelling, resumePatch, getSuspender, suspendPatch } from './rules/suspension.ts';
+export {
+  getModeSpelling,
+  resumePatch,
+  getSuspender,
+  suspendPatch,
+  buildUnresponsiveNote,
+  hasUnresponsiveDaemon,
+} from './rules/suspension.ts';
 export { findWakeObstacle } from './rules/wake.ts';

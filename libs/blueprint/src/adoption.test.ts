@@ -10,7 +10,10 @@ type Strings = Record<string, string>;
 
 function templateWith(labels: Strings, annotations: Strings = {}): SandboxTemplate {
   const podTemplate = { metadata: { labels, annotations }, spec: { containers: [{ name: 'main' }] } };
-  const lifecycle = { startup: { action: 'SuspendAfterReady' }, suspensionStrategy: { type: 'Hibernate' } } as const;
+  const lifecycle = {
+    startup: { action: 'SuspendAfterReady' },
+    suspensionStrategy: { type: 'Hibernate', hibernate: { contents: 'Files' } },
+  } as const;
   return template({ name: 'python', spec: { podTemplate, ttlSeconds: 60, ...lifecycle } });
 }
 
@@ -71,7 +74,7 @@ describe('the adoption patch', () => {
       spec: {
         ttlSeconds: 60,
         startup: { action: 'SuspendAfterReady' },
-        suspensionStrategy: { type: 'Hibernate' },
+        suspensionStrategy: { type: 'Hibernate', hibernate: { contents: 'Files' } },
         podTemplate: {
           metadata: {
             labels: {

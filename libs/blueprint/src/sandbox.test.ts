@@ -17,7 +17,7 @@ const written = template({
     service: true,
     ttlSeconds: 60,
     idle: { suspendAfterSeconds: 5 },
-    suspensionStrategy: { type: 'Hibernate' },
+    suspensionStrategy: { type: 'Hibernate', hibernate: { contents: 'Files' } },
   },
 });
 const OF_PYTHON = {
@@ -173,7 +173,7 @@ describe('a cold start', () => {
         service: true,
         ttlSeconds: 60,
         idle: { suspendAfterSeconds: 5 },
-        suspensionStrategy: { type: 'Hibernate' },
+        suspensionStrategy: { type: 'Hibernate', hibernate: { contents: 'Files' } },
       },
     });
   });

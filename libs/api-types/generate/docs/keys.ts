@@ -93,6 +93,12 @@ const labelUses: Readonly<Record<keyof typeof labels, Use>> = {
   },
   apiKey: { on: 'Secret', by: `${API}, \`npx sandlot keys\``, meaning: 'The Secret holds an API key as a digest.' },
   restoreSnapshot: { on: 'Pod', by: SANDBOX, meaning: `${RESTORE} The snapshot-controller selects by it.` },
+  memory: {
+    on: 'Pod, PodDisruptionBudget',
+    by: SANDBOX,
+    meaning:
+      '`protected`: evictions of the Pod wait until its memory is saved. `unsaved`: it could not be saved while its node [is being emptied](sandbox.md#drain), so they no longer wait.',
+  },
   golden: {
     on: 'Sandbox, SandboxSnapshot',
     by: POOL,
@@ -162,6 +168,18 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     by: `${SANDBOX}, ${CLAIM}, ${API}`,
     meaning: 'Who suspended it: `Idle`, `Startup` or `API`. Removed after the resume.',
   },
+  transition: {
+    on: 'Sandbox',
+    by: API,
+    meaning:
+      'What the API is doing with it: `snapshot`, `fork` or `resume`, an id, and until when that counts if no replica ends it. Meanwhile the API refuses every other pause, snapshot and fork.',
+  },
+  unresponsiveDaemon: {
+    on: 'Sandbox',
+    by: API,
+    meaning:
+      'The generation of a pause before which the daemon did not answer. No request wakes the Sandbox from that pause.',
+  },
   inplaceImage: {
     on: 'Sandbox, Pod',
     by: `${CLAIM}, ${SANDBOX}`,
@@ -200,7 +218,11 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     by: API,
     meaning: 'Of a fork: the pool or template of the sandbox it was forked from, which answers show.',
   },
-  snapshotName: { on: 'SandboxSnapshot', by: API, meaning: 'Name that a client of the API gave it.' },
+  snapshotName: {
+    on: 'SandboxSnapshot, SandboxClaim',
+    by: API,
+    meaning: 'Name that a client of the API gave it. On a claim: name of the snapshot it starts from.',
+  },
   snapshotTag: { on: 'SandboxSnapshot', by: API, meaning: 'Tag of that name.' },
   apiKeyId: { on: 'SandboxClaim, SandboxSnapshot', by: API, meaning: 'Id of the API key that made it.' },
   apiKeySandboxes: {
@@ -241,6 +263,11 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     meaning: 'Other names by which the API finds it, separated by commas.',
   },
   restoreSnapshot: { on: 'Pod', by: SANDBOX, meaning: `${RESTORE} The shim of gVisor reads it.` },
+  restoreOnly: {
+    on: 'Pod',
+    by: SANDBOX,
+    meaning: '`files`: such a Pod boots with the files that the SandboxSnapshot has, without its memory.',
+  },
   startMemory: {
     on: 'Sandbox',
     by: SANDBOX,
@@ -262,6 +289,11 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     on: 'SandboxSnapshot',
     by: SNAPSHOT,
     meaning: 'UID of the SandboxSnapshot whose data a copy has.',
+  },
+  savedAt: {
+    on: 'PersistentVolumeClaim',
+    by: SNAPSHOT,
+    meaning: 'On the copy of a disk: when the memory was saved with which it belongs.',
   },
   isDefaultClass: {
     on: 'SandboxSnapshotClass',

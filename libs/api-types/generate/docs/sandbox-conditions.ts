@@ -72,6 +72,7 @@ export const sandboxRows: readonly ConditionRow[] = [
       sandboxMessages.podInPhase('<phase>'),
       sandboxMessages.podRunningNotReady,
       sandboxMessages.podWithoutIPs,
+      sandboxMessages.podSaved,
       sandboxMessages.startUnconfirmed,
       sandboxMessages.withoutService('<one of these>'),
       sandboxMessages.withService('<one of these>'),

@@ -68,8 +68,13 @@ const failed: readonly Row[] = [
   },
   {
     reason: snapshotReasons.dataLost,
-    messages: [snapshotMessages.nodeGone('<node>'), snapshotMessages.dataAbsent('<node>')],
-    when: 'A saved snapshot has lost its data.',
+    messages: [
+      snapshotMessages.nodeGone('<node>'),
+      snapshotMessages.dataAbsent('<node>'),
+      snapshotMessages.remoteAbsent,
+      snapshotMessages.noPlace('<gVisor, architecture>'),
+    ],
+    when: 'A saved snapshot has lost its data, or no node has had what it needs for a minute while a Pod waited.',
   },
   {
     reason: snapshotReasons.quotaExceeded,
@@ -87,8 +92,13 @@ const failed: readonly Row[] = [
   },
   {
     reason: snapshotReasons.disksNotSupported,
-    messages: [snapshotMessages.disksNotSupported('<name>')],
-    when: 'The Sandbox has disks, and the snapshot is a copy or has a `templateName`.',
+    messages: [snapshotMessages.disksNotSupported('<name>'), snapshotMessages.disksMissing('<name>', '<name>')],
+    when: 'The snapshot is a copy or has a `templateName`, and has no copies of the disks of the Sandbox.',
+  },
+  {
+    reason: snapshotReasons.disksFailed,
+    messages: [snapshotMessages.disksFailed('<name>', '<detail>')],
+    when: 'The copies of the disks of the Sandbox were not made in time.',
   },
 ];
 

@@ -36,6 +36,8 @@ export const labels = {
   apiKey: 'sandlot.dev/api-key',
   /** On a Pod that is to be restored: UID of the SandboxSnapshot. The snapshot-controller selects Pods by it. */
   restoreSnapshot: 'sandlot.dev/restore-snapshot',
+  /** On a Pod, one of {@link memoryStates}: whether evictions wait until its memory is saved. Also on the budget that makes them wait. */
+  memory: 'sandlot.dev/memory',
   /** On the golden Sandbox of a template and its snapshot: NameHash of the template. */
   golden: 'sandlot.dev/golden',
   /** On a Node: hash of what it has in common with the nodes whose snapshots it can restore. */
@@ -63,6 +65,10 @@ export const annotations = {
   claimName: 'sandlot.dev/claim-name',
   lastActivityAt: 'sandlot.dev/last-activity-at',
   suspendedBy: 'sandlot.dev/suspended-by',
+  /** On a Sandbox: what the API is doing with it, which no other request may disturb, and until when that counts. */
+  transition: 'sandlot.dev/transition',
+  /** On a Sandbox: the generation of the pause at which its daemon did not answer. */
+  unresponsiveDaemon: 'sandlot.dev/unresponsive-daemon',
   /** On a Sandbox, set by W1: the image that the first container of its live pod has to run. */
   inplaceImage: 'sandlot.dev/inplace-image',
   /** On a Pod: the container that ran when the image changed; a later one runs the new image. */
@@ -83,7 +89,7 @@ export const annotations = {
   createdAt: 'sandlot.dev/created-at',
   /** On the claim of a fork: the pool or template of the sandbox that it was forked from, which answers show. */
   forkedTemplate: 'sandlot.dev/forked-template',
-  /** On a SandboxSnapshot that a client of the API named: the name, without team and tag. */
+  /** On a SandboxSnapshot that a client of the API named, and on a claim that starts from it: the name, without team and tag. */
   snapshotName: 'sandlot.dev/snapshot-name',
   /** On the same: the tag. */
   snapshotTag: 'sandlot.dev/snapshot-tag',
@@ -109,6 +115,8 @@ export const annotations = {
   aliases: 'sandlot.dev/aliases',
   /** On a Pod that is to be restored: UID of the SandboxSnapshot. It reaches gVisor's shim, which labels do not. */
   restoreSnapshot: 'sandlot.dev/restore-snapshot',
+  /** On such a Pod, always {@link ONLY_FILES}: it boots with the files of the snapshot, and does not get its memory. */
+  restoreOnly: 'sandlot.dev/restore-only',
   /**
    * On a Sandbox with `restoreFrom`: the UID of the copy that it starts from, then {@link START_DONE}; or {@link NO_START_MEMORY},
    * a colon and the reason. It starts once.
@@ -120,6 +128,8 @@ export const annotations = {
   savedRuntimeImage: 'sandlot.dev/saved-runtime-image',
   /** On a SandboxSnapshot that is a copy: UID of the SandboxSnapshot whose data it has. */
   copiedFrom: 'sandlot.dev/copied-from',
+  /** On the copy of a disk: when the memory was saved with which it belongs, as the node said. */
+  savedAt: 'sandlot.dev/saved-at',
   /** On a SandboxSnapshotClass: `true` for the one that snapshots without a class use. */
   isDefaultClass: 'sandlot.dev/is-default-class',
 } as const;
@@ -135,8 +145,18 @@ export const NO_START_MEMORY = 'failed';
 /** Value of the annotation `sandlot.dev/start-memory` once the Sandbox has started from the snapshot. */
 export const START_DONE = 'restored';
 
+/** The value of {@link annotations.restoreOnly}. */
+export const ONLY_FILES = 'files' as const;
+
 /** Values of the label `sandlot.dev/protects`. */
 export const protections = { template: 'template', authored: 'authored-sandboxes' } as const;
+
+/**
+ * Values of the label `sandlot.dev/memory`. `protected`: evictions of the Pod wait. `unsaved`: its memory could not be saved
+ * while its Node is being emptied, so they no longer do.
+ */
+export const memoryStates = { protected: 'protected', unsaved: 'unsaved' } as const;
+export type MemoryState = (typeof memoryStates)[keyof typeof memoryStates];
 
 /** Values of the label `agents.x-k8s.io/launch-type`. */
 export const launchTypes = { warm: 'warm', cold: 'cold' } as const;

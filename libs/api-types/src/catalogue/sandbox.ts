@@ -45,6 +45,7 @@ export const sandboxMessages = {
   podInPhase: (phase: string) => `Pod exists with phase: ${phase}`,
   podRunningNotReady: 'Pod is Running but not Ready',
   podWithoutIPs: 'Pod is Ready but has no podIPs yet',
+  podSaved: 'Pod stands still: its memory is saved, and the Sandbox goes on in another Pod',
   withService: (message: string) => `${message}; Service Exists`,
   withoutService: (message: string) => `${message}; Service does not exist`,
   multiplePods: (count: number) =>

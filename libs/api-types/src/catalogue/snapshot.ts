@@ -21,6 +21,7 @@ export const snapshotReasons = {
   snapshotNotShared: 'SnapshotNotShared',
   templateMismatch: 'TemplateMismatch',
   disksNotSupported: 'DisksNotSupported',
+  disksFailed: 'DisksFailed',
   notAStart: 'NotAStart',
   templateExists: 'TemplateExists',
   quotaExceeded: 'QuotaExceeded',
@@ -42,7 +43,7 @@ export const snapshotMessages = {
   podReplaced: (sandbox: string) =>
     `The Pod of Sandbox "${sandbox}" ended before it was saved. Make another SandboxSnapshot`,
   notSuspended: (sandbox: string) =>
-    `Sandbox "${sandbox}" is not about to hibernate. whenSaved StayPaused needs a Sandbox that is suspended and whose suspensionStrategy is Hibernate`,
+    `Sandbox "${sandbox}" is not about to hibernate. whenSaved StayPaused needs a Sandbox whose suspensionStrategy is Hibernate, and that is suspended or runs on a node that is being emptied`,
   noSnapshotClass: (name: string) =>
     `There is no SandboxSnapshotClass "${name}". Create it, or name another one in a new SandboxSnapshot`,
   noDefaultClass:
@@ -50,6 +51,11 @@ export const snapshotMessages = {
   noNodeAgent: (node: string, detail: string) =>
     `The agent of node ${node} does not answer (${detail}). Look at the Pod with the label app.kubernetes.io/component=node on that node`,
   nodeGone: (node: string) => `Node ${node}, which had the data, is gone. The memory cannot be restored`,
+  restoreNodeGone: (node: string) =>
+    `Node ${node}, on which it was being restored, is gone, and the Pod may have begun there`,
+  remoteAbsent: 'The bucket no longer has the data. The memory cannot be restored',
+  noPlace: (machine: string) =>
+    `No node can restore it: none has what the memory needs (${machine}). Was gVisor upgraded on all of them?`,
   dataAbsent: (node: string) => `Node ${node} no longer has the data. The memory cannot be restored`,
   snapshotNotFound: (name: string) =>
     `There is no SandboxSnapshot "${name}" in this namespace, or it is being deleted. Name another one in restoreFrom of a new Sandbox`,
@@ -60,7 +66,16 @@ export const snapshotMessages = {
   templateMismatch: (name: string) =>
     `SandboxSnapshot "${name}" is of a Sandbox with another Pod template. Its processes can only go on in the same containers: use the podTemplate and runtime.inject of its source`,
   disksNotSupported: (sandbox: string) =>
-    `Sandbox "${sandbox}" has volumeClaimTemplates, and the content of disks cannot be copied. Use a Sandbox without them`,
+    `Sandbox "${sandbox}" has volumeClaimTemplates, and the content of disks cannot be copied. Use a Sandbox without them, or a SandboxSnapshotClass with disks`,
+  disksMissing: (sandbox: string, snapshot: string) =>
+    `Sandbox "${sandbox}" has other disks than SandboxSnapshot "${snapshot}". Give its volumeClaimTemplates the names in status.disks`,
+  disksFailed: (claim: string, detail: string) =>
+    `PersistentVolumeClaim "${claim}", the copy of a disk, was not made in time: ${detail}`,
+  diskUnbound: (seconds: number) =>
+    `it has no volume after ${seconds} s. The Events about it say why (kubectl get events)`,
+  diskForeign: 'there is one of this name already, which is not of this snapshot. Delete it',
+  diskWithoutSource: (claim: string, sandbox: string) =>
+    `PersistentVolumeClaim "${claim}", which it copies, is not a disk of Sandbox "${sandbox}"`,
   notAStart: (name: string) =>
     `No Sandbox whose restoreFrom names SandboxSnapshot "${name}" controls this object. Set spec.restoreFrom of a Sandbox or SandboxTemplate instead`,
   startIsUsed: (sandbox: string) =>

@@ -35,6 +35,16 @@ export function buildGoldenName({ metadata }: Pick<SandboxTemplate, 'metadata'>,
   return formatOwnName(metadata.name ?? '', `golden/${metadata.uid ?? ''}/${blueprintHash}`);
 }
 
+/** So that name, disk and hash make a name that is also a label value. */
+const KEPT_OF_NAME = 26;
+const KEPT_OF_DISK = 25;
+
+/** Name of the PersistentVolumeClaim with the copy of one disk, by the SandboxSnapshot and the volumeClaimTemplate. */
+export function buildDiskCopyName({ metadata: { name = '', uid = '' } }: SandboxSnapshot, disk: string): string {
+  const kept = [name.slice(0, KEPT_OF_NAME), disk.slice(0, KEPT_OF_DISK)].map((each) => each.replace(/[.-]+$/, ''));
+  return `${kept.join('-')}-${hashKey(`disk/${uid}/${disk}`)}`;
+}
+
 /** Whether the object is the golden Sandbox or the golden snapshot of exactly this template, which controls it by UID. */
 export function isGoldenOf(object: Pick<KubeObject, 'metadata'>, template: Pick<SandboxTemplate, 'metadata'>): boolean {
   const owner = findController(object);
@@ -44,9 +54,12 @@ export function isGoldenOf(object: Pick<KubeObject, 'metadata'>, template: Pick<
 }
 
 function formatOwnName(name: string, key: string): string {
-  const hash = createHash('sha256').update(key).digest('hex').slice(0, NAME_DIGITS);
   const kept = name.slice(0, MAX_NAME - NAME_DIGITS - 1).replace(/[.-]+$/, '');
-  return `${kept}-${hash}`;
+  return `${kept}-${hashKey(key)}`;
+}
+
+function hashKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, NAME_DIGITS);
 }
 
 /** Digest of what the Sandbox says about its Pod. Processes cannot go on in a Pod of another image or command. */
@@ -87,12 +100,41 @@ export function isSpent({ status }: Pick<SandboxSnapshot, 'status'>, podUID?: st
   return restore !== undefined && restore.state !== 'Withdrawn' && restore.podUID !== podUID;
 }
 
-/** Whether a new Pod may be made for the snapshot: it is saved, is not being deleted, and no Pod had it. */
-export function isRestorable({ metadata, status }: SandboxSnapshot): boolean {
-  return status?.phase === 'Ready' && metadata.deletionTimestamp === undefined && !isSpent({ status });
+/**
+ * Whether the next Pod may boot with the files of a hibernation although another Pod was to have its memory: it could not be
+ * restored, so that Pod does not run. After the files there is nothing left.
+ */
+export function leavesFiles({ spec, status }: Pick<SandboxSnapshot, 'spec' | 'status'>): boolean {
+  const { restore, hasFiles } = status ?? {};
+  return hasFiles === true && spec.copyOf === undefined && restore?.state === 'Failed' && restore.only === undefined;
+}
+
+/** Whether a Pod can only get the files of the snapshot: its memory was not saved, or could not be restored. */
+export function needsFiles(snapshot: Pick<SandboxSnapshot, 'spec' | 'status'>): boolean {
+  const { hasFiles, fingerprint, restore } = snapshot.status ?? {};
+  const wereAsked = restore?.only !== undefined;
+  return leavesFiles(snapshot) || (hasFiles === true && (fingerprint === undefined || wereAsked));
+}
+
+/** Whether a new Pod may be made for the snapshot: it is saved, is not being deleted, and has something that no Pod had. */
+export function isRestorable({ metadata, spec, status }: SandboxSnapshot): boolean {
+  const isLeft = !isSpent({ status }) || leavesFiles({ spec, status });
+  return status?.phase === 'Ready' && metadata.deletionTimestamp === undefined && isLeft;
+}
+
+/** Whether the bucket has all of it, so that any node with its fingerprint can restore it. */
+export function isUploaded({ status }: Pick<SandboxSnapshot, 'status'>): boolean {
+  return status?.remote?.state === 'Uploaded' && status.remote.digest !== undefined;
 }
 
 /** Whether snapshots without a class use this one. */
 export function isDefaultClass({ metadata }: SandboxSnapshotClass): boolean {
   return metadata.annotations?.[annotations.isDefaultClass] === 'true';
+}
+
+/** The class that snapshots without a class use: the oldest of those that claim to be it. */
+export function findDefaultClass(classes: Iterable<SandboxSnapshotClass>): SandboxSnapshotClass | undefined {
+  const byCreation = (a: SandboxSnapshotClass, b: SandboxSnapshotClass): number =>
+    (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? '');
+  return [...classes].filter(isDefaultClass).sort(byCreation)[0];
 }

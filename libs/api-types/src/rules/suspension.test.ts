@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { sandbox } from '../../test/index.ts';
-import { getModeSpelling, resumePatch, getSuspender, suspendPatch } from './suspension.ts';
+import {
+  buildUnresponsiveNote,
+  getModeSpelling,
+  getSuspender,
+  hasUnresponsiveDaemon,
+  resumePatch,
+  suspendPatch,
+} from './suspension.ts';
 
 const guard = { uid: 'uid-default-sandbox', resourceVersion: '1' };
 
@@ -53,5 +60,14 @@ describe('the suspender', () => {
   ] as const)('is %s', (_, recorded, expected) => {
     const annotations = recorded === undefined ? {} : { 'sandlot.dev/suspended-by': recorded };
     expect(getSuspender(sandbox({ metadata: { annotations } }))).toBe(expected);
+  });
+});
+
+describe('the note of a daemon that does not answer', () => {
+  it('counts for the suspension that it comes with, and for no edit of the spec after it', () => {
+    const annotations = buildUnresponsiveNote(sandbox({ metadata: { generation: 4 } }));
+    const counts = (generation: number) => hasUnresponsiveDaemon({ metadata: { generation, annotations } });
+    expect([4, 5, 6].map(counts)).toEqual([false, true, false]);
+    expect(hasUnresponsiveDaemon({ metadata: { generation: 5 } })).toBe(false);
   });
 });

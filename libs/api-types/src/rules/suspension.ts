@@ -60,3 +60,16 @@ export function getSuspender({ metadata }: Pick<Sandbox, 'metadata'>): Suspender
   const recorded = metadata.annotations?.[annotations.suspendedBy];
   return SUSPENDERS.find((name) => name === recorded) ?? 'User';
 }
+
+/**
+ * The annotation of a suspension whose daemon did not answer before. It names the generation that the suspension makes of
+ * `sandbox`, so it counts until the next edit of the spec, as a resume is one.
+ */
+export function buildUnresponsiveNote({ metadata }: Pick<Sandbox, 'metadata'>): Record<string, string> {
+  return { [annotations.unresponsiveDaemon]: String((metadata.generation ?? 0) + 1) };
+}
+
+/** Whether the Sandbox was paused although its daemon did not answer: with its memory it would not answer again. */
+export function hasUnresponsiveDaemon({ metadata }: Pick<Sandbox, 'metadata'>): boolean {
+  return metadata.annotations?.[annotations.unresponsiveDaemon] === String(metadata.generation ?? 0);
+}

@@ -31,6 +31,13 @@ describe('without its claim, a request', () => {
   });
 });
 
+it('that comes to a Sandbox whose daemon did not answer before its pause does not wake it', () => {
+  const { metadata, spec } = suspended('Idle', 'Always');
+  const annotations = { ...metadata.annotations, 'sandlot.dev/unresponsive-daemon': '3' };
+  const paused = (generation: number) => ({ metadata: { ...metadata, generation, annotations }, spec });
+  expect([3, 4].map((generation) => findWakeObstacle(paused(generation), undefined))).toEqual(['never', undefined]);
+});
+
 describe('with its claim, a request', () => {
   it.each([
     ['wakes a paused sandbox of the API with auto-resume', 'API', undefined, apiClaim('true'), undefined],

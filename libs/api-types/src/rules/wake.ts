@@ -1,9 +1,9 @@
 import { annotations } from '../catalogue/keys.ts';
 import type { Sandbox, SandboxClaim } from '../objects.ts';
 import { isMadeByApi } from './api-claims.ts';
-import { getSuspender } from './suspension.ts';
+import { getSuspender, hasUnresponsiveDaemon } from './suspension.ts';
 
-/** Why a request may not wake a suspended Sandbox: `never`, it forbids that; `owner`, its owner wants it to stay asleep. */
+/** Why a request may not wake a suspended Sandbox: `never`, it forbids that or could not answer; `owner`, its owner wants it to stay asleep. */
 export type WakeObstacle = 'never' | 'owner';
 
 /**
@@ -18,7 +18,7 @@ export function findWakeObstacle(
   { metadata, spec }: Pick<Sandbox, 'metadata' | 'spec'>,
   claim: SandboxClaim | undefined,
 ): WakeObstacle | undefined {
-  if (spec.autoResume === 'Never') return 'never';
+  if (spec.autoResume === 'Never' || hasUnresponsiveDaemon({ metadata })) return 'never';
   const suspender = getSuspender({ metadata });
   if (suspender === 'API' && claim !== undefined && isMadeByApi(claim)) {
     return claim.metadata.annotations?.[annotations.autoResume] === 'true' ? undefined : 'owner';

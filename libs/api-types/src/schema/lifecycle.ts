@@ -43,6 +43,10 @@ const suspensionStrategy = z
         snapshotClassName: objectName
           .optional()
           .describe('SandboxSnapshotClass of the save; the default one of the cluster when unset.'),
+        contents: z
+          .enum(['Memory', 'Files'])
+          .default('Memory')
+          .describe('What is saved: everything, or only the files of the containers, with which the next Pod boots.'),
         onFailure: z
           .enum(['Stop', 'KeepRunning'])
           .default('Stop')

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { conditionList, generation, int32, objectName, rules, staysAsItWas, timestamp } from './field.ts';
+import { conditionList, generation, int32, listKeys, objectName, rules, staysAsItWas, timestamp } from './field.ts';
 
 const retention = z.object({
   failedSeconds: int32(0)
@@ -22,8 +22,31 @@ const quota = z.object({
     .describe('How many SandboxSnapshots with `whenSaved: Resume` there may be.'),
 });
 
+const disks = z.object({
+  method: z
+    .enum(['Clone'])
+    .describe(
+      'Clone: each disk becomes a PersistentVolumeClaim whose `dataSource` is the PersistentVolumeClaim of the Sandbox.',
+    ),
+});
+
 /** `spec` of a SandboxSnapshotClass (docs/reference/sandbox-snapshot-class.md#spec). */
 export const sandboxSnapshotClassSpec = z.object({
+  store: z
+    .enum(['Node', 'Bucket'])
+    .default('Node')
+    .describe('Where the data is kept: on the node that saved it, or also in the bucket of the installation.'),
+  keepFiles: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether a hibernation also keeps the files of the containers, in a form that every version of gVisor reads.',
+    ),
+  disks: disks
+    .optional()
+    .describe(
+      'How the disks of a Sandbox are copied. Unset: a Sandbox with `volumeClaimTemplates` cannot be saved for others.',
+    ),
   retention: retention.optional().describe('How long snapshots of the class are kept.'),
   quota: quota.optional().describe('What each namespace may keep of the class. See [Quota](#quota).'),
 });
@@ -50,6 +73,12 @@ export const sandboxSnapshotSpec = z
       .describe(
         'Delete the snapshot this long after it was saved. It takes the place of `retention.readySeconds` of the class.',
       ),
+    contents: z
+      .enum(['Memory', 'Files'])
+      .default('Memory')
+      .describe(
+        'What is saved. Memory: processes, memory and files of the containers. Files: only the files, so that a Sandbox that starts from it boots with them. Cannot be changed.',
+      ),
     copyOf: copyOf
       .optional()
       .describe(
@@ -63,7 +92,9 @@ export const sandboxSnapshotSpec = z
   })
   .meta(
     rules(
-      ...(['sandboxName', 'snapshotClassName', 'whenSaved', 'copyOf', 'templateName'] as const).map(staysAsItWas),
+      ...(['sandboxName', 'snapshotClassName', 'whenSaved', 'contents', 'copyOf', 'templateName'] as const).map(
+        staysAsItWas,
+      ),
       {
         rule: "!has(self.copyOf) || self.whenSaved == 'StayPaused'",
         message: 'copyOf requires whenSaved StayPaused',
@@ -89,8 +120,26 @@ const restore = z.object({
   state: z
     .enum(['Announced', 'Restored', 'Failed', 'Withdrawn'])
     .describe('How far it came. `Withdrawn`: the Pod never began, so another one may take the snapshot.'),
+  only: z
+    .enum(['files'])
+    .optional()
+    .describe('Set where the Pod gets the files of the containers without the memory: it boots with them.'),
   message: z.string().optional().describe('Why it failed.'),
   at: timestamp.describe('When it came to this state.'),
+});
+
+const remote = z.object({
+  state: z
+    .enum(['Uploading', 'Uploaded', 'Failed'])
+    .describe('How far the upload is. `Failed`: the controller tries again.'),
+  digest: z.string().optional().describe('Digest of what the bucket has: a download of anything else is refused.'),
+  message: z.string().optional().describe('Why it failed.'),
+  at: timestamp.describe('When it came to this state.'),
+});
+
+const savedDisk = z.object({
+  name: z.string().describe('Name of the volumeClaimTemplate of the Sandbox.'),
+  claimName: z.string().describe('PersistentVolumeClaim that has the copy; the SandboxSnapshot owns it.'),
 });
 
 /** `status` of a SandboxSnapshot; the snapshot-controller is its only writer. */
@@ -103,7 +152,20 @@ export const sandboxSnapshotStatus = z.object({
   source: source.optional().describe('What is saved: fixed before the save begins.'),
   savedAt: timestamp.optional().describe('When the save was complete.'),
   sizeBytes: z.int().min(0).meta({ format: 'int64' }).optional().describe('Bytes that the snapshot takes on its node.'),
-  nodeName: z.string().optional().describe('Node that has the data.'),
+  nodeName: z
+    .string()
+    .optional()
+    .describe('Node that has the data. Absent once that node is gone and the bucket has it.'),
+  remote: remote.optional().describe('What the bucket has of it. Absent: nothing.'),
+  remoteOf: z
+    .string()
+    .optional()
+    .describe('On a copy: UID of the SandboxSnapshot under which the bucket has the data.'),
+  hasFiles: z
+    .boolean()
+    .optional()
+    .describe('Whether the files of the containers were kept in a form that every version of gVisor reads.'),
+  disks: z.array(savedDisk).meta(listKeys('name')).optional().describe('Copies of the disks of the Sandbox.'),
   fingerprint: z
     .string()
     .max(63)

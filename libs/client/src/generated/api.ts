@@ -663,6 +663,8 @@ export interface components {
             diskSizeMB: number;
             /** Format: date-time */
             endAt: string;
+            /** @description Paused although its daemon did not answer: only a connect with memory false resumes it. */
+            envdUnresponsiveAtPause?: boolean;
             envdVersion: string;
             memoryMB: number;
             metadata?: {
@@ -793,7 +795,9 @@ export interface components {
             name?: string | null;
         };
         PauseSandbox: {
+            /** @description False keeps no memory. */
             memory?: boolean | null;
+            /** @description True refuses to pause a sandbox whose daemon does not answer. */
             requireHealthyGuest?: boolean | null;
         };
         Pool: {
@@ -838,6 +842,8 @@ export interface components {
             /** Format: date-time */
             endAt: string;
             envdAccessToken?: string;
+            /** @description Paused although its daemon did not answer: only a connect with memory false resumes it. */
+            envdUnresponsiveAtPause?: boolean;
             envdVersion: string;
             lifecycle: {
                 autoResume: boolean;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { pods } from '@sandlot/kube';
+import { podDisruptionBudgets, pods } from '@sandlot/kube';
 import type { DeleteOptions } from '@sandlot/kube';
 import {
   eventually,
@@ -198,6 +198,22 @@ export const deletionCases: readonly ConformanceCase[] = [
       await client.create(pods, pod(namespace, 'a'));
       await client.evict(key(namespace));
       assert.equal(await exists(client, pods, key(namespace)), false);
+    },
+  },
+  {
+    name: 'evicts no running pod that a disruption budget protects, but one that has not started',
+    run: async ({ client, namespace }) => {
+      const metadata = { namespace, name: 'all', labels: { app: 'x' } };
+      const spec = { minAvailable: 2_147_483_647, selector: { matchLabels: { app: 'x' } } };
+      await client.create(podDisruptionBudgets, { metadata, spec });
+      for (const name of ['a', 'b']) {
+        const one = pod(namespace, name);
+        await client.create(pods, { ...one, metadata: { ...one.metadata, labels: { app: 'x' } } });
+      }
+      await client.mergePatch(pods, key(namespace), { status: { phase: 'Running' } }, { subresource: 'status' });
+      assert.equal((await expectRejection(client.evict(key(namespace)))).code, 'TooManyRequests');
+      await client.evict(key(namespace, 'b'));
+      assert.equal(await exists(client, pods, key(namespace, 'b')), false);
     },
   },
   {

@@ -16,6 +16,7 @@ import { invalidValue, requiredValue } from '../rules/builtin-rules.ts';
 import type { DeleteOptions } from '../rules/deletion.ts';
 import { deleteObject } from '../rules/deletion.ts';
 import { present } from '../storage/definitions.ts';
+import { checkBudgets } from './eviction.ts';
 import { listObjects, parseSelector } from './lists.ts';
 import { JsonPatchError, jsonPatch, mergePatch } from '../patches/patch.ts';
 import type { Registry, Target, Wanted, WriteOptions } from '../storage/registry.ts';
@@ -135,6 +136,7 @@ const removeAll: Handler = (context, request, target) => {
 };
 
 const evict: Handler = ({ registry, clock }, request, target) => {
+  checkBudgets(registry, target);
   deleteObject(registry, target, { ...deleteOptions(request), clock });
   return { code: 201, body: buildSuccessStatus() };
 };

@@ -7,6 +7,7 @@ import {
   nodes,
   persistentVolumeClaims,
   persistentVolumes,
+  podDisruptionBudgets,
   pods,
   secrets,
   services,
@@ -60,6 +61,7 @@ export const builtinResources: readonly BuiltinResource[] = [
   },
   { resource: secrets, generation: false, status: false, selectableFields: ['type'] },
   { resource: networkPolicies, generation: true, status: false, defaults: defaultNetworkPolicy },
+  { resource: podDisruptionBudgets, generation: true },
   { resource: storageClasses, generation: false, status: false },
   { resource: customResourceDefinitions, generation: true },
 ];

@@ -153,7 +153,7 @@ export interface Namespace extends KubeObject {
 }
 
 export interface Node extends KubeObject {
-  spec?: { unschedulable?: boolean | undefined } | undefined;
+  spec?: { unschedulable?: boolean | undefined; taints?: { key: string; effect: string }[] | undefined } | undefined;
   status?: { conditions?: Condition[] | undefined; allocatable?: Record<string, string> | undefined } | undefined;
 }
 
@@ -219,6 +219,19 @@ export interface NetworkPolicy extends KubeObject {
     | undefined;
 }
 
+/** `policy/v1`. */
+export interface PodDisruptionBudget extends KubeObject {
+  spec?:
+    | {
+        minAvailable?: number | string | undefined;
+        maxUnavailable?: number | string | undefined;
+        selector?: LabelSelector | undefined;
+        unhealthyPodEvictionPolicy?: string | undefined;
+      }
+    | undefined;
+  status?: { observedGeneration?: number | undefined; disruptionsAllowed?: number | undefined } | undefined;
+}
+
 export interface CustomResourceDefinition extends KubeObject {
   spec?: OpenObject | undefined;
   status?: { conditions?: Condition[] | undefined } | undefined;
@@ -271,6 +284,13 @@ export const networkPolicies = defineResource<NetworkPolicy>({
   version: 'v1',
   plural: 'networkpolicies',
   kind: 'NetworkPolicy',
+});
+export const podDisruptionBudgets = defineResource<PodDisruptionBudget>({
+  ...inNamespace,
+  group: 'policy',
+  version: 'v1',
+  plural: 'poddisruptionbudgets',
+  kind: 'PodDisruptionBudget',
 });
 export const storageClasses = defineResource({
   ...inCluster,

@@ -24,6 +24,8 @@ export const spanNames = {
   snapshotSave: 'snapshot.save',
   snapshotCopy: 'snapshot.copy',
   snapshotRestore: 'snapshot.restore',
+  snapshotUpload: 'snapshot.upload',
+  snapshotDownload: 'snapshot.download',
   podCreate: 'pod.create',
   podSchedule: 'pod.schedule',
   podPrepare: 'pod.prepare',
