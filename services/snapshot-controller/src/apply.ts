@@ -1,13 +1,24 @@
 import { annotations, buildMergePatch, finalizers, sandboxSnapshots, sandboxTemplates } from '@sandlot/api-types';
 import type { SandboxSnapshot, SandboxTemplate } from '@sandlot/api-types';
-import { getKey, isForbidden, isInvalid, parseKey } from '@sandlot/kube';
-import type { EventRecorder, JsonObject, KubeClient, OwnWrites } from '@sandlot/kube';
+import {
+  getKey,
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isInvalid,
+  isNotFound,
+  parseKey,
+  persistentVolumeClaims,
+} from '@sandlot/kube';
+import type { EventRecorder, JsonObject, KubeClient, OwnWrites, PersistentVolumeClaim } from '@sandlot/kube';
 import { parseCarriedContext, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
 import type { SpanName } from '@sandlot/telemetry';
 import type { Agents } from './agent/agents.ts';
 import { callIds } from './agent/call-ids.ts';
 import type { AgentCalls } from './agent/calls.ts';
-import type { SnapshotId } from './agent/messages.ts';
+import type { RestoreEnd, SnapshotId } from './agent/messages.ts';
+import { restoreHere } from './agent/restore-here.ts';
+import { DiskRefused } from './disks/disk-refused.ts';
 import type { Step } from './plan/steps.ts';
 import type { SnapshotMetrics } from './telemetry/metrics.ts';
 import { TemplateRefused } from './template/template-refused.ts';
@@ -35,6 +46,12 @@ export async function apply(
       return writeStatus(deps, object, { step, signal });
     case 'template':
       await createTemplate(deps, step.template, signal);
+      return object;
+    case 'createDisk':
+      await createDisk(deps, step.disk, signal);
+      return object;
+    case 'deleteDisk':
+      await deleteDisk(deps, step.disk, signal);
       return object;
     case 'delete':
       await remove(deps, object, signal);
@@ -97,6 +114,29 @@ async function createTemplate({ client }: ApplyDeps, template: SandboxTemplate, 
   }
 }
 
+/** One that appeared meanwhile is looked at in the next pass. */
+async function createDisk({ client }: ApplyDeps, disk: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
+  try {
+    await client.create(persistentVolumeClaims, disk, { signal });
+  } catch (error) {
+    if (!(error instanceof Error) || isAlreadyExists(error)) return;
+    throw isForbidden(error) || isInvalid(error) ? new DiskRefused(disk.metadata.name ?? '', error) : error;
+  }
+}
+
+async function deleteDisk(
+  { client }: ApplyDeps,
+  { metadata }: PersistentVolumeClaim,
+  signal: AbortSignal,
+): Promise<void> {
+  const { namespace, name = '', uid } = metadata;
+  try {
+    await client.delete(persistentVolumeClaims, { namespace, name }, { uid, signal });
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}
+
 async function remove({ client, snapshots }: ApplyDeps, object: SandboxSnapshot, signal: AbortSignal): Promise<void> {
   const { uid, resourceVersion } = object.metadata;
   await client.delete(sandboxSnapshots, parseKey(getKey(object)), { uid, resourceVersion, signal });
@@ -108,8 +148,7 @@ type CallStep = Extract<Step, { readonly nodeName: string }>;
 /** Starts a call and returns at once. The object is reconciled again when the call ends. */
 function startCall(deps: ApplyDeps, object: SandboxSnapshot, step: CallStep): void {
   const { agents, calls } = deps;
-  const { namespace = '', uid = '' } = object.metadata;
-  const id: SnapshotId = { namespace, uid };
+  const id = getId(object);
   const ids = callIds(object);
   const agent = () => agents.get(step.nodeName);
   switch (step.kind) {
@@ -125,25 +164,81 @@ function startCall(deps: ApplyDeps, object: SandboxSnapshot, step: CallStep): vo
       return;
     case 'restore':
       calls.start(ids.restore(step.request.podUID), (signal) =>
-        measure(deps, object, { step, work: async () => agent().restore(id, step.request, signal) }),
+        measure(deps, object, { step, work: async () => restoreOn(deps, object, { step, signal }) }),
       );
       return;
-    case 'withdraw':
-      calls.start(ids.withdraw(step.podUID), async (signal) => agent().withdraw(step.podUID, signal));
+    case 'upload':
+      calls.start(ids.upload, (signal) =>
+        measure(deps, object, { step, work: async () => agent().upload(id, signal) }),
+      );
       return;
-    case 'erase':
-      calls.start(ids.erase, async (signal) => agent().erase(id, signal));
+    default:
+      startEnd(deps, object, step);
   }
 }
 
-const SPANS: Readonly<Record<'save' | 'copy' | 'restore', SpanName>> = {
+type EndStep = Extract<CallStep, { readonly kind: 'withdraw' | 'endHold' | 'erase' | 'eraseRemote' }>;
+
+/** What ends something also ends the call about it: that one would announce a Pod once more when its node has the data. */
+function startEnd({ agents, calls }: ApplyDeps, object: SandboxSnapshot, step: EndStep): void {
+  const id = getId(object);
+  const ids = callIds(object);
+  const agent = () => agents.get(step.nodeName);
+  switch (step.kind) {
+    case 'withdraw':
+      calls.drop(ids.restore(step.podUID));
+      calls.start(ids.withdraw(step.podUID), async (signal) => agent().withdraw(step.podUID, signal));
+      return;
+    case 'endHold':
+      calls.start(ids.endHold, async (signal) => agent().endHold(id, signal));
+      return;
+    case 'erase':
+      calls.drop(ids.upload);
+      calls.drop(ids.restore(object.status?.restore?.podUID ?? ''));
+      calls.start(ids.erase(step.nodeName), async (signal) => agent().erase(id, step.staysPaused, signal));
+      return;
+    case 'eraseRemote':
+      calls.start(ids.eraseRemote, async (signal) => agent().eraseRemote(id, signal));
+  }
+}
+
+function getId({ metadata: { namespace = '', uid = '' } }: SandboxSnapshot): SnapshotId {
+  return { namespace, uid };
+}
+
+type RestoreStep = Extract<Step, { readonly kind: 'restore' }>;
+
+function restoreOn(
+  deps: ApplyDeps,
+  object: SandboxSnapshot,
+  { step, signal }: { readonly step: RestoreStep; readonly signal: AbortSignal },
+): Promise<RestoreEnd> {
+  const { nodeName, request, remote } = step;
+  return restoreHere(deps.agents.get(nodeName), {
+    ...{ id: getId(object), request, remote, signal },
+    measure: async (work) => {
+      try {
+        const done = await measure(deps, object, { step: { kind: 'download', nodeName }, work });
+        deps.metrics.countDownload('done');
+        return done;
+      } catch (error) {
+        deps.metrics.countDownload('failed');
+        throw error;
+      }
+    },
+  });
+}
+
+const SPANS = {
+  download: spanNames.snapshotDownload,
+  upload: spanNames.snapshotUpload,
   save: spanNames.snapshotSave,
   copy: spanNames.snapshotCopy,
   restore: spanNames.snapshotRestore,
-};
+} satisfies Readonly<Record<string, SpanName>>;
 
 interface Measured<T> {
-  readonly step: Extract<CallStep, { readonly kind: 'save' | 'copy' | 'restore' }>;
+  readonly step: { readonly kind: keyof typeof SPANS; readonly nodeName: string };
   readonly work: () => Promise<T>;
 }
 

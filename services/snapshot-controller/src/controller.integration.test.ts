@@ -1,6 +1,7 @@
 // The controller as its image runs it, with the rights of its role, on a real API server, against an agent over mutual TLS.
 import { connectBus } from '@sandlot/bus';
 import type { EventType } from '@sandlot/bus';
+import { persistentVolumeClaims } from '@sandlot/kube';
 import { silentLogger } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RealStage } from '../test/real-stage.ts';
@@ -31,13 +32,14 @@ describe('the snapshot-controller', () => {
     const saved = await stage.untilPhase('whole', 'Ready');
     expect(saved.status).toMatchObject({ sizeBytes: BYTES, nodeName: 'node-1', fingerprint: HASH });
     expect(await stage.readNodeLabel()).toBe(HASH);
+    await stage.until('whole', (object) => object?.status?.remote?.state === 'Uploaded');
     await stage.removePod('whole');
     await stage.addMarkedPod('whole', saved);
     stage.agent.end(await untilAnnounced('whole'), 'Restored');
     await stage.until('whole', (object) => object?.status?.restore?.state === 'Restored');
     await stage.deleteSnapshot('whole');
     await stage.until('whole', (object) => object === undefined);
-    expect(stage.agent.stored.size).toBe(0);
+    expect([stage.agent.stored.size, stage.agent.bucket?.size]).toEqual([0, 0]);
     await expect.poll(() => new Set(heard).size, { timeout: 20_000 }).toBe(types.length);
     await bus.close();
     expect(await controller.stop()).toBe(0);
@@ -60,6 +62,20 @@ describe('the snapshot-controller', () => {
     await stage.untilPhase('joined', 'Ready');
     expect(stage.agent.begun).toHaveLength(begun + 1);
     await second.stop();
+  });
+
+  it('copies the disks of a Sandbox with the rights of its role', async () => {
+    const controller = await stage.startController();
+    await stage.saveWithDisk('full');
+    const begun = await stage.until('full', (object) => object?.status?.disks !== undefined);
+    const { claimName = '' } = begun?.status?.disks?.[0] ?? {};
+    const find = () => stage.client.find(persistentVolumeClaims, { namespace: 'team-a', name: claimName });
+    await expect.poll(find, { timeout: 20_000 }).toMatchObject({
+      spec: { storageClassName: 'fast', dataSource: { kind: 'PersistentVolumeClaim', name: 'work-full' } },
+    });
+    await stage.bind(claimName);
+    expect((await stage.untilPhase('full', 'Ready')).status?.disks).toEqual([{ name: 'work', claimName }]);
+    expect(await controller.stop()).toBe(0);
   });
 
   it('follows a restore whose controller was killed', async () => {

@@ -39,6 +39,7 @@ export function addSnapshotController(
     restoring: informers.restoring.store,
     nodes: informers.nodes.store,
     begun: new Set<string>(),
+    placeless: new Map<string, number>(),
     known: informers.snapshots.store,
     namespace: places.namespace,
     log,

@@ -56,7 +56,7 @@ describe('a save', () => {
   });
 
   it('of another Pod than was asked for is a failure', () => {
-    const answered = { state: 'answered', value: manifest('uid-other') } as const;
+    const answered = { state: 'answered', value: manifest('uid-other'), endedMs: 0 } as const;
     const [step] = decide(scene({ phase: 'Saving', source }, { calls: { save: answered } })).steps;
     expect(step).toMatchObject({ status: { phase: 'Failed' } });
   });
@@ -133,7 +133,7 @@ describe('a deletion', () => {
     ['erases the data first', deleted({ phase: 'Ready', source }), ['erase']],
     [
       'lets the object go once the data is erased',
-      deleted({ phase: 'Ready', source }, { calls: { erase: { state: 'answered', value: 'erased' } } }),
+      deleted({ phase: 'Ready', source }, { calls: { erase: { state: 'answered', value: 'erased', endedMs: 0 } } }),
       ['release'],
     ],
     ['erases nothing that was never asked for', deleted(undefined), ['release']],

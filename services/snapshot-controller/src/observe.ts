@@ -1,10 +1,14 @@
-import { isDefaultClass } from '@sandlot/api-types';
+import { findDefaultClass, labels } from '@sandlot/api-types';
 import type { SandboxSnapshot, SandboxSnapshotClass } from '@sandlot/api-types';
-import { nodes as nodeResource, pods as podResource } from '@sandlot/kube';
+import { getKey, nodes as nodeResource, pods as podResource } from '@sandlot/kube';
 import type { KubeClient, Node, OwnWrites, Pod, Store } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
+import type { Agents } from './agent/agents.ts';
 import type { AgentCalls } from './agent/calls.ts';
 import { callIds } from './agent/call-ids.ts';
+import { isRemoteNeeded } from './bucket/remote-needed.ts';
+import { hasOwnDisks } from './disks/plan-disks.ts';
+import { lookAtDisks } from './look/look-at-disks.ts';
 import { lookAtOriginal } from './look/look-at-original.ts';
 import { lookAtSource } from './look/look-at-source.ts';
 import type { Calls, Kept, Scene } from './plan/scene.ts';
@@ -21,15 +25,18 @@ export interface ObserveDeps {
   readonly classes: Store<SandboxSnapshotClass>;
   readonly restoring: Store<Pod>;
   readonly nodes: Store<Node>;
+  readonly agents: Agents;
   /** Keys of objects whose save this process has begun. */
   readonly begun: Set<string>;
+  /** Since when no Node has had what an object needs, by the key of the object; epoch milliseconds. */
+  readonly placeless: Map<string, number>;
 }
 
 /** What other snapshots take of the quota, at this very moment: no other pass decides between this and a decision. */
 export function observeKept({ snapshots, classes, begun }: ObserveDeps, object: SandboxSnapshot): Kept {
   return countKept(object, {
     snapshots: snapshots.listByIndex(BY_NAMESPACE, object.metadata.namespace ?? ''),
-    defaultClass: findDefaultClass(classes)?.metadata.name,
+    defaultClass: findDefaultClass(classes.values())?.metadata.name,
     begun,
   });
 }
@@ -48,9 +55,13 @@ export async function observe(
     snapshotClass: findClass(deps.classes, object),
     source: needsLook(object, calls) ? await lookAtSource(deps.client, object, signal) : undefined,
     copied: needsLookAtOriginal(object) ? await lookAtOriginal(deps.client, object, signal) : undefined,
-    isNodeGone: await isNodeGone(deps, object, signal),
+    disks: needsDiskLook(object, calls) ? await lookAtDisks(deps.client, object, signal) : undefined,
+    isNodeGone: await isNodeGone(deps, object.status?.source?.nodeName, signal),
+    isRestoreNodeGone: await isNodeGone(deps, object.status?.restore?.nodeName, signal),
+    ...observeBucket(deps, object),
     calls,
     pods: marked,
+    placelessSinceMs: observePlaceless(deps, object, marked),
     isRestorePodGone: await isRestorePodGone({ deps, marked, signal }, object),
   };
 }
@@ -62,22 +73,21 @@ function byAge(a: Pod, b: Pod): number {
 
 function findCalls(calls: AgentCalls, object: SandboxSnapshot): Calls {
   const ids = callIds(object);
-  const { podUID } = object.status?.restore ?? {};
-  const ofPod =
-    podUID === undefined
-      ? {}
-      : { restore: calls.find(ids.restore(podUID)), withdraw: calls.find(ids.withdraw(podUID)) };
-  return { save: calls.find(ids.save), erase: calls.find(ids.erase), ...ofPod };
+  const { source, restore } = object.status ?? {};
+  const ofPod = restore && {
+    restore: calls.find(ids.restore(restore.podUID)),
+    withdraw: calls.find(ids.withdraw(restore.podUID)),
+    eraseElsewhere: calls.find(ids.erase(restore.nodeName)),
+  };
+  const ofSave = { save: calls.find(ids.save), endHold: calls.find(ids.endHold) };
+  const ofBucket = { upload: calls.find(ids.upload), eraseRemote: calls.find(ids.eraseRemote) };
+  return { ...ofSave, erase: calls.find(ids.erase(source?.nodeName ?? '')), ...ofBucket, ...ofPod };
 }
 
 function findClass(classes: Store<SandboxSnapshotClass>, { spec }: SandboxSnapshot): SandboxSnapshotClass | undefined {
-  return spec.snapshotClassName === undefined ? findDefaultClass(classes) : classes.get(spec.snapshotClassName);
-}
-
-function findDefaultClass(classes: Store<SandboxSnapshotClass>): SandboxSnapshotClass | undefined {
-  const byCreation = (a: SandboxSnapshotClass, b: SandboxSnapshotClass): number =>
-    (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? '');
-  return [...classes.values()].filter(isDefaultClass).sort(byCreation)[0];
+  return spec.snapshotClassName === undefined
+    ? findDefaultClass(classes.values())
+    : classes.get(spec.snapshotClassName);
 }
 
 /** Before the save, and when the agent does not know the Pod. */
@@ -92,13 +102,49 @@ function needsLookAtOriginal({ metadata, spec, status }: SandboxSnapshot): boole
   return spec.copyOf !== undefined && metadata.deletionTimestamp === undefined && !hasBegun;
 }
 
-/** The cache may lack a Node that is new, so its absence is confirmed. */
+/** While the disks are copied, and once it has failed. */
+function needsDiskLook(object: SandboxSnapshot, { save }: Calls): boolean {
+  if (!hasOwnDisks(object) || object.metadata.deletionTimestamp !== undefined) return false;
+  const { phase } = object.status ?? {};
+  return phase === 'Failed' || (phase === 'Saving' && save?.state === 'answered');
+}
+
+/** The beginning is noted by this process alone, so another one waits anew. */
+function observePlaceless(
+  { clock, nodes, placeless }: ObserveDeps,
+  object: SandboxSnapshot,
+  marked: readonly Pod[],
+): number | undefined {
+  const { fingerprint } = object.status ?? {};
+  const isPlace = ({ metadata }: Node): boolean => metadata.labels?.[labels.snapshotFingerprint] === fingerprint;
+  const isPlaceless = marked.length > 0 && fingerprint !== undefined && ![...nodes.values()].some(isPlace);
+  const key = getKey(object);
+  if (!isPlaceless) placeless.delete(key);
+  else if (!placeless.has(key)) placeless.set(key, clock.now());
+  return placeless.get(key);
+}
+
+/** What a deletion has to know. An upload is ended by the node that makes it, so that one comes first. */
+function observeBucket(
+  { snapshots, agents }: ObserveDeps,
+  object: SandboxSnapshot,
+): Pick<Scene, 'bucketNode' | 'isRemoteNeeded'> {
+  const { metadata, status } = object;
+  if (metadata.deletionTimestamp === undefined || status?.remote === undefined) return {};
+  const saver = status.source?.nodeName ?? '';
+  return {
+    bucketNode: agents.has(saver) ? saver : agents.findServing(),
+    isRemoteNeeded: isRemoteNeeded(object, snapshots.listByIndex(BY_NAMESPACE, metadata.namespace ?? '')),
+  };
+}
+
+/** The cache may lack a Node that is new, so its absence is confirmed. The empty name is that of no node at all. */
 async function isNodeGone(
-  { client, nodes }: ObserveDeps,
-  { status }: SandboxSnapshot,
+  { client, nodes }: Pick<ObserveDeps, 'client' | 'nodes'>,
+  name: string | undefined,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const name = status?.source?.nodeName;
+  if (name === '') return true;
   if (name === undefined || nodes.get(name) !== undefined) return false;
   return (await client.find(nodeResource, { name }, { signal })) === undefined;
 }

@@ -3,8 +3,12 @@ import type { ReconcileContext, ReconcileResult } from '@sandlot/kube';
 import { apply } from './apply.ts';
 import type { ApplyDeps } from './apply.ts';
 import { decide } from './decide.ts';
+import { decideRefusedDisk } from './disks/decide-disks.ts';
+import { DiskRefused } from './disks/disk-refused.ts';
 import { observe, observeKept } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
+import type { Scene } from './plan/scene.ts';
+import type { Step } from './plan/steps.ts';
 import { decideRefusedTemplate } from './template/decide-template.ts';
 import { TemplateRefused } from './template/template-refused.ts';
 
@@ -20,6 +24,7 @@ export async function reconcile(
   if (object === undefined) {
     deps.calls.forget(key);
     deps.begun.delete(key);
+    deps.placeless.delete(key);
     return done;
   }
   const seen = await observe(deps, object, signal);
@@ -32,10 +37,17 @@ export async function reconcile(
   try {
     for (const step of steps) after = await apply(deps, after, { step, signal });
   } catch (error) {
-    if (!(error instanceof TemplateRefused)) throw error;
-    await apply(deps, after, { step: decideRefusedTemplate({ ...scene, object: after }, error), signal });
+    const step = decideRefused({ ...scene, object: after }, error);
+    if (step === undefined) throw error;
+    await apply(deps, after, { step, signal });
     return done;
   }
   if (nextMs === undefined) return done;
   return requeueAfter(Math.max(0, nextMs - deps.clock.now()), 'the next deadline or attempt');
+}
+
+/** What the API server refuses for good ends the save. */
+function decideRefused(scene: Scene, error: unknown): Step | undefined {
+  if (error instanceof TemplateRefused) return decideRefusedTemplate(scene, error);
+  return error instanceof DiskRefused ? decideRefusedDisk(scene, error) : undefined;
 }

@@ -27,7 +27,7 @@ export const PLACE = 'team-a';
 export const NODE = 'node-1';
 const SYSTEM = 'sandlot-system';
 export const KEY = { namespace: PLACE, name: 'notebook-1' };
-const AGENT_POD = { namespace: SYSTEM, name: 'sandlot-node-x' };
+const getAgentPod = (node: string) => ({ namespace: SYSTEM, name: `sandlot-${node}` });
 
 /** Writes the folder by which the controller identifies itself. */
 export async function writeTlsDir(
@@ -77,23 +77,24 @@ export class Harness extends ControllerHarness {
     return controller;
   }
 
-  addNode(): void {
-    this.api.seed(nodes, { metadata: { name: NODE } });
+  addNode(name = NODE, podIP = '127.0.0.1'): void {
+    const conditions = [{ type: 'Ready', status: 'True' as const }];
+    this.api.seed(nodes, { metadata: { name }, status: { conditions } });
     this.api.seed(pods, {
-      metadata: { ...AGENT_POD, labels: { 'app.kubernetes.io/component': 'node' } },
-      spec: { nodeName: NODE, containers: [{ name: 'agent', image: 'agent' }] },
-      status: { phase: 'Running', podIP: '127.0.0.1' },
+      metadata: { ...getAgentPod(name), labels: { 'app.kubernetes.io/component': 'node' } },
+      spec: { nodeName: name, containers: [{ name: 'agent', image: 'agent' }] },
+      status: { phase: 'Running', podIP },
     });
   }
 
   /** The node is taken out of the cluster, and its agent with it. */
-  removeNode(): void {
-    this.removeAgent();
-    this.api.remove(nodes, { name: NODE });
+  removeNode(name = NODE): void {
+    this.removeAgent(name);
+    this.api.remove(nodes, { name });
   }
 
-  removeAgent(): void {
-    this.api.remove(pods, AGENT_POD);
+  removeAgent(node = NODE): void {
+    this.api.remove(pods, getAgentPod(node));
   }
 
   addClass(spec: SandboxSnapshotClassSpec = {}, name = 'node'): void {
@@ -131,7 +132,7 @@ export class Harness extends ControllerHarness {
     const ownerReferences = owner === undefined ? [] : [owner];
     const [pod] = this.api.seed(pods, {
       metadata: { namespace, name, ownerReferences, ...marks },
-      spec: { nodeName: node, containers: [{ name: 'main', image: 'busybox' }] },
+      spec: { ...(node === '' ? {} : { nodeName: node }), containers: [{ name: 'main', image: 'busybox' }] },
       status: { phase: marks === undefined ? 'Running' : 'Pending' },
     });
     if (pod === undefined) throw new Error('the Pod was not stored');
@@ -141,12 +142,18 @@ export class Harness extends ControllerHarness {
   /** A Pod that waits to be restored from the snapshot. */
   addMarkedPod(
     name: string,
-    parts: { owner?: OwnerReference; namespace?: string; node?: string; annotated?: string } = {},
+    parts: { owner?: OwnerReference; namespace?: string; node?: string; annotated?: string; only?: string } = {},
   ): Pod {
     const uid = this.snapshot().metadata.uid ?? '';
     const mark = { 'sandlot.dev/restore-snapshot': uid };
-    const annotations = parts.annotated === undefined ? mark : { 'sandlot.dev/restore-snapshot': parts.annotated };
+    const named = parts.annotated === undefined ? mark : { 'sandlot.dev/restore-snapshot': parts.annotated };
+    const annotations = { ...named, ...(parts.only === undefined ? {} : { 'sandlot.dev/restore-only': parts.only }) };
     return this.addPod(name, { owner: this.owner(), ...parts, marks: { labels: mark, annotations } });
+  }
+
+  /** A Pod that no node has taken yet. */
+  addWaitingPod(name: string, parts: { owner?: OwnerReference; namespace?: string } = {}): Pod {
+    return this.addMarkedPod(name, { ...parts, node: '' });
   }
 
   /** The kubelet: the containers of the Pod run. */

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { sandboxes, sandboxSnapshotClasses, sandboxSnapshots } from '@sandlot/api-types';
 import type { SandboxSnapshot } from '@sandlot/api-types';
-import { createKubeClient, loadCredentials, namespaces, nodes, pods } from '@sandlot/kube';
+import { createKubeClient, loadCredentials, namespaces, nodes, persistentVolumeClaims, pods } from '@sandlot/kube';
 import type { KubeClient, OwnerReference, Pod } from '@sandlot/kube';
 import { startControlPlane, startNats } from '@sandlot/local-cluster';
 import type { ControlPlane, Server } from '@sandlot/local-cluster';
@@ -29,6 +29,7 @@ const RULES = [
   { apiGroups: ['agents.x-k8s.io'], resources: ['sandboxes'], verbs: ['get'] },
   { apiGroups: ['extensions.agents.x-k8s.io'], resources: ['sandboxtemplates'], verbs: ['create', 'get'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['create', 'delete', 'get'] },
   { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'patch', 'watch'] },
   { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'patch', 'watch'] },
@@ -59,7 +60,7 @@ export class RealStage implements AsyncDisposable {
     const [plane, nats, agent, tlsDir] = await Promise.all([
       startControlPlane({ crds: [CRDS] }),
       startNats({ jetstream: true }),
-      TestAgent.start({ node: NODE }),
+      TestAgent.start({ node: NODE, bucket: new Map() }),
       writeTlsDir(),
     ]);
     const client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: plane.kubeconfigPath }) });
@@ -100,6 +101,36 @@ export class RealStage implements AsyncDisposable {
       spec: { sandboxName: name, whenSaved: 'StayPaused' },
     });
     return owner;
+  }
+
+  /** A Sandbox that runs, its Pod and its disk, and a snapshot of it that others may start from. */
+  async saveWithDisk(name: string): Promise<void> {
+    const podTemplate = { spec: { containers: [{ name: 'main', image: 'busybox' }] } };
+    const disk = {
+      accessModes: ['ReadWriteOnce'],
+      storageClassName: 'fast',
+      resources: { requests: { storage: '1Gi' } },
+    };
+    const volumeClaimTemplates = [{ metadata: { name: 'work' }, spec: disk }];
+    const made = await this.client.create(sandboxes, {
+      metadata: at(name),
+      spec: { podTemplate, volumeClaimTemplates },
+    });
+    const { uid = '' } = made.metadata;
+    const ownerReferences = [{ apiVersion: 'agents.x-k8s.io/v1beta1', kind: 'Sandbox', name, uid, controller: true }];
+    await this.client.create(persistentVolumeClaims, {
+      metadata: { ...at(`work-${name}`), ownerReferences },
+      spec: disk,
+    });
+    await this.bind(`work-${name}`);
+    await this.addPod(name, { ownerReferences });
+    await this.client.create(sandboxSnapshots, { metadata: at(name), spec: { sandboxName: name } });
+  }
+
+  /** The volume binder. */
+  async bind(claimName: string): Promise<void> {
+    const status = { phase: 'Bound', capacity: { storage: '1Gi' } };
+    await this.client.mergePatch(persistentVolumeClaims, at(claimName), { status }, { subresource: 'status' });
   }
 
   async addPod(name: string, metadata: Pod['metadata'], namespace = PLACE): Promise<Pod> {
@@ -177,7 +208,7 @@ export class RealStage implements AsyncDisposable {
     await this.client.create(nodes, { metadata: { name: NODE } });
     await this.client.create(sandboxSnapshotClasses, {
       metadata: { name: 'node', annotations: { 'sandlot.dev/is-default-class': 'true' } },
-      spec: {},
+      spec: { store: 'Bucket', disks: { method: 'Clone' } },
     });
     await this.addPod('agent', { labels: { 'app.kubernetes.io/component': 'node' } }, SYSTEM);
   }

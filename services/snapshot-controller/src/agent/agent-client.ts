@@ -6,9 +6,9 @@ import { text } from 'node:stream/consumers';
 import type { Clock } from '@sandlot/std';
 import { z } from 'zod';
 import { AgentAway, AgentRefusal } from './agent-error.ts';
-import { listAnswer, manifest, nodeAnswer, refusal, restoreAnswer } from './messages.ts';
+import { holdAnswer, listAnswer, manifest, nodeAnswer, refusal, restoreAnswer, uploaded } from './messages.ts';
 import type { Manifest, RestoreAnswer, RestoreEnd, RestoreRequest, SaveRequest } from './messages.ts';
-import type { SnapshotId, WithdrawEnd } from './messages.ts';
+import type { RemoteData, SnapshotId, Uploaded, WithdrawEnd } from './messages.ts';
 
 /** How agents are reached, beside their address. */
 export interface AgentSettings {
@@ -28,13 +28,15 @@ const AGENT_NAME = 'sandlot-node';
 const QUICK_MS = 15_000;
 /** Longer than the agent waits for a save to end that the deletion cancels. */
 const ERASE_MS = 75_000;
-/** A save of many gigabytes onto a slow disk. The controller then asks again, and joins the save. */
+/** A save of many gigabytes onto a slow disk, or to the bucket. The controller then asks again, and joins it. */
 const SAVE_MS = 15 * 60_000;
+/** gVisor takes a while to resume a large Pod. */
+const HOLD_MS = 30_000;
 const WAIT_SECONDS = 20;
 
 /** What is sent, and how long the answer may take. */
 interface Message {
-  readonly method: 'GET' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly body?: object | undefined;
   readonly limitMs: number;
@@ -56,10 +58,31 @@ export class AgentClient {
   }
 
   /** Saves, or joins the save. Resolves when the snapshot is complete. */
-  save(id: SnapshotId, { source, mode, mostBytes }: SaveRequest, signal: AbortSignal): Promise<Manifest> {
+  async save(id: SnapshotId, request: SaveRequest, signal: AbortSignal): Promise<Manifest> {
+    const { source, files, ...rest } = request;
     const { sandboxName, sandboxUID: sandboxUid, podName, podUID: podUid } = source;
-    const body = { source: { sandboxName, sandboxUid, podName, podUid }, mode, mostBytes };
-    return this.#ask({ method: 'PUT', path: formatPath(id), body, limitMs: SAVE_MS }, { answer: manifest, signal });
+    const body = { source: { sandboxName, sandboxUid, podName, podUid }, ...rest };
+    const put = (all: object): Promise<Manifest> =>
+      this.#ask({ method: 'PUT', path: formatPath(id), body: all, limitMs: SAVE_MS }, { answer: manifest, signal });
+    if (files !== true) return put(body);
+    try {
+      return await put({ ...body, files });
+    } catch (error) {
+      // During an upgrade an agent may be older than this controller, and not know the field. Memory comes first.
+      if (error instanceof AgentRefusal && error.code === 'Invalid') return put(body);
+      throw error;
+    }
+  }
+
+  /**
+   * Lets a Pod go on that stands still since its save. Rejects with the refusal `HoldEnded` when it did not stand still all
+   * the time until now.
+   */
+  async endHold({ namespace, uid }: SnapshotId, signal: AbortSignal): Promise<'held'> {
+    const path = `/v1/holds/${namespace}/${uid}`;
+    const message = { method: 'POST', path, body: { action: 'release' }, limitMs: HOLD_MS } as const;
+    await this.#ask(message, { answer: holdAnswer, signal }).catch(asAway);
+    return 'held';
   }
 
   /** Copies a finished snapshot of the same namespace, or joins the copy. Resolves when the copy is complete. */
@@ -74,16 +97,47 @@ export class AgentClient {
     return (await this.#ask(message, { answer: listAnswer, signal })).snapshots;
   }
 
-  /** Removes the data. A save in progress ends, and its Pod goes on. */
-  async erase(id: SnapshotId, signal: AbortSignal): Promise<'erased'> {
-    await this.#ask({ method: 'DELETE', path: formatPath(id), limitMs: ERASE_MS }, { answer: z.undefined(), signal });
+  /**
+   * Removes the data. A save in progress ends, and its Pod goes on; so does a Pod that stands still for the data, unless
+   * `staysPaused`: its Sandbox went on somewhere else.
+   */
+  async erase(id: SnapshotId, staysPaused: boolean, signal: AbortSignal): Promise<'erased'> {
+    const path = `${formatPath(id)}${staysPaused ? '?pod=stay' : ''}`;
+    await this.#ask({ method: 'DELETE', path, limitMs: ERASE_MS }, { answer: z.undefined(), signal });
     return 'erased';
+  }
+
+  /** Puts a finished snapshot of the node into the bucket, or joins the upload. Resolves when the bucket has all of it. */
+  upload({ namespace, uid }: SnapshotId, signal: AbortSignal): Promise<Uploaded> {
+    const path = `/v1/uploads/${namespace}/${uid}`;
+    const message = { method: 'PUT', path, body: {}, limitMs: SAVE_MS } as const;
+    return this.#ask(message, { answer: uploaded, signal }).catch(asAwayUnlessBusy);
+  }
+
+  /** Makes what the bucket has a snapshot of the node, or joins the download. Resolves when the node has all of it. */
+  download({ namespace }: SnapshotId, { uid, digest }: RemoteData, signal: AbortSignal): Promise<Manifest> {
+    const path = `/v1/downloads/${namespace}/${uid}`;
+    const message = { method: 'PUT', path, body: { digest }, limitMs: SAVE_MS } as const;
+    return this.#ask(message, { answer: manifest, signal }).catch(asAwayUnlessLost);
+  }
+
+  /** Removes what the bucket has. An upload by this node ends. */
+  async eraseRemote({ namespace, uid }: SnapshotId, signal: AbortSignal): Promise<'erased'> {
+    const message = { method: 'DELETE', path: `/v1/remote/${namespace}/${uid}`, limitMs: ERASE_MS } as const;
+    try {
+      await this.#ask(message, { answer: z.undefined(), signal });
+      return 'erased';
+    } catch (error) {
+      // The installation has no bucket any more, so that no agent can reach what is in it.
+      if (error instanceof AgentRefusal && error.code === 'NotFound') return 'erased';
+      return asAwayUnlessBusy(error);
+    }
   }
 
   /** Lets the Pod have the snapshot and waits for the end. An agent that forgot the announcement gets it again. */
   async restore({ namespace, uid }: SnapshotId, pod: RestoreRequest, signal: AbortSignal): Promise<RestoreEnd> {
     const path = `/v1/restores/${pod.podUID}`;
-    const body = { namespace, podName: pod.podName, snapshotUid: uid };
+    const body = { namespace, podName: pod.podName, snapshotUid: uid, only: pod.only };
     const announce = (): Promise<RestoreAnswer> =>
       this.#ask({ method: 'PUT', path, body, limitMs: QUICK_MS }, { answer: restoreAnswer, signal });
     const wait = (): Promise<RestoreAnswer> => {
@@ -165,6 +219,21 @@ const TRANSIENT: ReadonlySet<string> = new Set(['Busy', 'Internal']);
 /** A refusal ends a restore, and its memory is lost. One that only says "not now" is asked again, as if the agent were away. */
 function asAway(error: unknown): never {
   if (error instanceof AgentRefusal && TRANSIENT.has(error.code)) throw new AgentAway(error.message, { cause: error });
+  throw error;
+}
+
+/** A transfer is repeated until it succeeds, whatever the agent has against it. One that waits for its turn has not failed. */
+function asAwayUnlessBusy(error: unknown): never {
+  if (error instanceof AgentRefusal && error.code !== 'Busy') throw new AgentAway(error.message, { cause: error });
+  throw error;
+}
+
+/** What no repetition changes: the bucket does not have it, or has something else. */
+const LOST: ReadonlySet<string> = new Set(['Absent', 'RemoteRefused']);
+
+/** A refusal ends a restore, and its memory is lost, so only what is certain counts as one. */
+function asAwayUnlessLost(error: unknown): never {
+  if (error instanceof AgentRefusal && !LOST.has(error.code)) throw new AgentAway(error.message, { cause: error });
   throw error;
 }
 

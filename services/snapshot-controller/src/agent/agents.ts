@@ -32,6 +32,12 @@ export class Agents {
     return this.#findAddress(nodeName) !== undefined;
   }
 
+  /** The name of a node whose agent runs; undefined: there is none. */
+  findServing(): string | undefined {
+    const names = [...this.#o.pods.values()].filter(isServing).flatMap(({ spec }) => spec.nodeName ?? []);
+    return names.sort()[0];
+  }
+
   #findAddress(nodeName: string): string | undefined {
     return [...this.#o.pods.listByIndex(BY_NODE, nodeName)].find(isServing)?.status?.podIP;
   }

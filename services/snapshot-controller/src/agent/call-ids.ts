@@ -1,11 +1,14 @@
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import { getKey } from '@sandlot/kube/objects';
 import type { CallId } from './calls.ts';
-import type { Manifest, RestoreEnd, WithdrawEnd } from './messages.ts';
+import type { Manifest, RestoreEnd, Uploaded, WithdrawEnd } from './messages.ts';
 
 interface CallIds {
   readonly save: CallId<Manifest>;
-  readonly erase: CallId<'erased'>;
+  readonly upload: CallId<Uploaded>;
+  readonly eraseRemote: CallId<'erased'>;
+  erase(nodeName: string): CallId<'erased'>;
+  readonly endHold: CallId<'held'>;
   restore(podUID: string): CallId<RestoreEnd>;
   withdraw(podUID: string): CallId<WithdrawEnd>;
 }
@@ -16,7 +19,10 @@ export function callIds(object: SandboxSnapshot): CallIds {
   const { uid = '' } = object.metadata;
   return {
     save: { key, id: `save/${uid}` },
-    erase: { key, id: `erase/${uid}` },
+    upload: { key, id: `upload/${uid}` },
+    eraseRemote: { key, id: `erase-remote/${uid}` },
+    erase: (nodeName) => ({ key, id: `erase/${uid}/${nodeName}` }),
+    endHold: { key, id: `endHold/${uid}` },
     restore: (podUID) => ({ key, id: `restore/${uid}/${podUID}` }),
     withdraw: (podUID) => ({ key, id: `withdraw/${uid}/${podUID}` }),
   };

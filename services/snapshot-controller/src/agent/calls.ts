@@ -4,7 +4,7 @@ import { AgentRefusal } from './agent-error.ts';
 /** A call to an agent as far as it has come. Times are epoch milliseconds. */
 export type Call<T> =
   | { readonly state: 'running' }
-  | { readonly state: 'answered'; readonly value: T }
+  | { readonly state: 'answered'; readonly value: T; readonly endedMs: number }
   | { readonly state: 'refused'; readonly code: string; readonly message: string; readonly endedMs: number }
   /** `sinceMs`: when the first of these failures in a row began. */
   | { readonly state: 'away'; readonly message: string; readonly endedMs: number; readonly sinceMs: number };
@@ -59,13 +59,20 @@ export class AgentCalls {
     const entry: Entry = { key, call: { state: 'running' }, abort, startedMs: this.#o.clock.now() };
     this.#entries.set(id, entry);
     void work(abort.signal)
-      .then((value): Call<unknown> => ({ state: 'answered', value }))
+      .then((value): Call<unknown> => ({ state: 'answered', value, endedMs: this.#o.clock.now() }))
       .catch((error: unknown) => this.#describeFailure(error, entry, before?.call))
       .then((call) => {
         if (this.#entries.get(id) !== entry) return;
         this.#entries.set(id, { ...entry, call });
         this.#o.onEnd(key);
       });
+  }
+
+  /** Ends and forgets one call. The agent may do what was asked all the same. */
+  drop<T>({ id }: CallId<T>): void {
+    const entry = this.#entries.get(id);
+    this.#entries.delete(id);
+    entry?.abort.abort();
   }
 
   /** Ends and forgets the calls of an object. */

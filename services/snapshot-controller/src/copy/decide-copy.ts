@@ -2,15 +2,16 @@ import {
   annotations,
   findCondition,
   isHibernationOf,
+  isUploaded,
   snapshotConditions,
   snapshotMessages,
   snapshotReasons,
 } from '@sandlot/api-types';
-import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
+import type { Sandbox, SandboxSnapshot, SandboxSnapshotStatus } from '@sandlot/api-types';
 import type { Plan } from '../plan/steps.ts';
 import type { CopyLook, Scene } from '../plan/scene.ts';
 import { buildHold } from '../save/build-hold.ts';
-import { buildFailedStatus, buildPendingStatus, buildSavingStatus } from '../status/build-status.ts';
+import { buildFailedStatus, buildPendingStatus, buildRemoteStatus, buildSavingStatus } from '../status/build-status.ts';
 import type { Problem, Source } from '../status/build-status.ts';
 
 type Check = (object: SandboxSnapshot, look: CopyLook) => Problem | undefined;
@@ -18,9 +19,9 @@ type Check = (object: SandboxSnapshot, look: CopyLook) => Problem | undefined;
 /** In this order; the first one that objects decides. What the Sandbox may not do comes before what the original is. */
 const checks: readonly Check[] = [
   findOwnerProblem,
-  findDiskProblem,
   findOriginalProblem,
   findFailedOriginal,
+  findDiskProblem,
   findTemplateProblem,
 ];
 
@@ -53,10 +54,20 @@ function begin(scene: Scene, sandbox: Sandbox, original: SandboxSnapshot): Plan 
     [annotations.savedRuntimeImage]: original.metadata.annotations?.[annotations.savedRuntimeImage] ?? null,
   };
   const problem = { reason: snapshotReasons.saving, message: snapshotMessages.copying(name, nodeName) };
-  const status = buildSavingStatus(scene, buildSource(sandbox, original), problem);
-  return {
-    steps: [...buildHold(scene.object, notes), { kind: 'status', status }, { kind: 'copy', nodeName, from }],
-  };
+  const remote = inheritRemote(original);
+  const { disks } = original.status ?? {};
+  const status = { ...buildSavingStatus(scene, buildSource(sandbox, original), problem), ...remote, disks };
+  const hold = buildHold(scene.object, notes);
+  // Its node is gone, and the bucket alone has the data: there is nothing to copy before a Pod is on a node.
+  if (nodeName === '') return { steps: [...hold, { kind: 'status', status: buildRemoteStatus(scene, status) }] };
+  return { steps: [...hold, { kind: 'status', status }, { kind: 'copy', nodeName, from }] };
+}
+
+/** What the bucket has of the original, from which other nodes than its own make the copy. */
+function inheritRemote(original: SandboxSnapshot): SandboxSnapshotStatus {
+  if (!isUploaded(original)) return {};
+  const { remote, sizeBytes, fingerprint, fingerprintText, savedAt, hasFiles } = original.status ?? {};
+  return { remote, remoteOf: original.metadata.uid, sizeBytes, fingerprint, fingerprintText, savedAt, hasFiles };
 }
 
 /** The Sandbox is the new one, by which its Pod proves that it may have the copy. The rest says whose memory it is. */
@@ -75,9 +86,22 @@ function findOwnerProblem(object: SandboxSnapshot, { sandbox }: CopyLook): Probl
   return { reason: snapshotReasons.notAStart, message: snapshotMessages.startIsUsed(object.spec.sandboxName) };
 }
 
-function findDiskProblem({ spec }: SandboxSnapshot, { sandbox }: CopyLook): Problem | undefined {
-  if ((sandbox?.spec.volumeClaimTemplates ?? []).length === 0) return undefined;
-  return { reason: snapshotReasons.disksNotSupported, message: snapshotMessages.disksNotSupported(spec.sandboxName) };
+/** Its processes go on with the same disks mounted, so neither may have one that the other lacks. */
+function findDiskProblem({ spec }: SandboxSnapshot, { sandbox, original }: CopyLook): Problem | undefined {
+  if (original?.status?.phase !== 'Ready') return undefined;
+  const wanted = listTemplateNames(sandbox);
+  const saved = (original.status.disks ?? []).map(({ name }) => name);
+  if (wanted.length === saved.length && wanted.every((name) => saved.includes(name))) return undefined;
+  const { disksMissing, disksNotSupported } = snapshotMessages;
+  const message =
+    saved.length === 0
+      ? disksNotSupported(spec.sandboxName)
+      : disksMissing(spec.sandboxName, original.metadata.name ?? '');
+  return { reason: snapshotReasons.disksNotSupported, message };
+}
+
+function listTemplateNames(sandbox: Sandbox | undefined): string[] {
+  return (sandbox?.spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata?.name ?? '');
 }
 
 function findOriginalProblem({ spec }: SandboxSnapshot, { original }: CopyLook): Problem | undefined {

@@ -2,6 +2,7 @@ import {
   annotations,
   findDaemonImage,
   getPodName,
+  isDraining,
   isHibernationOf,
   isWithoutTemplate,
   labels,
@@ -12,7 +13,7 @@ import {
   sandboxTemplates,
 } from '@sandlot/api-types';
 import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
-import { findController, pods } from '@sandlot/kube';
+import { findController, nodes, pods } from '@sandlot/kube';
 import type { KubeClient, Pod } from '@sandlot/kube';
 import type { PodLook, SourceLook, TemplateLook } from '../plan/scene.ts';
 
@@ -27,16 +28,36 @@ export async function lookAtSource(
   if (sandbox === undefined || sandbox.metadata.deletionTimestamp !== undefined) return {};
   const pod = await client.find(pods, { namespace, name: getPodName(sandbox) }, { signal });
   return {
-    sandbox: { uid: sandbox.metadata.uid ?? '', hibernates: hibernates(object, sandbox), object: sandbox },
+    sandbox: {
+      uid: sandbox.metadata.uid ?? '',
+      hibernates: mayHibernate(object, sandbox) && (await isLeaving(client, { sandbox, pod, signal })),
+      object: sandbox,
+    },
     pod: readPod(sandbox, pod),
     templates: await lookAtTemplates(client, { object, sandbox }, signal),
   };
 }
 
-function hibernates(object: SandboxSnapshot, sandbox: Sandbox): boolean {
-  return (
-    resolveMode(sandbox.spec) === 'Suspended' && needsHibernation(sandbox.spec) && isHibernationOf(object, sandbox)
-  );
+function mayHibernate(object: SandboxSnapshot, sandbox: Sandbox): boolean {
+  return needsHibernation(sandbox.spec) && isHibernationOf(object, sandbox);
+}
+
+interface Leaving {
+  readonly sandbox: Sandbox;
+  readonly pod: Pod | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Whether the Pod may stand still for good: its Sandbox is suspended, or its node is being emptied. The cache of Nodes may lag
+ * behind the one of the sandbox-controller, so the Node is read.
+ */
+async function isLeaving(client: KubeClient, { sandbox, pod, signal }: Leaving): Promise<boolean> {
+  if (resolveMode(sandbox.spec) === 'Suspended') return true;
+  const nodeName = pod?.spec.nodeName;
+  if (nodeName === undefined) return false;
+  const node = await client.find(nodes, { name: nodeName }, { signal });
+  return node !== undefined && isDraining(node);
 }
 
 function readPod({ metadata: { uid } }: Sandbox, pod: Pod | undefined): PodLook | undefined {

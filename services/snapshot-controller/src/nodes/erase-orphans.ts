@@ -1,5 +1,6 @@
 import { sandboxSnapshots } from '@sandlot/api-types';
 import type { SandboxSnapshot } from '@sandlot/api-types';
+import { pods } from '@sandlot/kube';
 import type { KubeClient, Store } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
 import type { AgentClient } from '../agent/agent-client.ts';
@@ -26,13 +27,28 @@ export async function eraseOrphans(deps: OrphanDeps, agent: AgentClient, signal:
   const stored = await agent.list(signal);
   for (const one of stored.filter((each) => mayBeOrphan(deps, each))) {
     if (await exists(deps, one, signal)) continue;
-    await agent.erase({ namespace: one.namespace, uid: one.snapshotUid }, signal);
+    const staysPaused = await isPodGone(deps, one, signal);
+    await agent.erase({ namespace: one.namespace, uid: one.snapshotUid }, staysPaused, signal);
     const { namespace, snapshotUid, source } = one;
     deps.log.info(
       { namespace, uid: snapshotUid, sandboxUid: source.sandboxUid },
       'erased a snapshot without an object',
     );
   }
+}
+
+/**
+ * A node that comes back after it was taken out of the cluster may have the Pod of a Sandbox that has gone on elsewhere: it must
+ * not go on beside that one until the kubelet ends it.
+ */
+async function isPodGone(
+  { client }: OrphanDeps,
+  { namespace, source }: Manifest,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (source.podName === undefined) return false;
+  const pod = await client.find(pods, { namespace, name: source.podName }, { signal });
+  return pod?.metadata.uid !== source.podUid;
 }
 
 function mayBeOrphan({ clock, known, namespace }: OrphanDeps, { snapshotUid, ...stored }: Manifest): boolean {

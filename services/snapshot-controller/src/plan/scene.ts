@@ -1,7 +1,7 @@
 import type { Sandbox, SandboxSnapshot, SandboxSnapshotClass, SandboxTemplate } from '@sandlot/api-types';
-import type { Pod } from '@sandlot/kube';
+import type { PersistentVolumeClaim, Pod } from '@sandlot/kube';
 import type { Call } from '../agent/calls.ts';
-import type { Manifest, RestoreEnd, WithdrawEnd } from '../agent/messages.ts';
+import type { Manifest, RestoreEnd, Uploaded, WithdrawEnd } from '../agent/messages.ts';
 
 export interface PodLook {
   readonly name: string;
@@ -38,6 +38,17 @@ export interface CopyLook {
   readonly original?: SandboxSnapshot | undefined;
 }
 
+/** One disk in `status.disks` of a snapshot that is being saved or has failed, as the API server says at this moment. */
+export interface DiskLook {
+  /** Name of the volumeClaimTemplate. */
+  readonly name: string;
+  readonly claimName: string;
+  /** What has the name of the copy. Absent: nothing. */
+  readonly copy?: PersistentVolumeClaim | undefined;
+  /** What has the name of the disk of the Sandbox, looked up while there is no copy. */
+  readonly source?: PersistentVolumeClaim | undefined;
+}
+
 /** The last call of each kind to the agent, for one SandboxSnapshot. Absent: none by this process. */
 export interface Calls {
   /** Of a copy: the call that copies. */
@@ -45,7 +56,14 @@ export interface Calls {
   /** Of the Pod in `status.restore`. */
   readonly restore?: Call<RestoreEnd> | undefined;
   readonly withdraw?: Call<WithdrawEnd> | undefined;
+  /** On the node of the save. */
   readonly erase?: Call<'erased'> | undefined;
+  /** On the node of the restore, if that is another one. */
+  readonly eraseElsewhere?: Call<'erased'> | undefined;
+  readonly eraseRemote?: Call<'erased'> | undefined;
+  readonly upload?: Call<Uploaded> | undefined;
+  /** Lets the Pod go on once its disks are copied. */
+  readonly endHold?: Call<'held'> | undefined;
 }
 
 /** What other snapshots take of the quota that the object has part in. */
@@ -68,9 +86,19 @@ export interface Scene {
   readonly source: SourceLook | undefined;
   /** Looked up before a copy begins. */
   readonly copied?: CopyLook | undefined;
+  /** Looked up while disks are copied, and when copies are to be removed. */
+  readonly disks?: readonly DiskLook[] | undefined;
   readonly kept: Kept;
   /** The node that saves or has the data is certainly gone. */
   readonly isNodeGone: boolean;
+  /** The node in `status.restore` is certainly gone. */
+  readonly isRestoreNodeGone?: boolean | undefined;
+  /** Since when no Node has had the fingerprint while Pods were marked; epoch milliseconds. */
+  readonly placelessSinceMs?: number | undefined;
+  /** A node whose agent can reach the bucket, for a deletion: that of the save if it serves. */
+  readonly bucketNode?: string | undefined;
+  /** Copies of it that may still be restored have their data in the bucket under its UID. */
+  readonly isRemoteNeeded?: boolean | undefined;
   readonly calls: Calls;
   /** Pods that are marked for a restore of this object, in any namespace and by any author. */
   readonly pods: readonly Pod[];

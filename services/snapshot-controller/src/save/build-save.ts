@@ -1,4 +1,6 @@
 import { annotations } from '@sandlot/api-types';
+import { HOLD_SECONDS } from '../disks/decide-disks.ts';
+import { hasOwnDisks } from '../disks/plan-disks.ts';
 import type { Scene } from '../plan/scene.ts';
 import type { Step } from '../plan/steps.ts';
 import { findMostBytes } from '../quota/decide-quota.ts';
@@ -10,11 +12,17 @@ export function buildSaveStep(scene: Scene, { nodeName, ...source }: Source): St
   if (spec.copyOf !== undefined) {
     return { kind: 'copy', nodeName, from: metadata.annotations?.[annotations.copiedFrom] ?? '' };
   }
-  const mode = spec.whenSaved === 'StayPaused' ? 'Hibernate' : 'Snapshot';
+  const isHibernation = spec.whenSaved === 'StayPaused';
+  const isFilesOnly = spec.contents === 'Files';
+  // Only a hibernation boots with its files when its memory is lost.
+  const keepsFiles = isHibernation && !isFilesOnly && scene.snapshotClass?.spec.keepFiles !== false;
   const request = {
     source: { sandboxName: spec.sandboxName, ...source },
-    mode,
+    mode: isHibernation ? 'Hibernate' : 'Snapshot',
+    ...(isFilesOnly ? { contents: 'Files' as const } : {}),
+    ...(keepsFiles ? { files: true } : {}),
     mostBytes: findMostBytes(scene),
+    ...(hasOwnDisks(scene.object) ? { holdSeconds: HOLD_SECONDS } : {}),
   } as const;
   return { kind: 'save', nodeName, request };
 }

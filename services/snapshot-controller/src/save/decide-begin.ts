@@ -1,4 +1,5 @@
 import { annotations, hashPodTemplate, snapshotMessages, snapshotReasons } from '@sandlot/api-types';
+import { planDisks } from '../disks/plan-disks.ts';
 import type { Notes, Plan, Step } from '../plan/steps.ts';
 import type { Scene } from '../plan/scene.ts';
 import { decideTurn, findQuotaProblem } from '../quota/decide-quota.ts';
@@ -38,8 +39,10 @@ export function decideBegin(scene: Scene): Plan {
   if (wait !== undefined) return wait;
   const source = getSource(scene);
   const hold = buildHold(scene.object, buildNotes(scene));
-  const begun: Step = { kind: 'status', status: buildSavingStatus(scene, source) };
-  return { steps: [...hold, ...decideTemplate(scene), begun, buildSaveStep(scene, source)] };
+  const status = { ...buildSavingStatus(scene, source), disks: planDisks(scene) };
+  const begun: Step = { kind: 'status', status };
+  const save = buildSaveStep({ ...scene, object: { ...scene.object, status } }, source);
+  return { steps: [...hold, ...decideTemplate(scene), begun, save] };
 }
 
 /** The sandbox-controller notes these of a hibernation, which it makes. */

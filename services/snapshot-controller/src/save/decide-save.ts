@@ -1,12 +1,14 @@
-import { findCondition, snapshotConditions, snapshotMessages, snapshotReasons } from '@sandlot/api-types';
+import { findCondition, isUploaded, snapshotConditions, snapshotMessages, snapshotReasons } from '@sandlot/api-types';
 import type { SnapshotReason } from '@sandlot/api-types';
 import type { Call } from '../agent/calls.ts';
 import type { Manifest } from '../agent/messages.ts';
 import { getRetryMs, isHopeless } from '../agent/patience.ts';
+import { decideDisks } from '../disks/decide-disks.ts';
+import { hasOwnDisks } from '../disks/plan-disks.ts';
 import { NOTHING } from '../plan/steps.ts';
 import type { Plan } from '../plan/steps.ts';
 import type { Scene } from '../plan/scene.ts';
-import { buildFailedStatus, buildReadyStatus, buildSavingStatus } from '../status/build-status.ts';
+import { buildFailedStatus, buildReadyStatus, buildRemoteStatus, buildSavingStatus } from '../status/build-status.ts';
 import type { Problem, Source } from '../status/build-status.ts';
 import { buildSaveStep } from './build-save.ts';
 
@@ -21,7 +23,7 @@ export function decideSave(scene: Scene): Plan {
     case 'running':
       return NOTHING;
     case 'answered':
-      return decideAnswer(scene, source, save.value);
+      return decideAnswer(scene, source, save);
     case 'refused':
       return decideRefusal(scene, source, save);
     case 'away':
@@ -37,18 +39,31 @@ function fail(scene: Scene, problem: Problem): Plan {
   return { steps: [{ kind: 'status', status: buildFailedStatus(scene, problem) }] };
 }
 
+function become(scene: Scene, saved: Manifest): Plan {
+  return { steps: [{ kind: 'status', status: buildReadyStatus(scene, saved) }] };
+}
+
 /** The agent may only report what it was asked for. A copy says whose memory it is, and not who starts from it. */
-function decideAnswer(scene: Scene, source: Source, saved: Manifest): Plan {
+function decideAnswer(scene: Scene, source: Source, answered: Answered): Plan {
+  const { value: saved } = answered;
   const { metadata, spec } = scene.object;
   const { sandboxUid, podUid } = saved.source;
   const isOfSandbox = spec.copyOf !== undefined || sandboxUid === source.sandboxUID;
   if (saved.snapshotUid === metadata.uid && podUid === source.podUID && isOfSandbox) {
-    return { steps: [{ kind: 'status', status: buildReadyStatus(scene, saved) }] };
+    return hasOwnDisks(scene.object) ? decideDisks(scene, source, answered) : become(scene, saved);
   }
   const message = `Node ${source.nodeName} has saved Pod ${podUid} under the UID of this snapshot, and not Pod ${source.podUID}`;
   return fail(scene, { reason: snapshotReasons.saveFailed, message });
 }
 
+/** A copy needs no node while the bucket has the data of its original. */
+function copyFromBucket(scene: Scene): Plan | undefined {
+  const { object } = scene;
+  if (object.spec.copyOf === undefined || !isUploaded(object)) return undefined;
+  return { steps: [{ kind: 'status', status: buildRemoteStatus(scene, object.status ?? {}) }] };
+}
+
+type Answered = Extract<Call<Manifest>, { readonly state: 'answered' }>;
 type Refused = Extract<Call<Manifest>, { readonly state: 'refused' }>;
 type Away = Extract<Call<Manifest>, { readonly state: 'away' }>;
 
@@ -65,7 +80,10 @@ function decideRefusal(scene: Scene, source: Source, refused: Refused): Plan {
     return waitAndAsk(scene, source, { refused, problem: { reason: snapshotReasons.nodeBusy, message } });
   if (code === 'PodAbsent') return fail(scene, explainAbsence(scene, source, message));
   if (code === 'Absent')
-    return fail(scene, { reason: snapshotReasons.dataLost, message: snapshotMessages.dataAbsent(source.nodeName) });
+    return (
+      copyFromBucket(scene) ??
+      fail(scene, { reason: snapshotReasons.dataLost, message: snapshotMessages.dataAbsent(source.nodeName) })
+    );
   return fail(scene, { reason: REASONS[code] ?? snapshotReasons.saveFailed, message });
 }
 
@@ -82,7 +100,7 @@ function decideAway(scene: Scene, source: Source, away: Away): Plan {
     reason: snapshotReasons.noNodeAgent,
     message: snapshotMessages.noNodeAgent(source.nodeName, detail),
   };
-  if (scene.isNodeGone || isHopeless(away)) return fail(scene, problem);
+  if (scene.isNodeGone || isHopeless(away)) return copyFromBucket(scene) ?? fail(scene, problem);
   return waitAndAsk(scene, source, { refused: away, problem });
 }
 

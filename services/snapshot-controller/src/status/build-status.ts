@@ -41,16 +41,32 @@ export function buildSavingStatus(scene: Scene, source: Source, problem?: Proble
   return { ...withPhase(scene, 'Saving', problem ?? { reason: snapshotReasons.saving, message }), source };
 }
 
-export function buildReadyStatus(scene: Scene, { bytes, machine, savedAt }: Manifest): SandboxSnapshotStatus {
+export function buildReadyStatus(scene: Scene, saved: Manifest): SandboxSnapshotStatus {
+  const { bytes, machine, savedAt, contents, hasFiles } = saved;
   const status = {
     ...withPhase(scene, 'Ready', { reason: snapshotReasons.saved, message: snapshotMessages.saved }),
     savedAt: formatRfc3339(Date.parse(savedAt)),
     sizeBytes: bytes,
-    fingerprint: machine.hash,
-    fingerprintText: `runsc ${machine.runscVersion}, ${machine.architecture}`,
+    ...(hasFiles === true ? { hasFiles } : {}),
+    ...(contents === 'Files' ? {} : buildFingerprint(machine)),
     nodeName: scene.object.status?.source?.nodeName,
   };
   return { ...status, expiresAt: findExpiry({ ...scene, object: { ...scene.object, status } }) };
+}
+
+/** A copy whose data the bucket alone has, under the UID of its original. `begun` says which. */
+export function buildRemoteStatus(scene: Scene, begun: SandboxSnapshotStatus): SandboxSnapshotStatus {
+  const problem = { reason: snapshotReasons.saved, message: snapshotMessages.saved };
+  return { ...begun, ...pickPhase(withPhase(scene, 'Ready', problem)), nodeName: undefined };
+}
+
+function pickPhase({ observedGeneration, phase, conditions }: SandboxSnapshotStatus): SandboxSnapshotStatus {
+  return { observedGeneration, phase, conditions };
+}
+
+/** Files need no node of a kind. */
+function buildFingerprint({ hash, runscVersion, architecture }: Manifest['machine']): Partial<SandboxSnapshotStatus> {
+  return { fingerprint: hash, fingerprintText: `runsc ${runscVersion}, ${architecture}` };
 }
 
 /** It never becomes Ready, or Ready again. The object stays for a while, so that the reason can be read. */

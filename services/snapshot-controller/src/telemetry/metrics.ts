@@ -5,61 +5,69 @@ import type { MetricsRegistry } from '@sandlot/telemetry';
 import { Counter, Gauge } from 'prom-client';
 import type { Clock } from '@sandlot/std';
 
-type CallKind = 'save' | 'copy' | 'restore';
+const CALL_KINDS = ['save', 'copy', 'restore', 'upload', 'download'] as const;
+const UPLOAD_STATES = ['Uploaded', 'Failed'] as const;
+const DOWNLOAD_RESULTS = ['done', 'failed'] as const;
+const RESTORE_STATES = ['Restored', 'Failed', 'Withdrawn'] as const;
+type CallKind = (typeof CALL_KINDS)[number];
 
 /** What the snapshot-controller measures. Only statuses that this process wrote count, so that none counts twice. */
 export interface SnapshotMetrics {
   onStatusWritten(before: SandboxSnapshot, after: SandboxSnapshot): void;
+  countDownload(result: (typeof DOWNLOAD_RESULTS)[number]): void;
   /** Times a call to an agent. */
   measureCall<T>(kind: CallKind, work: () => Promise<T>): Promise<T>;
 }
 
-const RESTORE_STATES = ['Restored', 'Failed', 'Withdrawn'] as const;
-
 export function createSnapshotMetrics(registry: MetricsRegistry, clock: Pick<Clock, 'monotonic'>): SnapshotMetrics {
   const registers = [registry];
-  const saves = new Counter({
-    name: 'sandlot_snapshot_saves_total',
-    help: 'Saves that ended, by the reason of the condition Ready.',
-    labelNames: ['reason'],
-    registers,
-  });
-  const copies = new Counter({
-    name: 'sandlot_snapshot_copies_total',
-    help: 'Copies for the start of a Sandbox that ended, by the reason of the condition Ready.',
-    labelNames: ['reason'],
-    registers,
-  });
-  const restores = new Counter({
-    name: 'sandlot_snapshot_restores_total',
-    help: 'Restores that ended, by how.',
-    labelNames: ['state'],
-    registers,
-  });
+  const count = <T extends string>(name: string, help: string, label: T): Counter<T> =>
+    new Counter({ name: `sandlot_snapshot_${name}_total`, help, labelNames: [label], registers });
+  const saves = count('saves', 'Saves that ended, by the reason of the condition Ready.', 'reason');
+  const copies = count(
+    'copies',
+    'Copies for the start of a Sandbox that ended, by the reason of the condition Ready.',
+    'reason',
+  );
+  const restores = count('restores', 'Restores that ended, by how.', 'state');
+  const uploads = count(
+    'uploads',
+    'Uploads that ended, by how. Those of one that is tried again count as one.',
+    'state',
+  );
+  const downloads = count('downloads', 'Downloads for a restore that ended, by how. Each attempt counts.', 'result');
   const bytes = new Counter({ name: 'sandlot_snapshot_saved_bytes_total', help: 'Bytes that were saved.', registers });
   const running = new Gauge({
     name: 'sandlot_snapshot_calls_in_progress',
-    help: 'Calls to agents that wait for a save, a copy or a restore.',
+    help: 'Calls to agents that wait for a save, a copy, a restore or a transfer of the bucket.',
     labelNames: ['call'],
     registers,
   });
   const seconds = createLatencyHistogram({
     registry,
     name: 'sandlot_snapshot_call_seconds',
-    help: 'Time until an agent had saved, copied or restored, or refused.',
+    help: 'Time until an agent had saved, copied, restored or transferred, or refused.',
     labelNames: ['call'],
   });
   for (const reason of Object.values(snapshotReasons)) for (const ended of [saves, copies]) ended.inc({ reason }, 0);
   for (const state of RESTORE_STATES) restores.inc({ state }, 0);
+  for (const state of UPLOAD_STATES) uploads.inc({ state }, 0);
+  for (const result of DOWNLOAD_RESULTS) downloads.inc({ result }, 0);
+  for (const call of CALL_KINDS) running.set({ call }, 0);
+  const countEnd = (after: SandboxSnapshot): void => {
+    const isCopy = after.spec.copyOf !== undefined;
+    (isCopy ? copies : saves).inc({ reason: getReason(after) });
+    if (!isCopy) bytes.inc(after.status?.sizeBytes ?? 0);
+  };
   return {
     onStatusWritten: (before, after) => {
-      const isCopy = after.spec.copyOf !== undefined;
-      const isOver = hasEnd(after) && !hasEnd(before);
-      if (isOver) (isCopy ? copies : saves).inc({ reason: getReason(after) });
-      if (isOver && !isCopy) bytes.inc(after.status?.sizeBytes ?? 0);
+      if (hasEnd(after) && !hasEnd(before)) countEnd(after);
       const state = findRestoreEnd(after);
       if (state !== undefined && state !== findRestoreEnd(before)) restores.inc({ state });
+      const upload = findUploadEnd(after);
+      if (upload !== undefined && upload !== findUploadEnd(before)) uploads.inc({ state: upload });
     },
+    countDownload: (result) => downloads.inc({ result }),
     measureCall: async (kind, work) => {
       const beganMs = clock.monotonic();
       running.inc({ call: kind });
@@ -80,6 +88,12 @@ function hasEnd({ status }: SandboxSnapshot): boolean {
 function findRestoreEnd({ status }: SandboxSnapshot): string | undefined {
   const state = status?.restore?.state;
   return state === 'Announced' ? undefined : state;
+}
+
+/** A copy has no upload of its own. */
+function findUploadEnd({ spec, status }: SandboxSnapshot): string | undefined {
+  const state = spec.copyOf === undefined ? status?.remote?.state : undefined;
+  return state === 'Uploading' ? undefined : state;
 }
 
 function getReason({ status }: SandboxSnapshot): string {

@@ -17,7 +17,7 @@ export interface TemplateSource {
  */
 const ORIGINS: Readonly<Record<keyof SandboxTemplateSpec, 'sandbox' | 'template' | 'new'>> = {
   podTemplate: 'new',
-  volumeClaimTemplates: 'new',
+  volumeClaimTemplates: 'sandbox',
   restoreFrom: 'new',
   golden: 'new',
   securityDefaults: 'new',

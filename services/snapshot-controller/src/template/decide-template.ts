@@ -38,10 +38,11 @@ function isSame(named: SandboxTemplate, wanted: SandboxTemplate): boolean {
   return startsFromIt && hashTemplate(named) === hashTemplate(wanted);
 }
 
-/** The content of disks cannot be copied, so no Sandbox could start from the snapshot. */
-export function findDiskProblem({ object: { spec }, source }: Scene): Problem | undefined {
+/** No Sandbox could start from a snapshot without copies of the disks. */
+export function findDiskProblem({ object: { spec }, source, snapshotClass }: Scene): Problem | undefined {
   const disks = source?.sandbox?.object.spec.volumeClaimTemplates ?? [];
-  if (spec.templateName === undefined || disks.length === 0) return undefined;
+  const isCopied = disks.length === 0 || snapshotClass?.spec.disks !== undefined;
+  if (spec.templateName === undefined || isCopied) return undefined;
   return { reason: snapshotReasons.disksNotSupported, message: snapshotMessages.disksNotSupported(spec.sandboxName) };
 }
 

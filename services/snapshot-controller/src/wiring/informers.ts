@@ -42,7 +42,7 @@ export function createInformers(shared: Shared, { namespace, agentNamespace, age
       indexers: {
         [BY_UID]: ({ metadata }) => listPresent(metadata.uid),
         [BY_NAMESPACE]: ({ metadata }) => listPresent(metadata.namespace),
-        [BY_NODE]: listNodeOfSnapshot,
+        [BY_NODE]: listNodesOfSnapshot,
         [BY_ORIGINAL]: listOriginal,
       },
     }),
@@ -71,8 +71,8 @@ function listPresent(value: string | undefined): readonly string[] {
   return value === undefined ? [] : [value];
 }
 
-function listNodeOfSnapshot({ status }: SandboxSnapshot): readonly string[] {
-  return listPresent(status?.source?.nodeName);
+function listNodesOfSnapshot({ status }: SandboxSnapshot): readonly string[] {
+  return [...new Set([...listPresent(status?.source?.nodeName), ...listPresent(status?.restore?.nodeName)])];
 }
 
 function listOriginal({ metadata: { namespace }, spec: { copyOf } }: SandboxSnapshot): readonly string[] {

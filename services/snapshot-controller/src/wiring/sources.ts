@@ -10,7 +10,12 @@ export function watchSources({ snapshots, classes, restoring, agents, nodes }: I
   const keysOf = (index: string, value: string | undefined): string[] =>
     value === undefined ? [] : [...snapshots.store.listByIndex(index, value)].map(getKey);
   return [
-    watchSource(snapshots, (snapshot) => [getKey(snapshot), ...keysOf(BY_ORIGINAL, getKey(snapshot))]),
+    watchSource(snapshots, (snapshot) => [
+      getKey(snapshot),
+      ...keysOf(BY_ORIGINAL, getKey(snapshot)),
+      // A deletion waits for the copies that need what the bucket has.
+      ...keysOf(BY_UID, snapshot.status?.remoteOf),
+    ]),
     watchSource(classes, () => [...snapshots.store.values()].map(getKey)),
     watchSource(restoring, (pod) => keysOf(BY_UID, pod.metadata.labels?.[labels.restoreSnapshot])),
     watchSource(agents, (pod) => keysOf(BY_NODE, pod.spec.nodeName)),

@@ -1,0 +1,26 @@
+import { isUploaded } from '@sandlot/api-types';
+import type { SandboxSnapshot } from '@sandlot/api-types';
+import type { RemoteData } from '../agent/messages.ts';
+import type { Step } from '../plan/steps.ts';
+import type { Restore } from '../status/build-status.ts';
+
+/** The call that lets a Pod have the snapshot, which is the same however often it is repeated. */
+export function buildRestoreStep(
+  object: SandboxSnapshot,
+  { podName, podUID, nodeName, only }: Pick<Restore, 'podName' | 'podUID' | 'nodeName' | 'only'>,
+): Step {
+  const remote = isHere(object, nodeName) ? undefined : findRemoteData(object);
+  return { kind: 'restore', nodeName, request: { podName, podUID, only }, ...(remote === undefined ? {} : { remote }) };
+}
+
+/** Whether this node has the data, as far as the status says. */
+export function isHere({ status }: SandboxSnapshot, nodeName: string): boolean {
+  return status?.nodeName === nodeName;
+}
+
+/** Only the status says what is downloaded: users write annotations, and nobody but the controller writes the status. */
+function findRemoteData(object: SandboxSnapshot): RemoteData | undefined {
+  const { remote, remoteOf } = object.status ?? {};
+  if (!isUploaded(object) || remote?.digest === undefined) return undefined;
+  return { uid: remoteOf ?? object.metadata.uid ?? '', digest: remote.digest };
+}
