@@ -70,6 +70,7 @@ async function applyStep(deps: ApplyDeps, s: Snapshot, step: Exclude<Step, { kin
       return { ...s, failures: [...s.failures, { phase: step.phase, message: step.message }] };
     case 'answerWake':
     case 'recordEvent':
+    case 'countMove':
     case 'reportTrouble':
       return applyReport(deps, s, step);
     default:

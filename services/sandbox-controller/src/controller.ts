@@ -3,10 +3,14 @@ import { createChannelSource, createEventRecorder } from '@sandlot/kube';
 import type { EventRecorder } from '@sandlot/kube';
 import { keepDeadlines, openOutboxes } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
+import { DrainView } from './drain/drain-view.ts';
+import { reconcileBudget } from './drain/reconcile-budget.ts';
+import { watchBudgetSources, watchDrainSources } from './drain/sources.ts';
 import { createActivitySource } from './lifetime/activity-reports.ts';
 import { listDeadlines } from './lifetime/deadlines.ts';
 import { observeActivity } from './observe.ts';
 import type { Settings } from './plan/snapshot.ts';
+import type { MoveResult } from './plan/steps.ts';
 import { reconcile } from './reconcile.ts';
 import { createSandboxFactSource } from './telemetry/lifecycle-events.ts';
 import { measureCaches } from './telemetry/measure-caches.ts';
@@ -20,6 +24,7 @@ import { createProcessState } from './wiring/process-state.ts';
 import type { ProcessState } from './wiring/process-state.ts';
 import { watchSources } from './wiring/sources.ts';
 import { closeCollections, createCollections } from './writes/collections.ts';
+import type { Collections } from './writes/collections.ts';
 
 export interface SandboxControllerOptions {
   readonly concurrency: number;
@@ -46,8 +51,8 @@ export function addSandboxController(
   });
 
   measureCaches({ informers, metrics, manager, clock });
-  const source = createSandboxFactSource(clock);
-  const outbox = openOutboxes(parts)({ kind: 'sandbox', informer: informers.sandboxes, ...source });
+  const facts = createSandboxFactSource(clock);
+  const outbox = openOutboxes(parts)({ kind: 'sandbox', informer: informers.sandboxes, ...facts });
   const deadlines = keepDeadlines(parts, informers.sandboxes, (sandbox, nowMs) =>
     listDeadlines({ sandbox, nowMs, ...observeActivity(state, sandbox) }),
   );
@@ -62,6 +67,8 @@ export function addSandboxController(
     collections,
     clock,
     settings,
+    drain: addDrain(parts, informers, collections),
+    onMove: (result: MoveResult) => metrics.countMove(result),
     onStatusWritten: (before: Sandbox, after: Sandbox) => {
       metrics.onStatusWritten(before, after);
       traces.onStatusWritten(before, after);
@@ -74,7 +81,7 @@ export function addSandboxController(
   manager.add({
     name: 'sandbox',
     concurrency,
-    sources: [wakes, activity, doubts, deadlines.source, ...watchSources(informers)],
+    sources: [wakes, activity, doubts, deadlines.source, ...watchSources(informers), ...watchDrainSources(informers)],
     within: (key, run) => traces.within(key, run),
     reconcile: (key, { signal }) => deadlines.pass(key, () => reconcile({ ...deps, signal }, key)),
   });
@@ -86,6 +93,24 @@ export function addSandboxController(
       await Promise.all([recorder.flush(), deadlines.close(), traces.close(), outbox[Symbol.asyncDispose]()]);
     },
   };
+}
+
+/** Adds the controller of the budgets by which evictions wait. Returns the view of nodes that are being emptied. */
+function addDrain(
+  { manager, client, log }: ControllerParts,
+  { pods, drain }: Informers,
+  collections: Collections,
+): DrainView | undefined {
+  if (drain === undefined) return undefined;
+  const deps = { client, log, pods: pods.store, budgets: drain.budgets.store };
+  manager.addInformer(drain.classes);
+  manager.add({
+    name: 'memory-budget',
+    concurrency: 1,
+    sources: watchBudgetSources(pods, drain.budgets),
+    reconcile: (namespace, context) => reconcileBudget(deps, namespace, context),
+  });
+  return new DrainView({ pods: collections.pods.own, nodes: drain.nodes.store, classes: drain.classes.store });
 }
 
 function createRecorder({ client, instance, clock, random, log, kubeMetrics }: ControllerParts): EventRecorder {

@@ -1,4 +1,5 @@
 import { decideDisks } from './disks/decide-disks.ts';
+import { decideMove } from './drain/decide-move.ts';
 import { decideHibernations } from './hibernate/decide-hibernations.ts';
 import { decideExpiry } from './lifetime/decide-expiry.ts';
 import { decideIdleDeletion, decideIdleSuspension } from './lifetime/decide-idle.ts';
@@ -22,6 +23,7 @@ const stages: readonly ((snapshot: Snapshot) => Plan)[] = [
   decideIdleDeletion,
   decideStart,
   decideHibernations,
+  decideMove,
   (snapshot) => withLossPublished(snapshot, decidePod(snapshot)),
   decideService,
   (snapshot) => decidePublish(snapshot, getStatus(snapshot)),

@@ -16,6 +16,7 @@ await main(sandboxSettings, (settings) =>
           unsetService: settings.UNSET_SERVICE,
           protectsAuthored: settings.NETWORK_PROTECT_AUTHORED_SANDBOXES,
           snapshotsEnabled: settings.SNAPSHOTS_ENABLED,
+          drainEnabled: settings.SNAPSHOTS_ENABLED && settings.DRAIN_ENABLED,
           runtime: {
             image: settings.RUNTIME_IMAGE,
             publicKey: settings.RUNTIME_PUBLIC_KEY,

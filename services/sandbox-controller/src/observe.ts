@@ -4,6 +4,7 @@ import { persistentVolumeClaims, pods as podResource } from '@sandlot/kube';
 import type { KubeClient, PersistentVolumeClaim, Pod } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { listDiskNames } from './disks/disk-names.ts';
+import type { DrainView } from './drain/drain-view.ts';
 import { observeHibernations } from './hibernate/observe-hibernations.ts';
 import { isMarkedExpired } from './lifetime/expiry.ts';
 import { observeNetwork } from './pod/observe-network.ts';
@@ -21,6 +22,8 @@ export interface ObserveDeps extends ProcessState {
   readonly clock: Clock;
   readonly settings: Settings;
   readonly signal: AbortSignal;
+  /** Absent in an installation that does not move Sandboxes from nodes that are being emptied. */
+  readonly drain?: DrainView | undefined;
 }
 
 /** Everything known about the Sandbox under `key`; undefined when there is none. */
@@ -42,6 +45,7 @@ export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot 
     ...observeHolds(deps, sandbox),
     ...found,
     ...memory,
+    drain: deps.drain?.find(sandbox, found.ownedPods[0]),
     ...(await observeNetwork(deps, sandbox, { ...found, ...memory, failures: [...failures, ...found.failures] })),
     service: collections.services.own.get(key),
     disks: await observeDisks(deps, sandbox),

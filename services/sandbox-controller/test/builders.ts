@@ -157,6 +157,7 @@ export function buildSnapshot(parts: SnapshotParts = {}): Snapshot {
       unsetService: 'V1Alpha1',
       runtime: RUNTIME,
       protectsAuthored: false,
+      drainEnabled: false,
       snapshotsEnabled: false,
       ...parts.settings,
     },

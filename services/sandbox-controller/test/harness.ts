@@ -25,12 +25,14 @@ const DEFAULTS: Settings = {
   unsetService: 'V1Alpha1',
   runtime: RUNTIME,
   protectsAuthored: false,
+  drainEnabled: false,
   snapshotsEnabled: false,
 };
 
 interface Choices {
   readonly protectsAuthored?: boolean;
   readonly snapshotsEnabled?: boolean;
+  readonly drainEnabled?: boolean;
   readonly runtime?: RuntimeSettings;
 }
 

@@ -1,6 +1,7 @@
-import { sandboxSnapshots } from '@sandlot/api-types';
+import { sandboxSnapshotClasses, sandboxSnapshots } from '@sandlot/api-types';
 import type { SandboxSnapshot, SandboxSnapshotStatus } from '@sandlot/api-types';
-import { events, pods } from '@sandlot/kube';
+import { events, isTooManyRequests, nodes, podDisruptionBudgets, pods } from '@sandlot/kube';
+import type { Node, PodDisruptionBudget } from '@sandlot/kube';
 import { startTestEnvironment } from '@sandlot/service-testkit';
 import type { TestController } from '@sandlot/service-testkit';
 import { sandboxes, sandboxTemplates } from '@sandlot/api-types';
@@ -8,16 +9,50 @@ import { Harness, KEY } from './harness.ts';
 import { HIBERNATE } from './hibernations.ts';
 
 type Restore = NonNullable<SandboxSnapshotStatus['restore']>;
+const NODE = { name: 'node-1' };
 const FINALIZER = 'sandlot.dev/snapshot-data';
 
 /** As {@link Harness}, with a snapshot-controller that the test plays. */
 export class HibernationHarness extends Harness {
   static override async start(): Promise<HibernationHarness> {
-    return new HibernationHarness(await startTestEnvironment([sandboxes, sandboxSnapshots, sandboxTemplates]));
+    return new HibernationHarness(
+      await startTestEnvironment([sandboxes, sandboxSnapshots, sandboxSnapshotClasses, sandboxTemplates]),
+    );
   }
 
   startHibernating(): Promise<TestController> {
     return this.startController({ snapshotsEnabled: true });
+  }
+
+  /** The same with `hibernation.drain.enabled`, on a cluster with the node of the Pod. */
+  startDraining(): Promise<TestController> {
+    if (this.api.object(nodes, NODE) === undefined) this.api.seed(nodes, { metadata: { ...NODE } });
+    return this.startController({ snapshotsEnabled: true, drainEnabled: true });
+  }
+
+  /** An operator cordons or uncordons the node, or an autoscaler taints it. */
+  changeNode(spec: NonNullable<Node['spec']>): void {
+    this.api.change(nodes, NODE, (node) => (node.spec = spec));
+  }
+
+  /** `kubectl drain` evicts the Pod. Returns whether the API server allowed that. */
+  async evict(): Promise<boolean> {
+    try {
+      await this.api.client({ user: 'operator', clock: this.clock }).evict(KEY);
+      return true;
+    } catch (error) {
+      if (error instanceof Error && isTooManyRequests(error)) return false;
+      throw error;
+    }
+  }
+
+  /** The value of the label `sandlot.dev/memory` of the Pod. */
+  memoryLabel(): string | undefined {
+    return this.pod()?.metadata.labels?.['sandlot.dev/memory'];
+  }
+
+  budgets(): PodDisruptionBudget[] {
+    return this.api.objects(podDisruptionBudgets);
   }
 
   /** A Ready Sandbox that hibernates, and the UID of its Pod. */
@@ -80,7 +115,7 @@ export class HibernationHarness extends Harness {
   }
 
   /** The agent has copied the snapshot of another Sandbox. */
-  completeCopy(): SandboxSnapshot {
+  completeCopy(status: SandboxSnapshotStatus = {}): SandboxSnapshot {
     const { uid: sandboxUID = '' } = this.sandbox().metadata;
     const source = { sandboxUID, podName: 'source', podUID: 'uid-source', nodeName: 'node-1' };
     return this.report({
@@ -89,6 +124,7 @@ export class HibernationHarness extends Harness {
       nodeName: 'node-1',
       fingerprint: 'f1',
       savedAt: '2026-01-01T12:00:00Z',
+      ...status,
     });
   }
 

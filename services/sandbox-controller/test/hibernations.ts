@@ -1,4 +1,4 @@
-import { annotations, formatRfc3339 } from '@sandlot/api-types';
+import { annotations, formatRfc3339, labels } from '@sandlot/api-types';
 import type { Sandbox, SandboxSnapshot, SandboxSnapshotStatus } from '@sandlot/api-types';
 import type { JsonObject, KubeObject, Pod } from '@sandlot/kube';
 import { decide } from '../src/decide.ts';
@@ -47,6 +47,8 @@ export interface HibernationParts {
   /** Reason and message of the condition Ready. */
   readonly says?: readonly [reason: string, message: string];
   readonly annotations?: Record<string, string>;
+  /** The files were kept beside the memory, or in place of it. */
+  readonly files?: 'beside' | 'alone';
 }
 
 /** A hibernation of {@link sleeper} as the snapshot-controller reports it: complete, unless `parts` say otherwise. */
@@ -83,9 +85,15 @@ function buildStatus(
     phase,
     source,
     ...saved,
+    ...describeFiles(parts),
     ...(parts.restore === undefined ? {} : { restore: { ...restore, ...parts.restore } }),
     conditions: [{ type: 'Ready', status, reason, message, lastTransitionTime: later(-50) }],
   };
+}
+
+function describeFiles({ files }: HibernationParts): Partial<SandboxSnapshotStatus> {
+  if (files === undefined) return {};
+  return { hasFiles: true, ...(files === 'alone' ? { fingerprint: undefined } : {}) };
 }
 
 /** A snapshot of {@link sleeper} in an installation that hibernates. */
@@ -107,6 +115,8 @@ function describeAct(step: Step): string[] {
       return [step.pod === undefined ? 'copy' : `save ${getUid(step.pod)}`];
     case 'deleteHibernation':
       return [`drop ${getUid(step.hibernation)}`];
+    case 'patchPod':
+      return describeLabel(step.patch);
     case 'recordStart':
       return [`record ${readRecord(step.patch)}`];
     case 'recordEvent':
@@ -116,6 +126,13 @@ function describeAct(step: Step): string[] {
   }
 }
 
+function describeLabel({ metadata }: JsonObject): string[] {
+  const { labels: given = {} } = metadata as { readonly labels?: Record<string, string | null> };
+  const memory = given[labels.memory];
+  if (memory === undefined) return [];
+  return [memory === null ? 'no label' : `label ${memory}`];
+}
+
 function readRecord({ metadata }: JsonObject): string {
   const { annotations: given } = metadata as { readonly annotations: Record<string, string> };
   return given[annotations.startMemory] ?? '';
@@ -123,7 +140,9 @@ function readRecord({ metadata }: JsonObject): string {
 
 function describeCreation({ metadata }: Pod): string {
   const mark = metadata.annotations?.[annotations.restoreSnapshot];
-  return mark === undefined ? 'create Pod' : `restore ${mark}`;
+  const only = metadata.annotations?.[annotations.restoreOnly];
+  if (mark === undefined) return 'create Pod';
+  return only === undefined ? `restore ${mark}` : `restore only the ${only} of ${mark}`;
 }
 
 const getUid = ({ metadata: { uid = '' } }: KubeObject): string => uid;

@@ -1,4 +1,4 @@
-import { formatRfc3339, isRestorable } from '@sandlot/api-types';
+import { annotations, formatRfc3339, isRestorable, needsFiles, ONLY_FILES } from '@sandlot/api-types';
 import type { SandboxSnapshot, SandboxSnapshotStatus } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube';
 import { findMark, sortNewestFirst } from '../src/hibernate/hibernations.ts';
@@ -73,21 +73,32 @@ export class SimulatedMemory {
   }
 
   /** The snapshot-controller sees the Pods, and the agent finishes each save, well or not. */
-  save(pods: readonly Pod[], isWell: boolean): void {
+  save(pods: readonly Pod[], isWell: boolean, nowMs?: number): void {
     for (const object of this.#listOpen().filter((each) => !isCopy(each))) {
       const podUID = getSource(object);
       const canSave = isWell && pods.some((pod) => pod.metadata.uid === podUID && this.#canSave(pod));
       if (canSave) this.frozen.set(podUID, object.metadata.uid ?? '');
       const source = { sandboxUID: '', podName: '', podUID, nodeName: 'node-1' };
-      this.#report(object, { phase: canSave ? 'Ready' : 'Failed', source, nodeName: 'node-1' });
+      const savedAt = nowMs === undefined ? {} : { savedAt: formatRfc3339(nowMs) };
+      // The node keeps the files of every other Pod.
+      const kept = { fingerprint: 'f1', hasFiles: podUID.endsWith('1') || podUID.endsWith('3') };
+      this.#report(object, { phase: canSave ? 'Ready' : 'Failed', source, nodeName: 'node-1', ...savedAt, ...kept });
     }
+  }
+
+  /** The bucket gets what is saved. */
+  upload(nowMs: number): void {
+    const remote = { state: 'Uploaded', at: formatRfc3339(nowMs) } as const;
+    for (const object of this.objects.filter(({ status }) => status?.phase === 'Ready'))
+      this.#report(object, { remote });
   }
 
   /** The agent finishes each copy of another Sandbox's snapshot, well or not. */
   copy(isWell: boolean): void {
     for (const object of this.#listOpen().filter(isCopy)) {
       const source = { sandboxUID: '', podName: 'source', podUID: 'uid-source', nodeName: 'node-1' };
-      this.#report(object, { phase: isWell ? 'Ready' : 'Failed', source, nodeName: 'node-1' });
+      const disks = [{ name: 'work', claimName: 'trained-work' }];
+      this.#report(object, { phase: isWell ? 'Ready' : 'Failed', source, nodeName: 'node-1', disks });
     }
   }
 
@@ -141,8 +152,11 @@ export class SimulatedMemory {
     for (const pod of pods) {
       const object = this.objects.find(({ metadata }) => metadata.uid === findMark(pod));
       if (object === undefined || pod.metadata.deletionTimestamp !== undefined || !isRestorable(object)) continue;
+      const asksForFiles = pod.metadata.annotations?.[annotations.restoreOnly] !== undefined;
+      if (needsFiles(object) && !asksForFiles) continue;
       const restore = { podName: 'p', podUID: pod.metadata.uid ?? '', nodeName: 'node-1', at: formatRfc3339(nowMs) };
-      this.#report(object, { restore: { ...restore, state: 'Announced' } });
+      const only = asksForFiles ? { only: ONLY_FILES } : {};
+      this.#report(object, { restore: { ...restore, ...only, state: 'Announced' } });
     }
   }
 

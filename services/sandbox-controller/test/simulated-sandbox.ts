@@ -1,4 +1,4 @@
-import { annotations as keys, formatRfc3339 } from '@sandlot/api-types';
+import { annotations as keys, formatRfc3339, labels, memoryStates } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { JsonObject, JsonValue, KubeObject, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
 import { decide } from '../src/decide.ts';
@@ -49,8 +49,47 @@ export class SimulatedSandbox {
   /** The Pods that the present pass sees, if not those that there are. */
   #seenPods: Pod[] | undefined;
 
-  constructor(hibernates = false) {
+  /** Whether the installation moves Sandboxes from nodes that are being emptied. */
+  readonly #drains: boolean;
+  /** UIDs of Pods whose node is being emptied. Pods that are made later are on other nodes. */
+  #leaving = new Set<string>();
+  /** Whether snapshots go to a bucket too. */
+  hasBucket = false;
+  /** Whether the Sandbox may be saved for its node, or others come first. */
+  hasTurn = true;
+
+  constructor(hibernates = false, drains = false) {
     this.memory = new SimulatedMemory(hibernates);
+    this.#drains = drains;
+  }
+
+  cordon(): void {
+    for (const { metadata } of this.pods) this.#leaving.add(metadata.uid ?? '');
+  }
+
+  uncordon(): void {
+    this.#leaving.clear();
+  }
+
+  /** Whether its Pods that are on a node that is being emptied are gone or going. */
+  isAway(): boolean {
+    return this.pods.every(
+      ({ metadata }) => !this.#isLeaving(metadata.uid) || metadata.deletionTimestamp !== undefined,
+    );
+  }
+
+  #isLeaving(uid = ''): boolean {
+    return this.#leaving.has(uid);
+  }
+
+  /** `kubectl drain` evicts the Pods of the node. Returns those that go by that. */
+  evict(): Pod[] {
+    const evicted = this.pods.filter(({ metadata, status }) => {
+      const isHeld = status?.phase === 'Running' && metadata.labels?.[labels.memory] === memoryStates.protected;
+      return this.#isLeaving(metadata.uid) && !isHeld && metadata.deletionTimestamp === undefined;
+    });
+    this.pods = this.pods.map((pod) => (evicted.includes(pod) ? this.#terminate(pod) : pod));
+    return evicted;
   }
 
   snapshot(sandbox: Sandbox, { isDue, needsMemoryLook } = this.#look(sandbox)): Snapshot {
@@ -62,6 +101,7 @@ export class SimulatedSandbox {
         unsetService: 'V1Alpha1',
         runtime: RUNTIME,
         protectsAuthored: false,
+        drainEnabled: this.#drains,
         snapshotsEnabled: this.memory.isEnabled,
       },
       quietMs: 2_000,
@@ -70,6 +110,9 @@ export class SimulatedSandbox {
       ownedPods,
       hibernations: this.memory.list(isDue),
       needsMemoryLook,
+      drain: this.#isLeaving(ownedPods[0]?.metadata.uid)
+        ? { hasTurn: this.hasTurn, needsUpload: this.hasBucket }
+        : undefined,
       needsNetworkLook: false,
       foreignPod,
       service: this.service,

@@ -11,18 +11,51 @@ import {
 import { hasFailed } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import type { Plan, Step } from '../plan/steps.ts';
+import { findDiskContents } from './disk-contents.ts';
+import type { DiskContents } from './disk-contents.ts';
 import { getDiskName } from './disk-names.ts';
 
-/** Makes the disks before the Pod: one PersistentVolumeClaim per template, owned as the retention policy says. */
+/**
+ * Makes the disks before the Pod: one PersistentVolumeClaim per template, owned as the retention policy says. Those of a
+ * Sandbox that starts from a snapshot are clones of the disks in it.
+ */
 export function decideDisks(snapshot: Snapshot): Plan {
-  if (hasFailed(snapshot, 'disks')) return [];
-  const { sandbox, disks } = snapshot;
-  return (sandbox.spec.volumeClaimTemplates ?? []).flatMap((template) => {
-    const disk = disks.get(getDiskName(sandbox, template));
-    return disk === undefined
-      ? [{ kind: 'createDisk' as const, phase: 'disks' as const, disk: buildDisk(sandbox, template) }]
-      : decideExisting(sandbox, disk);
-  });
+  const contents = findDiskContents(snapshot);
+  if (hasFailed(snapshot, 'disks') || contents.kind === 'unknown') return [];
+  return (snapshot.sandbox.spec.volumeClaimTemplates ?? []).flatMap((template) =>
+    decideDisk(snapshot, template, contents),
+  );
+}
+
+function decideDisk({ sandbox, disks }: Snapshot, template: VolumeClaimTemplate, contents: DiskContents): Step[] {
+  const disk = disks.get(getDiskName(sandbox, template));
+  const claimName = contents.kind === 'copies' ? contents.claims.get(getName(template)) : undefined;
+  const problem = contents.kind === 'copies' ? findContentProblem(contents, template, { disk, claimName }) : undefined;
+  if (problem !== undefined) return [{ kind: 'reportFailure', phase: 'disks', message: problem }];
+  if (disk !== undefined) return decideExisting(sandbox, disk);
+  return [{ kind: 'createDisk', phase: 'disks', disk: buildDisk(sandbox, template, claimName) }];
+}
+
+interface Cloned {
+  readonly disk: PersistentVolumeClaim | undefined;
+  /** What it is to be a clone of. Absent: the snapshot has no such disk. */
+  readonly claimName: string | undefined;
+}
+
+/** Processes that find another disk than they were saved with would destroy it, or go wrong. */
+function findContentProblem(
+  { snapshotName }: Extract<DiskContents, { readonly kind: 'copies' }>,
+  template: VolumeClaimTemplate,
+  { disk, claimName }: Cloned,
+): string | undefined {
+  if (claimName === undefined) return `SandboxSnapshot "${snapshotName}" has no copy of disk "${getName(template)}"`;
+  const source = disk?.spec['dataSource'] as { readonly name?: string } | undefined;
+  if (disk === undefined || source?.name === claimName) return undefined;
+  return `PVC "${disk.metadata.name ?? ''}" exists and is no copy of the disk in SandboxSnapshot "${snapshotName}". Delete it`;
+}
+
+function getName({ metadata }: VolumeClaimTemplate): string {
+  return metadata?.name ?? '';
 }
 
 /** Whether the disks outlive a deleted Sandbox: then they must have no owner reference for garbage collection to follow. */
@@ -52,7 +85,11 @@ function decideExisting(sandbox: Sandbox, disk: PersistentVolumeClaim): Step[] {
   return isOurs ? [] : [takeOverDisk(disk, sandbox)];
 }
 
-function buildDisk(sandbox: Sandbox, template: VolumeClaimTemplate): PersistentVolumeClaim {
+function buildDisk(
+  sandbox: Sandbox,
+  template: VolumeClaimTemplate,
+  cloneOf: string | undefined,
+): PersistentVolumeClaim {
   const { labels, annotations } = template.metadata ?? {};
   return {
     apiVersion: 'v1',
@@ -64,6 +101,12 @@ function buildDisk(sandbox: Sandbox, template: VolumeClaimTemplate): PersistentV
       ...(annotations === undefined ? {} : { annotations }),
       ...(hasDisksToKeepWhenDeleted(sandbox) ? {} : { ownerReferences: [buildOwnerReference(sandbox)] }),
     },
-    spec: template.spec,
+    spec: cloneOf === undefined ? template.spec : buildClone(template, cloneOf),
   };
+}
+
+/** What the template says of the content of its disk is of no account: the snapshot has it. */
+function buildClone({ spec }: VolumeClaimTemplate, name: string): PersistentVolumeClaim['spec'] {
+  const others = Object.entries(spec).filter(([field]) => field !== 'dataSourceRef');
+  return { ...Object.fromEntries(others), dataSource: { kind: 'PersistentVolumeClaim', name } };
 }

@@ -6,7 +6,7 @@ import { buildOwnerReference, buildTrackingLabel } from '../ownership/ownership.
 /** The SandboxSnapshot by which the Sandbox hibernates with `pod`. One Pod has one, so a repeated create finds the first. */
 export function buildHibernation(sandbox: Sandbox, pod: Pod): SandboxSnapshot {
   const { name = '', namespace } = sandbox.metadata;
-  const { snapshotClassName } = sandbox.spec.suspensionStrategy?.hibernate ?? {};
+  const { snapshotClassName, contents } = sandbox.spec.suspensionStrategy?.hibernate ?? {};
   return {
     apiVersion: `${SNAPSHOT_GROUP}/v1alpha1`,
     kind: 'SandboxSnapshot',
@@ -20,6 +20,7 @@ export function buildHibernation(sandbox: Sandbox, pod: Pod): SandboxSnapshot {
     spec: {
       sandboxName: name,
       ...(snapshotClassName === undefined ? {} : { snapshotClassName }),
+      ...(contents === 'Files' ? { contents } : {}),
       whenSaved: 'StayPaused',
     },
   };

@@ -1,14 +1,17 @@
-import { needsHibernation, resolveMode } from '@sandlot/api-types';
+import { leavesFiles, needsHibernation, resolveMode } from '@sandlot/api-types';
 import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
+import { isBeingMoved } from '../drain/judge-move.ts';
 import { findOnlyPod, hasFailed, isTerminating } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import type { EventNote, Plan, Step } from '../plan/steps.ts';
 import { isCopy, isSpare, isStartRefused } from '../start-memory/start-record.ts';
 import { findMark, findSaveOf, isSaved } from './hibernations.ts';
+import { isPinned } from './judge-place.ts';
 import { judgeRestoration, STARTED_ANEW } from './judge-restoration.ts';
+import type { Restoration } from './judge-restoration.ts';
 import { judgeUnused } from './judge-unused.ts';
-import { buildRestoredNote, buildRestoreLossNote } from './notes.ts';
+import { buildFilesLeftNote, buildRestoredNote, buildRestoreLossNote } from './notes.ts';
 
 /**
  * Ends restores, and drops every hibernation that no Pod may continue from any more: docs/reference/sandbox.md#hibernation.
@@ -38,6 +41,7 @@ function record(note: EventNote | undefined): Step[] {
 function decideBesidePod(snapshot: Snapshot, pod: Pod): Plan {
   const settled = decideOutcome(snapshot, pod);
   if (settled.length > 0) return settled;
+  if (isPinned(snapshot, pod)) return [{ kind: 'deletePod', phase: 'pod', pod }];
   if (isWokenWhenSaved(snapshot, pod)) return [{ kind: 'deletePod', phase: 'pod', pod, isFrozen: true }];
   const { hibernations } = snapshot;
   return hibernations.filter((each) => isObsolete(snapshot, pod, each)).map((each) => deleteHibernation(each));
@@ -50,15 +54,24 @@ function decideOutcome(snapshot: Snapshot, pod: Pod): Plan {
   const outcome = judgeRestoration(snapshot, pod);
   if (outcome.kind === 'restored') return [deleteHibernation(outcome.from), ...record(buildRestoredNote(outcome.from))];
   if (outcome.kind === 'anew') return [deleteHibernation(outcome.from), ...record(buildRestoreLossNote(STARTED_ANEW))];
-  if (outcome.kind !== 'failed') return [];
-  const { from, why } = outcome;
-  const dropped = from === undefined || isTerminating(from) ? [] : [deleteHibernation(from)];
-  return [{ kind: 'deletePod', phase: 'pod', pod }, ...dropped, ...record(buildRestoreLossNote(why))];
+  return outcome.kind === 'failed' ? replacePod(snapshot, pod, outcome) : [];
+}
+
+type Failed = Extract<Restoration, { readonly kind: 'failed' }>;
+
+/** What the next Pod can boot with stays. */
+function replacePod({ sandbox }: Snapshot, pod: Pod, { from, why }: Failed): Plan {
+  const replaced: Step = { kind: 'deletePod', phase: 'pod', pod };
+  if (from === undefined || isTerminating(from)) return [replaced, ...record(buildRestoreLossNote(why))];
+  const isLeft = leavesFiles(from) && needsHibernation(sandbox.spec);
+  if (isLeft) return [replaced, ...record(buildFilesLeftNote(from, why))];
+  return [replaced, deleteHibernation(from), ...record(buildRestoreLossNote(why))];
 }
 
 /** A saved Pod stands still for ever. Its successor goes on where it stopped. */
 function isWokenWhenSaved(snapshot: Snapshot, pod: Pod): boolean {
   if (resolveMode(snapshot.sandbox.spec) === 'Suspended' || isTerminating(pod)) return false;
+  if (isBeingMoved(snapshot, pod)) return false;
   return isSaved(findSaveOf(snapshot, pod), pod);
 }
 
@@ -75,11 +88,13 @@ function isObsolete(snapshot: Snapshot, pod: Pod, hibernation: SandboxSnapshot):
 }
 
 /** A save that failed is dropped too once the Sandbox runs: the next suspension tries again. */
-function isSaveUnwanted({ sandbox }: Snapshot, pod: Pod, save: SandboxSnapshot): boolean {
+function isSaveUnwanted(snapshot: Snapshot, pod: Pod, save: SandboxSnapshot): boolean {
+  const { sandbox } = snapshot;
   const { spec } = sandbox;
   if (!needsHibernation(spec)) return isTerminating(pod) || !isSaved(save, pod);
   if (isTerminating(pod) || isSaved(save, pod)) return false;
-  return resolveMode(spec) === 'Running' || (save.status?.phase === 'Failed' && !isSeen(sandbox));
+  if (resolveMode(spec) === 'Running') return !isBeingMoved(snapshot, pod);
+  return save.status?.phase === 'Failed' && !isSeen(sandbox);
 }
 
 /** A wake and another suspension may come at once. A failure from before, as that the Sandbox was awake, does not count then. */

@@ -1,4 +1,4 @@
-import { findCondition, isSpent } from '@sandlot/api-types';
+import { findCondition, isSpent, leavesFiles } from '@sandlot/api-types';
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
 import { isTerminating } from '../plan/snapshot.ts';
@@ -58,7 +58,7 @@ function judgeUnannounced(snapshot: Snapshot, pod: Pod, from: SandboxSnapshot): 
 }
 
 function judgePending(snapshot: Snapshot, pod: Pod, from: SandboxSnapshot): Restoration {
-  if (isSpent(from, pod.metadata.uid)) return judgeSpent(snapshot, from);
+  if (isSpent(from, pod.metadata.uid) && !leavesFiles(from)) return judgeSpent(snapshot, from);
   if (isTerminating(from)) return { kind: 'failed', why: 'its SandboxSnapshot is being deleted', from };
   if (from.status?.phase !== 'Ready') return { kind: 'failed', why: getProblem(from), from };
   const isUnwanted = !isWanted(snapshot.sandbox, from) && pod.spec.nodeName === undefined;

@@ -16,13 +16,24 @@ export function buildRestoreLossNote(why: string): EventNote {
   return formatWarning(eventReasons.restoreFailed, text);
 }
 
-export function buildRestoredNote({ metadata }: SandboxSnapshot): EventNote {
+/** The memory is given up, and the files are not. */
+export function buildFilesLeftNote({ metadata }: SandboxSnapshot, why: string): EventNote {
+  const text = `Memory was not restored and is lost: ${why}. The Sandbox boots with the files that SandboxSnapshot "${metadata.name ?? ''}" kept; its processes are gone`;
+  return formatWarning(eventReasons.restoreFailed, text);
+}
+
+export function buildRestoredNote({ metadata, status }: SandboxSnapshot): EventNote {
+  if (status?.restore?.only !== undefined) {
+    const text = `Sandbox boots in a new Pod with the files that SandboxSnapshot "${metadata.name ?? ''}" kept, and without its processes`;
+    return { type: 'Normal', reason: eventReasons.filesRestored, message: text };
+  }
   const message = `Sandbox goes on in a new Pod with the memory that SandboxSnapshot "${metadata.name ?? ''}" kept`;
   return { type: 'Normal', reason: eventReasons.restored, message };
 }
 
 export function buildHibernatedNote({ metadata, status }: SandboxSnapshot): EventNote {
   const where = `SandboxSnapshot "${metadata.name ?? ''}" on node "${status?.nodeName ?? ''}"`;
-  const message = `Sandbox is suspended. ${where} keeps its memory for the next resume`;
+  const what = status?.fingerprint === undefined && status?.hasFiles === true ? 'files' : 'memory';
+  const message = `Sandbox is suspended. ${where} keeps its ${what} for the next resume`;
   return { type: 'Normal', reason: eventReasons.hibernated, message };
 }

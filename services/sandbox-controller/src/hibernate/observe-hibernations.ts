@@ -62,14 +62,16 @@ function listOwn(sandbox: Sandbox, found: Iterable<SandboxSnapshot>): SandboxSna
 
 /**
  * Whether the next Pod may have a memory to continue from. It must neither begin anew beside one nor continue from one that a
- * Pod has had, and the cache may lag. A Sandbox of the first generation was never suspended. Before a copy is recorded no Pod
+ * Pod has had, and the cache may lag. A Sandbox of the first generation was never suspended, and one without a status never had
+ * a Pod that was moved from its node. Before a copy is recorded no Pod
  * was made from it, so the cache will do.
  */
 function mayHaveMemory(sandbox: Sandbox, known: readonly SandboxSnapshot[]): boolean {
   const { kind } = readStart(sandbox);
   if (kind === 'chosen') return true;
   if (kind === 'open') return false;
-  return (sandbox.metadata.generation ?? 1) > 1 && (needsHibernation(sandbox.spec) || known.length > 0);
+  const isNew = (sandbox.metadata.generation ?? 1) <= 1 && sandbox.status?.observedGeneration === undefined;
+  return !isNew && (needsHibernation(sandbox.spec) || known.length > 0);
 }
 
 /** Whether the Pod may be useless, because its hibernation is gone, or has started from one. That has to be certain. */

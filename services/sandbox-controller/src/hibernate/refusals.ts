@@ -1,10 +1,10 @@
-import { annotations, hashPodTemplate } from '@sandlot/api-types';
+import { annotations, hashPodTemplate, needsFiles } from '@sandlot/api-types';
 import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
 import type { Failure, RuntimeSettings, Snapshot } from '../plan/snapshot.ts';
 import { hasDaemon } from '../pod/runtime-injection.ts';
 import { INSTALLER } from '../pod/runtime-delivery.ts';
-import { isStrict } from '../start-memory/start-record.ts';
+import { isCopy, isStrict } from '../start-memory/start-record.ts';
 
 const NOT_ENABLED = 'this installation does not hibernate; set the chart value hibernation.enabled to true';
 const IMAGE_VOLUME = 'set the chart value runtime.delivery to ImageVolume';
@@ -46,9 +46,19 @@ export function findRestoreRefusal(
   if (needsInstaller(sandbox, settings.runtime)) {
     return INSTALLED;
   }
-  const saved = hibernation.metadata.annotations?.[annotations.savedTemplate];
-  if (saved === undefined || saved === hashPodTemplate(sandbox)) return undefined;
-  return 'podTemplate of the Sandbox was edited since';
+  const isUsable = !isEdited(sandbox, hibernation) || needsOnlyFiles(sandbox, hibernation);
+  return isUsable ? undefined : 'podTemplate of the Sandbox was edited since';
+}
+
+/** Whether the next Pod boots with the files of `hibernation`. Files suit a Pod of another image, and memory does not. */
+export function needsOnlyFiles(sandbox: Sandbox, hibernation: SandboxSnapshot): boolean {
+  if (needsFiles(hibernation)) return true;
+  return hibernation.status?.hasFiles === true && !isCopy(hibernation) && isEdited(sandbox, hibernation);
+}
+
+function isEdited(sandbox: Sandbox, { metadata }: SandboxSnapshot): boolean {
+  const saved = metadata.annotations?.[annotations.savedTemplate];
+  return saved !== undefined && saved !== hashPodTemplate(sandbox);
 }
 
 function needsInstaller({ spec }: Sandbox, { delivery }: RuntimeSettings): boolean {

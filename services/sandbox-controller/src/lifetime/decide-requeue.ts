@@ -1,3 +1,4 @@
+import { findMoveAtMs } from '../drain/judge-move.ts';
 import { findAnewAtMs } from '../hibernate/choose-hibernation.ts';
 import { findSettledAtMs } from '../hibernate/judge-save.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
@@ -24,6 +25,7 @@ export function requeueAtMs(snapshot: Snapshot): number | undefined {
     findTroubleRequeueAtMs(snapshot),
     findAnewAtMs(snapshot),
     findSettledAtMs(snapshot),
+    findMoveAtMs(snapshot),
     write.kind === 'hold' ? write.untilMs : undefined,
     snapshot.foreignPod === undefined ? undefined : snapshot.nowMs + FOREIGN_POD_RECHECK_MS,
   ].filter((time) => time !== undefined);

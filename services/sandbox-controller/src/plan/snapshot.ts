@@ -30,6 +30,16 @@ export interface Settings {
   readonly protectsAuthored: boolean;
   /** Whether the installation saves memory. Without it the controller neither reads nor writes SandboxSnapshots. */
   readonly snapshotsEnabled: boolean;
+  /** Whether Sandboxes are saved and moved from nodes that are being emptied. */
+  readonly drainEnabled: boolean;
+}
+
+/** What there is to know about the node of the Pod while it is being emptied. */
+export interface Drain {
+  /** Few Sandboxes of a node are saved at a time, and this one may be. */
+  readonly hasTurn: boolean;
+  /** The bucket gets the memory too. Until it has it, the node must not go. */
+  readonly needsUpload: boolean;
 }
 
 /** The parts of a pass that can fail on their own; a failure of one is reported and does not stop the others. */
@@ -70,6 +80,8 @@ export interface Snapshot {
   readonly disks: ReadonlyMap<string, PersistentVolumeClaim>;
   /** SandboxSnapshots by which this Sandbox hibernates or did, terminating ones included, the newest first. */
   readonly hibernations: readonly SandboxSnapshot[];
+  /** The node of the Pod is being emptied; undefined: it is not, or the installation does not care. */
+  readonly drain?: Drain | undefined;
   /** The cache of hibernations may lag, and this pass has not read them from the API server, so it may create no Pod. */
   readonly needsMemoryLook: boolean;
   /** What has gone wrong in this pass. Nothing more is decided for a phase with a failure until the next pass. */

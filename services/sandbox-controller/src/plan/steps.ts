@@ -69,11 +69,16 @@ export type SandboxStep =
   /** Guarded by resourceVersion. `note` is recorded once the deletion is accepted. */
   | { readonly kind: 'deleteSandbox'; readonly phase: Phase; readonly note?: EventNote };
 
+/** `moved`: the Sandbox left its node with its memory. `unsaved`: that could not be saved. */
+export type MoveResult = 'moved' | 'unsaved';
+
 /** A step that writes no object but Events. */
 export type ReportStep =
   /** Ends a request to wake the Sandbox. */
   | { readonly kind: 'answerWake'; readonly answer: WakeAnswer }
   | { readonly kind: 'recordEvent'; readonly note: EventNote }
+  /** Counts a Sandbox that left its node with its memory, or that cannot. */
+  | { readonly kind: 'countMove'; readonly result: MoveResult }
   /** Records an Event for a trouble, and remembers that it has one. */
   | { readonly kind: 'reportTrouble'; readonly trouble: Trouble };
 

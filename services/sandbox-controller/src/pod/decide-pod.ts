@@ -2,11 +2,13 @@ import { resolveMode } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
 import { listDiskNames } from '../disks/disk-names.ts';
+import { findMemoryState } from '../drain/protection.ts';
 import { buildHibernation } from '../hibernate/build-hibernation.ts';
 import { findAwaited, findNext } from '../hibernate/choose-hibernation.ts';
 import { isKept, judgeSave } from '../hibernate/judge-save.ts';
 import { buildSaveLossNote } from '../hibernate/notes.ts';
-import { withRestore, withSavedDaemon } from '../hibernate/restored-pod.ts';
+import { needsOnlyFiles } from '../hibernate/refusals.ts';
+import { withFiles, withRestore, withSavedDaemon } from '../hibernate/restored-pod.ts';
 import { findRefusal, takeOver } from '../ownership/ownership.ts';
 import { hasFailed, isTerminating, findOnlyPod } from '../plan/snapshot.ts';
 import type { RuntimeSettings, Snapshot } from '../plan/snapshot.ts';
@@ -15,7 +17,7 @@ import { isPodBarred, isStartRefused, mayBoot } from '../start-memory/start-reco
 import { buildPod } from './build-pod.ts';
 import { decideImage } from './decide-image.ts';
 import { buildKeySecret, findSandboxKey } from './key-secret.ts';
-import { buildPodMetadataPatch, buildWantedPodMetadata } from './pod-metadata.ts';
+import { buildPodMetadataPatch, buildWantedPodMetadata, withMemoryState } from './pod-metadata.ts';
 import { isRestartDue } from './restart.ts';
 import { findInjectionRefusal } from './runtime-injection.ts';
 import { isUselessMember } from './runtime-key.ts';
@@ -66,7 +68,7 @@ function decidePresent(snapshot: Snapshot, pod: Pod): Plan {
   const { sandbox, settings } = snapshot;
   const isUseless = isStartRefused(sandbox) || isUselessMember(sandbox, pod, settings.runtime);
   if (isUseless || isRestartDue(snapshot)) return [{ kind: 'deletePod', pod, phase: 'pod' }];
-  const patch = buildPodMetadataPatch(snapshot.sandbox, pod);
+  const patch = buildPodMetadataPatch(sandbox, pod, findMemoryState(snapshot, pod));
   if (patch !== undefined) return [{ kind: 'patchPod', phase: 'pod', pod, patch }];
   return decideImage(snapshot.sandbox, pod);
 }
@@ -107,10 +109,13 @@ function decideBuild(snapshot: Snapshot): Plan {
   const { runtime } = snapshot.settings;
   const next = findNext(snapshot);
   if (next === undefined && !mayBoot(snapshot.sandbox)) return [];
-  const sandbox = next === undefined ? snapshot.sandbox : withSavedDaemon(snapshot.sandbox, next);
+  const isFilesOnly = next !== undefined && needsOnlyFiles(snapshot.sandbox, next);
+  const sandbox = next === undefined || isFilesOnly ? snapshot.sandbox : withSavedDaemon(snapshot.sandbox, next);
   const key = findSandboxKey(sandbox, runtime);
   const pod = buildPod(sandbox, runtime, key);
-  const create: Step = { kind: 'createPod', phase: 'pod', pod: next === undefined ? pod : withRestore(pod, next) };
+  const whole = withMemoryState(pod, findMemoryState(snapshot));
+  const withMemory = next === undefined ? whole : withRestore(whole, next);
+  const create: Step = { kind: 'createPod', phase: 'pod', pod: isFilesOnly ? withFiles(whole, next) : withMemory };
   if (key === undefined) return [create];
   const secret = buildKeySecret(sandbox, key);
   return [{ kind: 'createKeySecret', phase: 'pod', secret, privateKey: key.privateKey }, create];

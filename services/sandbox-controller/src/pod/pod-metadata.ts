@@ -6,7 +6,7 @@ import {
   normaliseCreator,
   withoutReservedKeys,
 } from '@sandlot/api-types';
-import type { Sandbox } from '@sandlot/api-types';
+import type { MemoryState, Sandbox } from '@sandlot/api-types';
 import type { JsonObject, Pod } from '@sandlot/kube/objects';
 import { buildTrackingLabel } from '../ownership/ownership.ts';
 
@@ -49,13 +49,14 @@ export function buildWantedPodMetadata(sandbox: Sandbox): PodMetadata {
  * Merge patch that brings the metadata of a Pod up to date; undefined when it is. Keys that have left the template are
  * removed: the Pod lists which keys came from there. Keys that others set on the Pod stay.
  */
-export function buildPodMetadataPatch(sandbox: Sandbox, pod: Pod): JsonObject | undefined {
+export function buildPodMetadataPatch(sandbox: Sandbox, pod: Pod, memory?: MemoryState): JsonObject | undefined {
   const wanted = buildWantedPodMetadata(sandbox);
   const present = { labels: pod.metadata.labels ?? {}, annotations: pod.metadata.annotations ?? {} };
   const lists = [annotations.propagatedLabels, annotations.propagatedAnnotations];
-  const labelChanges = changes(present.labels, wanted.labels, [
+  const labelChanges = changes(present.labels, { ...wanted.labels, ...buildMemoryLabel(memory) }, [
     ...listKeys(present.annotations[annotations.propagatedLabels]),
     ...SYSTEM_LABELS,
+    labels.memory,
   ]);
   const annotationChanges = changes(present.annotations, wanted.annotations, [
     ...listKeys(present.annotations[annotations.propagatedAnnotations]),
@@ -63,6 +64,16 @@ export function buildPodMetadataPatch(sandbox: Sandbox, pod: Pod): JsonObject | 
   ]);
   if (labelChanges === undefined && annotationChanges === undefined) return undefined;
   return { metadata: { uid: pod.metadata.uid, labels: labelChanges, annotations: annotationChanges } };
+}
+
+/** The label that says whether evictions of the Pod wait. */
+function buildMemoryLabel(memory: MemoryState | undefined): StringMap {
+  return memory === undefined ? {} : { [labels.memory]: memory };
+}
+
+export function withMemoryState(pod: Pod, memory: MemoryState | undefined): Pod {
+  const { metadata } = pod;
+  return { ...pod, metadata: { ...metadata, labels: { ...metadata.labels, ...buildMemoryLabel(memory) } } };
 }
 
 /** Keys to set and, as null, those of `prunable` that are present and unwanted; undefined when there is no change. */

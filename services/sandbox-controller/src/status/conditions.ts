@@ -8,6 +8,7 @@ import {
 } from '@sandlot/api-types';
 import type { Condition, NextCondition } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
+import { findSaveOf, isSaved } from '../hibernate/hibernations.ts';
 import { describeSuspending } from '../hibernate/describe-suspending.ts';
 import { isRunningRequestedImage } from '../pod/decide-image.ts';
 import { isAwaitingRestart } from '../pod/restart.ts';
@@ -177,8 +178,9 @@ function getPodReadiness(snapshot: Snapshot): { ready: boolean; message: string 
 }
 
 /** What a Pod still lacks that passes its probes. */
-function findMissing(snapshot: Snapshot, { status }: Pod): string | undefined {
-  if ((status?.podIPs ?? []).length === 0) return messages.podWithoutIPs;
+function findMissing(snapshot: Snapshot, pod: Pod): string | undefined {
+  if ((pod.status?.podIPs ?? []).length === 0) return messages.podWithoutIPs;
+  if (isSaved(findSaveOf(snapshot, pod), pod)) return messages.podSaved;
   return isStartUnconfirmed(snapshot) ? messages.startUnconfirmed : undefined;
 }
 

@@ -12,6 +12,7 @@ import { parseCarriedSpan, createLabelSetLimit, createLatencyHistogram, isSlow }
 import type { MetricsRegistry } from '@sandlot/telemetry';
 import { Counter, Gauge } from 'prom-client';
 import { findIdleDeleteMs } from '../lifetime/idle.ts';
+import type { MoveResult } from '../plan/steps.ts';
 import { START_OWNERS, START_PHASES } from './start-phases.ts';
 import type { PhaseTiming } from './start-phases.ts';
 import type { Timing } from './timings.ts';
@@ -31,6 +32,8 @@ export interface SandboxMetrics {
   /** A suspension, a resume or the provisioning of a disk is over. */
   observeTiming(timing: Timing): void;
   countWakeAnswer(answer: WakeAnswer): void;
+  /** A Sandbox has left a node that is being emptied, or cannot. */
+  countMove(result: MoveResult): void;
 }
 
 /** Milliseconds; a superset of upstream's buckets, so that stored queries on `le` stay valid. */
@@ -136,7 +139,7 @@ function createPhases(registry: MetricsRegistry): SandboxMetrics['observePhase']
 
 const CAUSES = ['User', 'Idle', 'Startup', 'API'];
 
-type TransitionMetrics = Pick<SandboxMetrics, 'observeTiming' | 'countWakeAnswer'>;
+type TransitionMetrics = Pick<SandboxMetrics, 'observeTiming' | 'countWakeAnswer' | 'countMove'>;
 
 /** Suspensions, resumes, disks and requests to wake. */
 function createTransitionMetrics(registry: MetricsRegistry): TransitionMetrics {
@@ -156,6 +159,13 @@ function createTransitionMetrics(registry: MetricsRegistry): TransitionMetrics {
     labelNames: ['answer'],
     registers: [registry],
   });
+  const moves = new Counter({
+    name: 'sandlot_sandbox_moves_total',
+    help: 'Sandboxes on nodes that are being emptied: moved with their memory, or unsaved.',
+    labelNames: ['result'],
+    registers: [registry],
+  });
+  for (const result of ['moved', 'unsaved'] satisfies MoveResult[]) moves.inc({ result }, 0);
   for (const cause of CAUSES) for (const latency of [suspend, resume]) latency.zero({ cause });
   for (const answer of ['resumed', ...WAKE_REFUSALS]) wakes.inc({ answer }, 0);
   return {
@@ -164,6 +174,7 @@ function createTransitionMetrics(registry: MetricsRegistry): TransitionMetrics {
       else ({ suspend, resume })[what].observe({ cause }, seconds);
     },
     countWakeAnswer: (answer) => wakes.inc({ answer }),
+    countMove: (result) => moves.inc({ result }),
   };
 }
 

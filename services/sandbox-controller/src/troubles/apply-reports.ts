@@ -2,7 +2,7 @@ import { sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { EventRecorder } from '@sandlot/kube';
 import type { Snapshot } from '../plan/snapshot.ts';
-import type { EventNote, ReportStep, Trouble } from '../plan/steps.ts';
+import type { EventNote, MoveResult, ReportStep, Trouble } from '../plan/steps.ts';
 import type { WakeAnswer } from '../wake/wake-answers.ts';
 import type { WakeRequests } from '../wake/wake-requests.ts';
 import { findCause } from './find-cause.ts';
@@ -15,6 +15,8 @@ export interface ReportDeps extends FindCauseDeps {
   /** Called with the answer to every request to wake a Sandbox. Must not throw. */
   readonly onWakeAnswer: (sandbox: Sandbox, answer: WakeAnswer) => void;
   readonly reportedTroubles: ReportedTroubles;
+  /** Called when a Sandbox has left a node that is being emptied, or cannot. Must not throw. */
+  readonly onMove: (result: MoveResult) => void;
 }
 
 /** Objects from caches and patch responses lack these; an Event needs them to refer to the Sandbox. */
@@ -29,7 +31,8 @@ export function recordEvent({ recorder }: ReportDeps, { sandbox }: Snapshot, not
 export async function applyReport(deps: ReportDeps, s: Snapshot, step: ReportStep): Promise<Snapshot> {
   if (step.kind === 'reportTrouble') return reportTrouble(deps, s, step.trouble);
   if (step.kind === 'answerWake') return answerWake(deps, s, step.answer);
-  recordEvent(deps, s, step.note);
+  if (step.kind === 'countMove') deps.onMove(step.result);
+  else recordEvent(deps, s, step.note);
   return s;
 }
 

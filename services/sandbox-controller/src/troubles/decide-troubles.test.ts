@@ -172,7 +172,7 @@ describe('a Pod', () => {
     [
       'that is to be restored is reported with the choice that its owner has',
       settled(makePod(sandbox, { ...unscheduled(NO_CPU, 5), annotations: { 'sandlot.dev/restore-snapshot': 'uid' } })),
-      [/cpu\.\. Only the node that has the saved memory of the Sandbox will do: .* suspensionStrategy\.type Stop$/],
+      [/cpu\.\. Only a node that can have the saved memory of the Sandbox will do: .* suspensionStrategy\.type Stop$/],
     ],
     ['that has been on its node for a moment is no trouble', settled(makePod(sandbox, scheduled(29))), []],
     [

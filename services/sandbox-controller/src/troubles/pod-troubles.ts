@@ -25,7 +25,7 @@ export function listPodTroubles(snapshot: Snapshot): Trouble[] {
 
 const ADVICE_FOR_NODES = 'Ask for less, relax nodeSelector, affinity or tolerations, or add nodes';
 const ADVICE_FOR_MEMORY =
-  'Only the node that has the saved memory of the Sandbox will do: make room there, or give the memory up with suspensionStrategy.type Stop';
+  'Only a node that can have the saved memory of the Sandbox will do: make room there, or give the memory up with suspensionStrategy.type Stop';
 
 const getAdvice = (pod: Pod): string => (findMark(pod) === undefined ? ADVICE_FOR_NODES : ADVICE_FOR_MEMORY);
 

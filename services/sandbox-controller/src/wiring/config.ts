@@ -31,6 +31,8 @@ export const sandboxSettings = controllerSettings.extend({
   RUNTIME_IDENTITY_SEED: secretValue('base64 of at least 32 bytes', readSeed).optional(),
   /** Whether the snapshot-controller is installed, so that Sandboxes can hibernate: docs/reference/sandbox.md#hibernation. */
   SNAPSHOTS_ENABLED: flag().default(false),
+  /** Whether Sandboxes that hibernate are moved from nodes that are being emptied: docs/reference/sandbox.md#drain. */
+  DRAIN_ENABLED: flag().default(false),
   /** Whether Sandboxes without a template wait for the NetworkPolicy of their namespace; as for the warmpool-controller. */
   NETWORK_PROTECT_AUTHORED_SANDBOXES: flag().default(false),
 });

@@ -1,13 +1,44 @@
-import { labels, nameHash, sandboxes, sandboxSnapshots } from '@sandlot/api-types';
-import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
-import { findController, createInformer, persistentVolumeClaims, pods, services } from '@sandlot/kube';
-import type { Informer, InformerOptions, KubeObject, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
-
+import {
+  labels,
+  memoryStates,
+  nameHash,
+  sandboxes,
+  sandboxSnapshotClasses,
+  sandboxSnapshots,
+} from '@sandlot/api-types';
+import type { Sandbox, SandboxSnapshot, SandboxSnapshotClass } from '@sandlot/api-types';
+import {
+  createInformer,
+  findController,
+  nodes,
+  persistentVolumeClaims,
+  podDisruptionBudgets,
+  pods,
+  services,
+} from '@sandlot/kube';
+import type {
+  Indexers,
+  Informer,
+  InformerOptions,
+  KubeObject,
+  Node,
+  PersistentVolumeClaim,
+  Pod,
+  PodDisruptionBudget,
+  Service,
+} from '@sandlot/kube';
+import { hasMemoryState, isProtected } from '../drain/protection.ts';
 import type { Settings } from '../plan/snapshot.ts';
-import { reduceChild, reducePod, reduceSandbox } from './transform.ts';
+import { reduceChild, reduceNode, reducePod, reduceSandbox } from './transform.ts';
 
 /** Index of Pods by the UID of their controller. */
 export const BY_OWNER = 'byOwnerUid';
+
+/** Index of Pods with the label `sandlot.dev/memory`, by the name of their node. */
+export const BY_MEMORY_NODE = 'byMemoryNode';
+
+/** Index of Pods whose evictions wait until their memory is saved, by namespace. */
+export const BY_PROTECTED_NAMESPACE = 'byProtectedNamespace';
 
 /** Index of Sandboxes by namespace and the name hash that their children carry as a label. */
 export const BY_NAME_HASH = 'byNameHash';
@@ -20,12 +51,21 @@ export interface Informers {
   readonly disks: Informer<PersistentVolumeClaim>;
   /** The SandboxSnapshots that this controller made. Absent in an installation that does not hibernate. */
   readonly hibernations?: Informer<SandboxSnapshot>;
+  /** Absent in an installation that does not move Sandboxes from nodes that are being emptied. */
+  readonly drain?: DrainInformers;
+}
+
+export interface DrainInformers {
+  readonly nodes: Informer<Node>;
+  readonly classes: Informer<SandboxSnapshotClass>;
+  /** The budgets that this controller keeps. */
+  readonly budgets: Informer<PodDisruptionBudget>;
 }
 
 type Shared = Pick<InformerOptions<KubeObject>, 'client' | 'namespace' | 'clock' | 'random' | 'metrics' | 'log'>;
 
 interface Choices {
-  readonly settings: Pick<Settings, 'snapshotsEnabled'>;
+  readonly settings: Pick<Settings, 'snapshotsEnabled' | 'drainEnabled'>;
 }
 
 export function createInformers({ settings, ...shared }: Shared & Choices): Informers {
@@ -37,7 +77,7 @@ export function createInformers({ settings, ...shared }: Shared & Choices): Info
       indexers: { [BY_NAME_HASH]: nameHashKeys },
       transform: reduceSandbox,
     }),
-    pods: createInformer({ ...tracked, resource: pods, indexers: { [BY_OWNER]: listOwnerUids }, transform: reducePod }),
+    pods: createInformer({ ...tracked, resource: pods, indexers: podIndexers, transform: reducePod }),
     services: createInformer({ ...tracked, resource: services, transform: reduceChild<Service> }),
     disks: createInformer({
       ...tracked,
@@ -45,6 +85,7 @@ export function createInformers({ settings, ...shared }: Shared & Choices): Info
       transform: reduceChild<PersistentVolumeClaim>,
     }),
     ...(settings.snapshotsEnabled ? { hibernations: createHibernationInformer(tracked) } : {}),
+    ...(settings.drainEnabled ? { drain: createDrainInformers(shared) } : {}),
   };
 }
 
@@ -52,6 +93,26 @@ function createHibernationInformer(tracked: Shared & Pick<InformerOptions<KubeOb
   const indexers = { [BY_OWNER]: listOwnerUids };
   return createInformer({ ...tracked, resource: sandboxSnapshots, indexers, transform: reduceChild<SandboxSnapshot> });
 }
+
+function createDrainInformers(shared: Shared): DrainInformers {
+  const inCluster = { ...shared, namespace: undefined };
+  return {
+    nodes: createInformer({ ...inCluster, resource: nodes, transform: reduceNode }),
+    classes: createInformer({ ...inCluster, resource: sandboxSnapshotClasses, transform: reduceChild }),
+    budgets: createInformer({
+      ...shared,
+      labelSelector: `${labels.memory}=${memoryStates.protected}`,
+      resource: podDisruptionBudgets,
+      transform: reduceChild,
+    }),
+  };
+}
+
+const podIndexers: Indexers<Pod> = {
+  [BY_OWNER]: listOwnerUids,
+  [BY_MEMORY_NODE]: (pod) => (hasMemoryState(pod) && pod.spec.nodeName !== undefined ? [pod.spec.nodeName] : []),
+  [BY_PROTECTED_NAMESPACE]: (pod) => (isProtected(pod) ? [pod.metadata.namespace ?? ''] : []),
+};
 
 function listOwnerUids(object: KubeObject): readonly string[] {
   const uid = findController(object)?.uid;

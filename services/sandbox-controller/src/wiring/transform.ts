@@ -1,6 +1,6 @@
 import { annotations, labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import type { ContainerStatus, KubeObject, ObjectMeta, Pod } from '@sandlot/kube';
+import type { ContainerStatus, KubeObject, Node, ObjectMeta, Pod } from '@sandlot/kube';
 import { listAnnouncements } from '../pod/identity-text.ts';
 import { findInstallerStatus } from '../pod/runtime-identity.ts';
 import { listDaemonContainers } from '../pod/runtime-key.ts';
@@ -31,6 +31,14 @@ export function reducePod(pod: Pod): Pod {
     ...(nodeName === undefined ? {} : { nodeName }),
   };
   return { ...pod, metadata: withoutBulk(pod.metadata), spec, status };
+}
+
+/** A Node as the cache keeps it: whether it is being emptied. Its status changes every few minutes and is large. */
+export function reduceNode({ metadata: { name, uid, resourceVersion }, spec }: Node): Node {
+  return {
+    metadata: { name, uid, resourceVersion },
+    spec: { unschedulable: spec?.unschedulable, taints: spec?.taints },
+  };
 }
 
 /** Any other child as the cache keeps it. */
