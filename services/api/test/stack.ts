@@ -31,9 +31,10 @@ export const apiEnvironment = {
   ENVD_TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),
 } as const;
 
-/** Templates without a pool whose Sandboxes can be saved, the second one but for its disk. */
+/** Templates without a pool whose Sandboxes can be saved, one of them but for its disk. */
 const GVISOR_TEMPLATES = [
   { name: 'memory' },
+  { name: 'sleeper', suspensionStrategy: { type: 'Hibernate' as const } },
   {
     name: 'memory-and-disk',
     volumeClaimTemplates: [

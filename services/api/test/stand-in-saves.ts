@@ -1,9 +1,48 @@
 // Stands in for the snapshot-controller and garbage collection, as far as the API sees them.
-import { formatRfc3339, sandboxes, sandboxSnapshots, sandboxTemplates } from '@sandlot/api-types';
-import type { SandboxSnapshot } from '@sandlot/api-types';
+import {
+  buildHibernationName,
+  formatRfc3339,
+  isHibernationOf,
+  labels,
+  nameHash,
+  sandboxes,
+  sandboxSnapshots,
+  sandboxTemplates,
+} from '@sandlot/api-types';
+import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
 import { createInformer, isNotFound } from '@sandlot/kube';
 import type { JsonObject, KubeClient } from '@sandlot/kube';
 import { systemClock } from '@sandlot/std';
+
+/** What a Sandbox that is resumed goes on with. */
+export type Continued = 'memory' | 'files' | 'nothing';
+
+/** Saves a Sandbox that is suspended and hibernates. */
+export async function hibernate(client: KubeClient, sandbox: Sandbox): Promise<void> {
+  const { namespace, name = '', uid = '', generation = 0 } = sandbox.metadata;
+  const { type, hibernate: { contents } = {} } = sandbox.spec.suspensionStrategy ?? {};
+  if (type !== 'Hibernate') return;
+  const owner = { apiVersion: 'agents.x-k8s.io/v1beta1', kind: 'Sandbox', name, uid, controller: true };
+  const metadata = {
+    namespace,
+    name: buildHibernationName(name, `pod-${generation}`),
+    labels: { [labels.nameHash]: nameHash(name) },
+    ownerReferences: [owner],
+  };
+  const spec = { sandboxName: name, whenSaved: 'StayPaused' as const, ...(contents === undefined ? {} : { contents }) };
+  await client.create(sandboxSnapshots, { metadata, spec });
+  await client.mergePatch(sandboxSnapshots, metadata, { status: { phase: 'Ready' } }, { subresource: 'status' });
+}
+
+/** Consumes what was saved of a Sandbox that is resumed. */
+export async function wake(client: KubeClient, sandbox: Sandbox): Promise<Continued> {
+  const { namespace } = sandbox.metadata;
+  const { items } = await client.list(sandboxSnapshots, { namespace });
+  const [saved] = items.filter((snapshot) => isHibernationOf(snapshot, sandbox));
+  if (saved === undefined) return 'nothing';
+  await client.delete(sandboxSnapshots, { namespace, name: saved.metadata.name ?? '' });
+  return saved.spec.contents === 'Files' ? 'files' : 'memory';
+}
 
 interface Problem {
   readonly reason: string;
@@ -20,13 +59,15 @@ export class SnapshotStandIn implements AsyncDisposable {
   busy: Problem | undefined;
   /** Fails new ones. */
   failure: Problem | undefined;
+  /** The class copies disks. */
+  copiesDisks = false;
 
   constructor(client: KubeClient) {
     this.#client = client;
     this.#snapshots = createInformer<SandboxSnapshot>({ client, resource: sandboxSnapshots });
     this.#snapshots.onChange(({ next, old }) => {
       if (next === undefined && old !== undefined) void this.#guard(() => this.#collect(old));
-      else if (next?.status === undefined && next !== undefined) void this.#guard(() => this.#save(next));
+      else if (next !== undefined && isNew(next)) void this.#guard(() => this.#save(next));
     });
     this.#running = this.#snapshots.run(this.#stop.signal);
   }
@@ -35,7 +76,7 @@ export class SnapshotStandIn implements AsyncDisposable {
   async finish(): Promise<void> {
     this.busy = undefined;
     const left = [...this.#snapshots.store.values()].filter(({ status }) => status?.phase === 'Pending');
-    for (const object of left) await this.#save(object);
+    for (const object of left) await this.#guard(() => this.#save(object));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -54,20 +95,26 @@ export class SnapshotStandIn implements AsyncDisposable {
   async #save(snapshot: SandboxSnapshot): Promise<void> {
     if (this.busy !== undefined) return this.#report(snapshot, 'Pending', this.busy);
     if (this.failure !== undefined) return this.#report(snapshot, 'Failed', this.failure);
-    await this.#makeTemplate(snapshot);
+    const { namespace } = snapshot.metadata;
+    const source = await this.#client.find(sandboxes, { namespace, name: snapshot.spec.sandboxName });
+    if (source === undefined)
+      return this.#report(snapshot, 'Failed', { reason: 'SandboxNotFound', message: 'It is gone' });
+    if (!this.copiesDisks && (source.spec.volumeClaimTemplates ?? []).length > 0)
+      return this.#report(snapshot, 'Failed', { reason: 'DisksNotSupported', message: 'Disks cannot be copied' });
+    await this.#makeTemplate(snapshot, source);
     await this.#report(snapshot, 'Ready', { reason: 'Saved', message: 'Sandbox is saved' });
   }
 
-  async #makeTemplate({ metadata, spec }: SandboxSnapshot): Promise<void> {
+  async #makeTemplate({ metadata, spec }: SandboxSnapshot, source: Sandbox): Promise<void> {
     const { namespace, name = '', uid = '' } = metadata;
-    const source = await this.#client.get(sandboxes, { namespace, name: spec.sandboxName });
-    const { podTemplate, suspensionStrategy } = source.spec;
+    const { podTemplate, suspensionStrategy, volumeClaimTemplates } = source.spec;
     const owner = { apiVersion: 'sandlot.dev/v1alpha1', kind: 'SandboxSnapshot', name, uid, controller: true };
     await this.#client.create(sandboxTemplates, {
       metadata: { namespace, name: spec.templateName ?? '', ownerReferences: [owner] },
       spec: {
         podTemplate,
         ...(suspensionStrategy === undefined ? {} : { suspensionStrategy }),
+        ...(volumeClaimTemplates === undefined ? {} : { volumeClaimTemplates }),
         envVarsInjectionPolicy: 'Allowed',
         runtime: { inject: true },
         restoreFrom: { snapshotName: name },
@@ -88,4 +135,9 @@ export class SnapshotStandIn implements AsyncDisposable {
     if (spec.templateName !== undefined)
       await this.#client.delete(sandboxTemplates, { namespace, name: spec.templateName });
   }
+}
+
+/** Hibernations are of {@link hibernate}. */
+function isNew({ spec, status }: SandboxSnapshot): boolean {
+  return status === undefined && spec.whenSaved !== 'StayPaused';
 }

@@ -11,9 +11,11 @@ import {
 import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
 import type { Bus } from '@sandlot/bus';
 import { formatEventId } from '@sandlot/bus';
-import { findController, createInformer, isConflict, isNotFound } from '@sandlot/kube';
+import { findController, createInformer, isAlreadyExists, isConflict, isNotFound } from '@sandlot/kube';
 import type { JsonObject, KubeClient } from '@sandlot/kube';
 import { systemClock } from '@sandlot/std';
+import { hibernate, wake } from './stand-in-saves.ts';
+import type { Continued } from './stand-in-saves.ts';
 
 /** Behaviour of pools by name. All other pools serve their claims. */
 const BEHAVIOUR: Readonly<Record<string, { readonly reason: string; readonly message: string } | 'silent'>> = {
@@ -40,6 +42,8 @@ export class StandIn implements AsyncDisposable {
   readonly #sandboxes;
   /** Leaves every Sandbox in its current mode. */
   held = false;
+  /** What each sandbox went on with at its last resume, by id. */
+  readonly continued = new Map<string, Continued>();
   /** What becomes of a claim that starts from a snapshot. */
   restores: (claim: SandboxClaim) => 'ready' | 'failed' | 'silent' = () => 'ready';
 
@@ -69,7 +73,8 @@ export class StandIn implements AsyncDisposable {
     try {
       await work();
     } catch (error) {
-      if (!isNotFound(error) && !isConflict(error) && !this.#stop.signal.aborted) throw error;
+      if (!isNotFound(error) && !isConflict(error) && !isAlreadyExists(error) && !this.#stop.signal.aborted)
+        throw error;
     }
   }
 
@@ -145,18 +150,28 @@ export class StandIn implements AsyncDisposable {
     const shown = findCondition(sandbox.status?.conditions, 'Suspended');
     if (this.held || shown === undefined || (shown.status === 'True') === isPaused) return;
     const { namespace = '', name = '' } = sandbox.metadata;
+    await this.#keepMemory(sandbox, isPaused);
     const ready = isPaused ? condition('Ready', 'False', SUSPENDED) : condition('Ready', 'True');
     const status = { conditions: [ready, condition('Suspended', isPaused ? 'True' : 'False')] };
     await this.#client.mergePatch(sandboxes, { namespace, name }, { status }, { subresource: 'status' });
     await this.#tell(sandbox, isPaused);
   }
 
+  async #keepMemory(sandbox: Sandbox, isPaused: boolean): Promise<void> {
+    if (isPaused) return hibernate(this.#client, sandbox);
+    this.continued.set(this.#findClaim(sandbox)?.metadata.name ?? '', await wake(this.#client, sandbox));
+  }
+
   async #tell(sandbox: Sandbox, isPaused: boolean): Promise<void> {
-    const { namespace = '', name = '' } = sandbox.metadata;
-    const claim = this.#claims.store.get(`${namespace}/${findController(sandbox)?.name ?? ''}`);
+    const { name = '' } = sandbox.metadata;
+    const claim = this.#findClaim(sandbox);
     if (claim === undefined) return;
     if (isPaused) await this.#claimStatus(claim, { conditions: [condition('Ready', 'False', SUSPENDED)] });
     else await this.#ready(claim, name);
+  }
+
+  #findClaim(sandbox: Sandbox): SandboxClaim | undefined {
+    return this.#claims.store.get(`${sandbox.metadata.namespace ?? ''}/${findController(sandbox)?.name ?? ''}`);
   }
 
   /** Deletes like garbage collection. */
@@ -190,6 +205,7 @@ function buildSandbox({ metadata, spec }: SandboxClaim, template?: SandboxTempla
           }
         : {
             podTemplate: template.spec.podTemplate,
+            runtime: template.spec.runtime,
             volumeClaimTemplates: template.spec.volumeClaimTemplates,
             suspensionStrategy: template.spec.suspensionStrategy,
           },

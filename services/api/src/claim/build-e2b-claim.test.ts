@@ -28,6 +28,7 @@ function build(fields: object, input: Partial<ClaimInput> = {}) {
     sandboxLimit: 5,
     id: ID,
     source: { kind: 'pool', name: 'base' },
+    snapshotName: undefined,
     nowMs: NOW,
     trafficTokenHash: undefined,
     digest: undefined,

@@ -16,6 +16,8 @@ export interface ClaimInput {
   /** The sandbox id, which is also the claim's name. */
   readonly id: string;
   readonly source: Pick<Source, 'kind' | 'name'>;
+  /** Name of the snapshot from which the sandbox starts; undefined: it has none, or the sandbox starts from no snapshot. */
+  readonly snapshotName: string | undefined;
   readonly nowMs: number;
   /** Hex SHA-256 of the token that opens the sandbox's ports; undefined: the ports are public. */
   readonly trafficTokenHash: string | undefined;
@@ -57,6 +59,7 @@ function getAnnotations({
   request,
   key,
   sandboxLimit,
+  snapshotName,
   digest,
   trafficTokenHash,
   trace,
@@ -66,6 +69,7 @@ function getAnnotations({
   const fields: Record<string, string | undefined> = {
     ...buildKeyAnnotations(key.id, sandboxLimit),
     [annotations.createdAt]: new Date(nowMs).toISOString(),
+    [annotations.snapshotName]: snapshotName,
     [annotations.onTimeout]: autoPause ? 'pause' : 'kill',
     [annotations.metadata]: Object.keys(metadata).length === 0 ? undefined : JSON.stringify(metadata),
     [annotations.autoResume]: autoResume ? 'true' : undefined,

@@ -29,6 +29,7 @@ export interface ForkInput {
 /** What a fork has from its source. */
 const INHERITED = [
   annotations.metadata,
+  annotations.snapshotName,
   annotations.onTimeout,
   annotations.autoResume,
   annotations.network,

@@ -80,3 +80,24 @@ export function buildRetentionPatch(claim: SandboxClaim, nowMs: number, requeste
     spec: { lifecycle: { shutdownTime, shutdownPolicy: 'Delete' } },
   };
 }
+
+/**
+ * Merge patch that gives a claim the end back that it had `before` it was to be paused; undefined if its retention has changed
+ * since then, as then another request has set its end.
+ */
+export function buildEndAgain(
+  claim: SandboxClaim,
+  { before, retained }: { readonly before: SandboxClaim; readonly retained: SandboxClaim },
+): JsonObject | undefined {
+  if (formatEnd(claim) !== formatEnd(retained)) return undefined;
+  const { shutdownTime = null, shutdownPolicy = 'Delete' } = before.spec.lifecycle ?? {};
+  const retention = before.metadata.annotations?.[annotations.pausedRetention] ?? null;
+  return {
+    metadata: { annotations: { [annotations.pausedRetention]: retention } },
+    spec: { lifecycle: { shutdownTime, shutdownPolicy } },
+  };
+}
+
+function formatEnd({ metadata, spec }: SandboxClaim): string {
+  return [spec.lifecycle?.shutdownTime, metadata.annotations?.[annotations.endAt]].join(' ');
+}

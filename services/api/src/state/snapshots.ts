@@ -29,8 +29,6 @@ const waiterKey = (key: string): string => `snapshot/${key}`;
 export class Snapshots {
   readonly #options: SnapshotsOptions;
   readonly #objects: OwnWrites<SandboxSnapshot> | undefined;
-  /** Sandboxes that a request of this replica is about to save, as `namespace/name`. */
-  readonly #taken = new Set<string>();
 
   constructor(options: SnapshotsOptions) {
     this.#options = options;
@@ -90,19 +88,18 @@ export class Snapshots {
     return findSnapshotKind(found) === undefined ? undefined : found;
   }
 
-  /** The unfinished snapshot of a Sandbox, which stands still until it is saved. */
-  findUnfinished(namespace: string, sandboxName: string): SandboxSnapshot | undefined {
-    for (const snapshot of this.list(namespace)) {
-      if (snapshot.spec.sandboxName === sandboxName && !isSettled(snapshot)) return snapshot;
+  /**
+   * The unfinished snapshot of a Sandbox, which stands still until it is saved. What the watch shows as unfinished is read again:
+   * a client may know of its end already, from another replica. Rejects with a KubeError.
+   */
+  async readUnfinished(namespace: string, sandboxName: string): Promise<SandboxSnapshot | undefined> {
+    const known = [...this.list(namespace)].filter((each) => each.spec.sandboxName === sandboxName && !isSettled(each));
+    for (const snapshot of known) {
+      const current = await this.#read(formatKey(snapshot));
+      if (current?.metadata.deletionTimestamp === undefined && current !== undefined && !isSettled(current))
+        return current;
     }
     return undefined;
-  }
-
-  /** Keeps other requests of this replica from saving the Sandbox; undefined if one is doing so. */
-  take(key: string): Disposable | undefined {
-    if (this.#taken.has(key)) return undefined;
-    this.#taken.add(key);
-    return { [Symbol.dispose]: () => void this.#taken.delete(key) };
   }
 
   /** Rejects with a KubeError. */
@@ -159,13 +156,16 @@ export class Snapshots {
 
   /** The watch has not shown the answer of a write in time. A failed read leaves it to the watch. */
   async #reread(key: string): Promise<void> {
-    const { client, waiters } = this.#options;
     try {
-      await this.#objects?.read(key, () => client.find(sandboxSnapshots, parseKey(key)));
+      await this.#read(key);
     } catch {
       this.#objects?.forget(key);
     }
-    waiters.notify(waiterKey(key));
+    this.#options.waiters.notify(waiterKey(key));
+  }
+
+  async #read(key: string): Promise<SandboxSnapshot | undefined> {
+    return this.#objects?.read(key, () => this.#options.client.find(sandboxSnapshots, parseKey(key)));
   }
 }
 

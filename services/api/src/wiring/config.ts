@@ -17,7 +17,7 @@ export const apiSettings = processSettings.extend({
   ENVD_TOKEN_KEY: secret(),
   /** Domain of the sandboxes, `sandbox.example.com`; absent: single-URL mode. */
   SANDBOX_DOMAIN: text().optional(),
-  /** URL of the gateway, through which the API reads metrics of daemons; absent: no metrics. */
+  /** URL of the gateway, through which the API asks daemons for metrics and whether they answer; absent: it asks none. */
   GATEWAY_URL: url(['http', 'https']).optional(),
   /** Version of the daemon in answers about a sandbox that does not report one. */
   ENVD_VERSION: text().default('0.6.4'),

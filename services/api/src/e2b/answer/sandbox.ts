@@ -1,5 +1,5 @@
 // The answers about a sandbox, made from its claim and Sandbox (docs/reference/e2b-api.md#read).
-import { annotations, findEgressWish } from '@sandlot/api-types';
+import { annotations, findEgressWish, hasUnresponsiveDaemon } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { CONTROL_VIEW } from '../../claim/annotations.ts';
 import { getOnTimeout, getShownEndMs, findStartedAtMs } from '../../claim/lifetime.ts';
@@ -28,6 +28,11 @@ export function getTemplate({ metadata, spec }: SandboxClaim): string {
   return forked ?? spec.warmPoolRef?.name ?? spec.sandboxTemplateRef?.name ?? '';
 }
 
+/** The name of the snapshot that the sandbox started from, if a client gave it one; else that of the pool or template. */
+function getAlias(claim: SandboxClaim): string {
+  return claim.metadata.annotations?.[annotations.snapshotName] ?? getTemplate(claim);
+}
+
 function getEnvdVersion(sandbox: Sandbox | undefined, { envdVersion }: AnswerOptions): string {
   return sandbox?.status?.runtime?.version ?? envdVersion;
 }
@@ -37,7 +42,7 @@ export function buildAnswer({ claim, sandbox }: ClaimedSandbox, options: AnswerO
   const tokens = buildTokens(claim, options.tokenKey);
   return {
     templateID: getTemplate(claim),
-    alias: getTemplate(claim),
+    alias: getAlias(claim),
     sandboxID: claim.metadata.name ?? '',
     clientID: CLIENT,
     envdVersion: getEnvdVersion(sandbox, options),
@@ -51,7 +56,7 @@ export function buildAnswer({ claim, sandbox }: ClaimedSandbox, options: AnswerO
 export function buildListing({ claim, sandbox }: ClaimedSandbox, options: AnswerOptions): ListedSandbox {
   return {
     templateID: getTemplate(claim),
-    alias: getTemplate(claim),
+    alias: getAlias(claim),
     sandboxID: claim.metadata.name ?? '',
     clientID: CLIENT,
     startedAt: formatIsoTime(findStartedAtMs(claim) ?? 0),
@@ -60,7 +65,12 @@ export function buildListing({ claim, sandbox }: ClaimedSandbox, options: Answer
     state: getState(sandbox),
     envdVersion: getEnvdVersion(sandbox, options),
     metadata: { ...buildMetadata(claim), ...buildControlMetadata({ claim, sandbox }) },
+    ...(isPausedUnresponsive(sandbox) ? { envdUnresponsiveAtPause: true } : {}),
   };
+}
+
+function isPausedUnresponsive(sandbox: Sandbox | undefined): boolean {
+  return sandbox !== undefined && getState(sandbox) === 'paused' && hasUnresponsiveDaemon(sandbox);
 }
 
 /** All but the pause mode, which takes a read. */

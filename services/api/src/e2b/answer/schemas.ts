@@ -34,6 +34,10 @@ const listed = {
   envdVersion: z.string(),
   alias: z.string().optional(),
   metadata: strings.optional(),
+  envdUnresponsiveAtPause: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Paused although its daemon did not answer: only a connect with memory false resumes it.' }),
 };
 
 export const listedSandbox = z.object(listed).meta({ id: 'ListedSandbox' });

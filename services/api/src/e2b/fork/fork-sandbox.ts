@@ -17,6 +17,7 @@ import type { ForkDeps } from './start-fork.ts';
 
 export interface ForkRouteDeps extends ForkDeps, SaveDeps {
   readonly limits: Limits;
+  readonly client: ForkDeps['client'];
   readonly log: SaveDeps['log'];
   readonly clock: Pick<Clock, 'now'>;
   readonly createTimeoutMs: number;
@@ -52,7 +53,7 @@ export async function forkSandbox(
   nameInAudit(call, source);
   const refusal = findRefusal(source, 'fork');
   if (refusal !== undefined) throw refusal;
-  assertNotSaved(deps.snapshots, source);
+  await assertNotSaved(deps.snapshots, source);
   const envs = await readStoredEnvs(deps, source.claim);
   const places = limits.sandboxQuota.reserveEach(key, body.count);
   try {

@@ -1,7 +1,6 @@
-import type { Clock } from '@sandlot/std';
+import { hasUnresponsiveDaemon } from '@sandlot/api-types';
 import { endPatch } from '../../claim/lifetime.ts';
-import { conflict, noSandbox } from '../../errors/api-error.ts';
-import type { ApiError } from '../../errors/api-error.ts';
+import { ApiError, conflict, noSandbox } from '../../errors/api-error.ts';
 import { endpoint, route } from '../../http/route.ts';
 import type { Answer, Route } from '../../http/route.ts';
 import type { Limits } from '../../limits/limits.ts';
@@ -13,20 +12,19 @@ import type { AnswerOptions } from '../answer/sandbox.ts';
 import { sandboxAnswer } from '../answer/schemas.ts';
 import { connectV1, connectV2, resumeRequest } from '../request/schemas.ts';
 import { assertTimeout } from '../request/timeout.ts';
+import { readSuspension } from './decide-pause.ts';
 import { findOwnSandbox } from './find-sandbox.ts';
-import { patchClaim, setMode } from './guarded-patches.ts';
-import type { PatchDeps } from './guarded-patches.ts';
+import { patchClaim } from './guarded-patches.ts';
 import { extendSandbox } from './set-timeout.ts';
 import { created, nameInAudit, oneSandbox } from './shape.ts';
 import type { SandboxCall } from './shape.ts';
+import { resume } from './transitions.ts';
+import type { TransitionDeps } from './transitions.ts';
 
-export interface ConnectDeps extends PatchDeps {
+export interface ConnectDeps extends TransitionDeps {
   readonly savedMemory: SavedMemory;
-  readonly clock: Pick<Clock, 'now'>;
   readonly limits: Pick<Limits, 'getAllowance'>;
   readonly answers: AnswerOptions;
-  /** How long to wait for a suspend or resume to complete. */
-  readonly transitionTimeoutMs: number;
 }
 
 export function connectRoutes(deps: ConnectDeps): readonly Route[] {
@@ -67,7 +65,7 @@ export function connectRoutes(deps: ConnectDeps): readonly Route[] {
         answers: { 201: created },
         action: 'sandbox.resume',
       },
-      (call) => resume(deps, call),
+      (call) => resumePaused(deps, call),
     ),
   ];
 }
@@ -79,7 +77,7 @@ async function connect(deps: ConnectDeps, call: SandboxCall<Wish>): Promise<Answ
 }
 
 /** For very old clients, which do not connect to a paused sandbox but resume it. */
-async function resume(deps: ConnectDeps, call: SandboxCall<Wish>): Promise<Answer> {
+async function resumePaused(deps: ConnectDeps, call: SandboxCall<Wish>): Promise<Answer> {
   const claimed = await findForTimeout(deps, call);
   if (getState(claimed.sandbox) === 'running') throw conflict('the sandbox is running already');
   const { current } = await connectSandbox(deps, claimed, call.body);
@@ -115,8 +113,28 @@ async function connectSandbox(deps: ConnectDeps, claimed: ClaimedSandbox, wish: 
   if (getState(current.sandbox) !== 'paused') {
     return { current: await extendSandbox(deps, current, wish.timeout), resumed: false };
   }
-  if (wish.memory === false && current.sandbox !== undefined) await deps.savedMemory.drop(current.sandbox);
+  await chooseMemory(deps, current, wish.memory);
   return { current: await resumeSandbox(deps, current, wish.timeout), resumed: true };
+}
+
+/** Drops saved memory that the client does not want. Throws an ApiError 409 if it wants memory in which the daemon hangs. */
+async function chooseMemory(
+  { savedMemory }: ConnectDeps,
+  { claim, sandbox }: ClaimedSandbox,
+  memory: Wish['memory'],
+): Promise<void> {
+  if (sandbox === undefined) return;
+  if (memory === false) await savedMemory.drop(sandbox);
+  else if (hasUnresponsiveDaemon(sandbox) && (await savedMemory.has(sandbox)))
+    throw unresponsiveGuest(claim.metadata.name);
+}
+
+function unresponsiveGuest(id = ''): ApiError {
+  return new ApiError({
+    status: 409,
+    message: `the daemon of sandbox '${id}' did not answer when its memory was saved, and would not answer again; connect with memory=false to boot it without its memory`,
+    errorCode: 'sandbox_snapshot_guest_agent_unresponsive',
+  });
 }
 
 async function resumeSandbox(
@@ -126,7 +144,7 @@ async function resumeSandbox(
 ): Promise<ClaimedSandbox> {
   const endMs = deps.clock.now() + timeoutSeconds * 1_000;
   const extended = await patchClaim(deps, claimed, ({ claim }) => endPatch(claim, { endMs, timeoutSeconds }));
-  const sandbox = await setMode(deps, extended, 'Running');
+  const sandbox = await resume(deps, extended);
   const current = await waitUntil(deps, { claim: extended.claim, sandbox }, isUp);
   if (current === undefined) throw inTransition();
   return current;
@@ -154,9 +172,13 @@ function isUp({ claim, sandbox }: ClaimedSandbox): boolean {
   return getState(sandbox) === 'running' && isReady(claim);
 }
 
-/** The claim must show the suspend too; otherwise its Ready from before the pause would count as Ready after the resume. */
+/**
+ * The claim must show the suspend too; otherwise its Ready from before the pause would count as Ready after the resume. A Pod
+ * whose memory could not be saved, and which is therefore kept, is as far down as it gets.
+ */
 function isDown({ claim, sandbox }: ClaimedSandbox): boolean {
-  return getState(sandbox) === 'paused' && isSuspended(sandbox) && !isReady(claim);
+  if (sandbox === undefined || getState(sandbox) !== 'paused') return false;
+  return readSuspension(sandbox).state === 'kept' || (isSuspended(sandbox) && !isReady(claim));
 }
 
 function inTransition(): ApiError {

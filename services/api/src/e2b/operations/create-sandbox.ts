@@ -22,6 +22,7 @@ import type { createHeaders } from '../request/headers.ts';
 import { readCreate } from '../request/read-create.ts';
 import type { CreateRequest } from '../request/read-create.ts';
 import type { NewSandbox } from '../request/schemas.ts';
+import { findSnapshotName } from '../snapshots/snapshot-name.ts';
 import { findSource } from '../templates/find-source.ts';
 import type { Source, SourceDeps } from '../templates/find-source.ts';
 import type { CreateMetrics } from './create-metrics.ts';
@@ -127,11 +128,18 @@ function buildClaim(
     sandboxLimit: limits.getAllowance(key).sandboxes,
     id: sandbox.name,
     source,
+    snapshotName: findStartName(source),
     nowMs: clock.now(),
     trafficTokenHash,
     digest,
     trace: carrier.inject(),
   });
+}
+
+/** Answers show it as the alias. */
+function findStartName(source: Source): string | undefined {
+  const { snapshot } = source.kind === 'template' ? source : {};
+  return snapshot === undefined ? undefined : findSnapshotName(snapshot)?.name;
 }
 
 function addHeaders(error: ApiError, headers: Readonly<Record<string, string>>): ApiError {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decidePause, readSuspension } from './decide-pause.ts';
+import { decideOnHealth, decidePause, needsHealth, readSuspension } from './decide-pause.ts';
 
 const sandbox = (type: 'Stop' | 'Hibernate' | undefined) => ({
   spec: { podTemplate: { spec: { containers: [] } }, ...(type === undefined ? {} : { suspensionStrategy: { type } }) },
@@ -25,6 +25,33 @@ describe('a pause', () => {
   ])('that is refused says why and what to do: %s', (hibernates, message) => {
     const refused = decidePause(true, sandbox('Stop'), { hibernates, fallsBack: false });
     expect(refused).toEqual({ kind: 'refused', message });
+  });
+});
+
+describe('the health of the daemon', () => {
+  it.each([
+    ['matters before memory is saved', [undefined, undefined, 'full'], ['go', 'mark', 'go']],
+    ['matters to a client that requires it', [undefined, true, 'full'], ['go', 'refuse', 'refuse']],
+    ['matters where no memory is wanted', [false, undefined, 'filesystem'], ['go', 'refuse', 'go']],
+    [
+      'matters to a client that wants no memory and requires it',
+      [false, true, 'filesystem'],
+      ['go', 'refuse', 'refuse'],
+    ],
+    [
+      'matters to a client that requires it where no memory can be kept',
+      [null, true, 'filesystem'],
+      ['go', 'refuse', 'refuse'],
+    ],
+  ] as const)('%s', (...[, [memory, requireHealthyGuest, pause], expected]) => {
+    const wish = { memory, requireHealthyGuest, pause };
+    expect(needsHealth(wish)).toBe(true);
+    const decisions = (['healthy', 'unresponsive', 'unknown'] as const).map((health) => decideOnHealth(health, wish));
+    expect(decisions).toEqual(expected);
+  });
+
+  it('does not matter where memory cannot be kept and the client does not ask for it', () => {
+    expect(needsHealth({ memory: undefined, requireHealthyGuest: false, pause: 'filesystem' })).toBe(false);
   });
 });
 

@@ -1,5 +1,6 @@
 import { findCondition, needsHibernation, sandboxConditions, sandboxReasons } from '@sandlot/api-types';
 import type { Condition, Sandbox } from '@sandlot/api-types';
+import type { DaemonHealth } from '../daemon/check-daemon.ts';
 
 /** What the installation can do with memory. */
 interface MemoryRules {
@@ -27,6 +28,33 @@ export function decidePause(
   if (fallsBack && memory !== true) return { kind: 'filesystem' };
   const why = hibernates ? 'its template does not hibernate' : 'this installation does not hibernate';
   return { kind: 'refused', message: `memory cannot be kept: ${why}; pause with memory=false` };
+}
+
+/** What a pause asks about the daemon before it begins. */
+interface HealthWish {
+  readonly pause: PauseKind['kind'];
+  /** As the client sent them. */
+  readonly memory: boolean | null | undefined;
+  readonly requireHealthyGuest: boolean | null | undefined;
+}
+
+/** Whether the health of the daemon matters: not where the processes end in any case, and the client has not asked for it. */
+export function needsHealth({ pause, memory, requireHealthyGuest }: HealthWish): boolean {
+  return requireHealthyGuest === true || memory === false || pause === 'full';
+}
+
+/**
+ * What follows from the health of the daemon. `mark`: its memory is kept, and the pause records that the daemon does not answer.
+ * What is not known refuses only a pause that asks for certainty.
+ */
+export function decideOnHealth(
+  health: DaemonHealth,
+  { pause, requireHealthyGuest }: HealthWish,
+): 'go' | 'mark' | 'refuse' {
+  if (health === 'healthy') return 'go';
+  if (requireHealthyGuest === true) return 'refuse';
+  if (health === 'unknown') return 'go';
+  return pause === 'full' ? 'mark' : 'refuse';
 }
 
 export type SuspensionState = 'pending' | 'suspended' | 'kept';

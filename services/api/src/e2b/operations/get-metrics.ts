@@ -1,4 +1,3 @@
-import type { SandboxClaim } from '@sandlot/api-types';
 import type { Clock, Logger } from '@sandlot/std';
 import { z } from 'zod';
 import { endpoint, route } from '../../http/route.ts';
@@ -6,25 +5,21 @@ import type { Route } from '../../http/route.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import { isReady, getState } from '../../state/sandbox-state.ts';
 import { formatIsoTime } from '../answer/sandbox.ts';
-import type { AnswerOptions } from '../answer/sandbox.ts';
 import { sandboxMetric } from '../answer/schemas.ts';
 import type { SandboxMetric } from '../answer/schemas.ts';
 import { findMemoryLimit } from '../answer/size.ts';
-import { buildTokens } from '../answer/tokens.ts';
+import { askDaemon } from '../daemon/ask-daemon.ts';
+import type { DaemonDeps } from '../daemon/ask-daemon.ts';
 import { metricsQuery } from '../request/schemas.ts';
 import { findOwnSandbox } from './find-sandbox.ts';
 import type { FindDeps } from './find-sandbox.ts';
 import { oneSandbox } from './shape.ts';
 
-export interface MetricsDeps extends FindDeps {
+export interface MetricsDeps extends FindDeps, DaemonDeps {
   readonly clock: Pick<Clock, 'now'>;
-  readonly answers: Pick<AnswerOptions, 'tokenKey'>;
-  /** Undefined: sandboxes have no metrics. */
-  readonly gatewayUrl: string | undefined;
   readonly log: Logger;
 }
 
-const DAEMON_PORT = '49983';
 const DAEMON_TIMEOUT_MS = 3_000;
 
 /** The answer of the daemon's `/metrics` (docs/reference/runtime.md#http-endpoints). */
@@ -59,10 +54,7 @@ export function buildMetricsRoute(deps: MetricsDeps): Route {
   );
 }
 
-/**
- * One sample of what a running sandbox uses, or none if its daemon does not answer in time. The request goes through the
- * gateway, because NetworkPolicies let no other pod reach the daemon.
- */
+/** One sample of what a running sandbox uses, or none if its daemon does not answer in time. */
 async function readMetrics(
   deps: MetricsDeps,
   { claim, sandbox }: ClaimedSandbox,
@@ -70,8 +62,9 @@ async function readMetrics(
 ): Promise<SandboxMetric[]> {
   if (deps.gatewayUrl === undefined || getState(sandbox) === 'paused' || !isReady(claim)) return [];
   try {
-    const response = await fetch(new URL('/metrics', deps.gatewayUrl), {
-      headers: buildRoutingHeaders(deps, claim),
+    const response = await askDaemon(deps, claim, {
+      gatewayUrl: deps.gatewayUrl,
+      path: '/metrics',
       signal: AbortSignal.any([signal, AbortSignal.timeout(DAEMON_TIMEOUT_MS)]),
     });
     if (!response.ok) return [];
@@ -80,14 +73,6 @@ async function readMetrics(
     deps.log.debug({ err, sandbox: claim.metadata.name }, 'could not read the metrics of a daemon');
     return [];
   }
-}
-
-function buildRoutingHeaders({ answers }: MetricsDeps, claim: SandboxClaim): Record<string, string> {
-  return {
-    'E2b-Sandbox-Id': claim.metadata.name ?? '',
-    'E2b-Sandbox-Port': DAEMON_PORT,
-    'X-Access-Token': buildTokens(claim, answers.tokenKey).envd,
-  };
 }
 
 /** In gVisor the daemon sees the limit of the whole Pod, which includes gVisor's own memory. */

@@ -1,11 +1,10 @@
 // Patches of a claim or Sandbox that apply only to the version they were decided on.
-import { getModeSpelling, resumePatch, sandboxClaims, sandboxes, suspendPatch } from '@sandlot/api-types';
+import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isConflict, isNotFound, getKey } from '@sandlot/kube';
 import type { JsonObject, KubeClient, ObjectKey } from '@sandlot/kube';
-import { noSandbox } from '../../errors/api-error.ts';
+import { ApiError, noSandbox } from '../../errors/api-error.ts';
 import type { ClaimedSandbox, ClusterState } from '../../state/cluster-state.ts';
-import { getState } from '../../state/sandbox-state.ts';
 
 export interface PatchDeps {
   readonly client: Pick<KubeClient, 'mergePatch'>;
@@ -49,24 +48,25 @@ async function readAgain({ state }: PatchDeps, { claim }: ClaimedSandbox): Promi
   return state.withSandbox(current);
 }
 
-type Mode = 'Running' | 'Suspended';
-const STATE_OF_MODE = { Running: 'running', Suspended: 'paused' } as const;
-
 /**
- * Suspends or resumes the Sandbox, unless it has that mode. After a conflict it reads the Sandbox and looks again. Throws an
- * ApiError 404 if the Sandbox is gone, and rejects with a KubeError.
+ * Patches the Sandbox as `decide` says for its current version; undefined means no patch. After a conflict it reads the Sandbox
+ * and decides again, and also after an ApiError of `decide`: the cache may lag behind another replica, so a refusal counts only
+ * for what the API server has. Throws an ApiError, 404 if the Sandbox is gone, and rejects with a KubeError.
  */
-export async function setMode(deps: PatchDeps, claimed: ClaimedSandbox, mode: Mode): Promise<Sandbox> {
-  const id = claimed.claim.metadata.name ?? '';
-  let { sandbox } = claimed;
+export async function patchSandbox(
+  deps: PatchDeps,
+  { claim, sandbox: known }: ClaimedSandbox,
+  decide: (current: Sandbox) => JsonObject | undefined,
+): Promise<Sandbox> {
+  const id = claim.metadata.name ?? '';
+  let sandbox = known;
   for (let tries = 1; ; tries += 1) {
     if (sandbox === undefined || sandbox.metadata.deletionTimestamp !== undefined) throw noSandbox(id);
-    if (getState(sandbox) === STATE_OF_MODE[mode]) return sandbox;
     try {
-      return await patchMode(deps, sandbox, mode);
+      return await writeSandbox(deps, sandbox, decide(sandbox));
     } catch (error) {
       if (isNotFound(error)) throw noSandbox(id);
-      if (!isConflict(error) || tries >= MAX_TRIES) throw error;
+      if (!mayBeStale(error, tries)) throw error;
       sandbox = await deps.state.readSandbox(getObjectKey(sandbox));
     }
   }
@@ -76,11 +76,20 @@ function getObjectKey({ metadata: { namespace, name = '' } }: Sandbox): ObjectKe
   return { namespace, name };
 }
 
-async function patchMode({ client, state }: PatchDeps, sandbox: Sandbox, mode: Mode): Promise<Sandbox> {
-  const spelling = getModeSpelling(sandbox.spec);
-  const patch =
-    mode === 'Suspended' ? suspendPatch(sandbox, { by: 'API', spelling }) : resumePatch(sandbox, { spelling });
-  return state.sandboxes.write(getKey(sandbox), () => client.mergePatch(sandboxes, getObjectKey(sandbox), patch));
+/** Whether another version of the Sandbox may have another outcome. From the second try on it is that of the API server. */
+function mayBeStale(error: unknown, tries: number): boolean {
+  return tries === 1 ? isConflict(error) || error instanceof ApiError : isConflict(error) && tries < MAX_TRIES;
+}
+
+async function writeSandbox(
+  { client, state }: PatchDeps,
+  sandbox: Sandbox,
+  patch: JsonObject | undefined,
+): Promise<Sandbox> {
+  if (patch === undefined) return sandbox;
+  const { uid, resourceVersion } = sandbox.metadata;
+  const guarded = addPreconditions(patch, { uid, resourceVersion });
+  return state.sandboxes.write(getKey(sandbox), () => client.mergePatch(sandboxes, getObjectKey(sandbox), guarded));
 }
 
 interface Preconditions {

@@ -1,30 +1,31 @@
-import type { Sandbox } from '@sandlot/api-types';
-import type { Clock } from '@sandlot/std';
-import { buildRetentionPatch } from '../../claim/lifetime.ts';
-import { ApiError, badRequest, conflict, NO_RETRY, noSandbox } from '../../errors/api-error.ts';
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import { buildEndAgain, buildRetentionPatch } from '../../claim/lifetime.ts';
+import { ApiError, badRequest, NO_RETRY, noSandbox } from '../../errors/api-error.ts';
 import { endpoint, route } from '../../http/route.ts';
 import type { Route } from '../../http/route.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import type { SavedMemory } from '../../state/saved-memory.ts';
 import { getState } from '../../state/sandbox-state.ts';
 import type { Snapshots } from '../../state/snapshots.ts';
+import { checkDaemon } from '../daemon/check-daemon.ts';
+import type { HealthDeps } from '../daemon/check-daemon.ts';
 import { pauseHeaders } from '../request/headers.ts';
 import { pauseRequest } from '../request/schemas.ts';
 import { assertNotSaved } from '../snapshots/save-sandbox.ts';
-import { decidePause, readSuspension } from './decide-pause.ts';
+import { decideOnHealth, decidePause, needsHealth, readSuspension } from './decide-pause.ts';
+import type { PauseKind } from './decide-pause.ts';
 import { findOwnSandbox } from './find-sandbox.ts';
-import { patchClaim, setMode } from './guarded-patches.ts';
-import type { PatchDeps } from './guarded-patches.ts';
+import { patchClaim } from './guarded-patches.ts';
 import { done, nameInAudit, oneSandbox } from './shape.ts';
+import { checkPausable, resume, suspend } from './transitions.ts';
+import type { TransitionDeps } from './transitions.ts';
 
-export interface PauseDeps extends PatchDeps {
+export interface PauseDeps extends TransitionDeps, HealthDeps {
   readonly snapshots: Snapshots;
   readonly savedMemory: SavedMemory;
+  readonly clock: HealthDeps['clock'];
   /** Whether a pause that does not ask for memory by name may keep the volumes alone where memory cannot be kept. */
   readonly pauseFallsBack: boolean;
-  readonly clock: Pick<Clock, 'now'>;
-  /** How long to wait for the suspend to complete. */
-  readonly transitionTimeoutMs: number;
 }
 
 export function pauseRoute(deps: PauseDeps): Route {
@@ -46,7 +47,7 @@ export function pauseRoute(deps: PauseDeps): Route {
       const { 'x-e2b-kruise-reserve-paused-sandbox-duration': retention } = call.readHeaders();
       const claimed = await findOwnSandbox(deps, call.key, call.params.sandboxID);
       nameInAudit(call, claimed);
-      await pauseSandbox(deps, claimed, { retention, memory: call.body.memory });
+      await pauseSandbox(deps, claimed, { retention, ...call.body });
       return { status: 204 };
     },
   );
@@ -54,7 +55,8 @@ export function pauseRoute(deps: PauseDeps): Route {
 
 interface PauseWish {
   readonly retention: string | undefined;
-  readonly memory: boolean | null | undefined;
+  readonly memory?: boolean | null | undefined;
+  readonly requireHealthyGuest?: boolean | null | undefined;
 }
 
 /**
@@ -62,24 +64,75 @@ interface PauseWish {
  * delete the sandbox in between. Throws an ApiError: 400 if memory cannot be kept, 409 if it is paused or being saved already, 503 if it does
  * not complete in time or the memory could not be saved.
  */
-async function pauseSandbox(deps: PauseDeps, claimed: ClaimedSandbox, { retention, memory }: PauseWish): Promise<void> {
+async function pauseSandbox(deps: PauseDeps, claimed: ClaimedSandbox, wish: PauseWish): Promise<void> {
   const { sandbox: before } = claimed;
   if (before === undefined) throw noSandbox(claimed.claim.metadata.name ?? '');
-  if (getState(before) === 'paused') throw conflict('the sandbox is paused already');
-  assertNotSaved(deps.snapshots, claimed);
-  const pause = decidePause(memory, before, {
+  const running = await checkPausable(deps, claimed);
+  await assertNotSaved(deps.snapshots, running);
+  const pause = decidePause(wish.memory, before, {
     hibernates: deps.savedMemory.isEnabled,
     fallsBack: deps.pauseFallsBack,
   });
   if (pause.kind === 'refused') throw badRequest(pause.message);
-  const retained = await patchClaim(deps, claimed, ({ claim }) =>
-    buildRetentionPatch(claim, deps.clock.now(), retention),
+  const isUnresponsive = await isDaemonUnresponsive(deps, running, { ...wish, pause: pause.kind });
+  const retained = await patchClaim(deps, running, ({ claim }) =>
+    buildRetentionPatch(claim, deps.clock.now(), wish.retention),
   );
-  const sandbox = await setMode(deps, retained, 'Suspended');
-  const suspended = await waitUntilSuspended(deps, { ...retained, sandbox });
+  const suspended = await suspendRetained(deps, retained, isUnresponsive).catch(async (error: unknown) => {
+    await restoreEnd(deps, { before: claimed.claim, retained });
+    throw error;
+  });
   if (pause.kind === 'filesystem') return deps.savedMemory.drop(suspended);
   if (!(await deps.savedMemory.has(suspended))) throw unavailable(MEMORY_LOST);
 }
+
+/** Whether the pause has to record that the daemon does not answer. Throws an ApiError 503 if it must not begin because of that. */
+async function isDaemonUnresponsive(
+  deps: PauseDeps,
+  claimed: ClaimedSandbox,
+  wish: PauseWish & { readonly pause: PauseKind['kind'] },
+): Promise<boolean> {
+  const { memory, requireHealthyGuest, pause } = wish;
+  const asked = { memory, requireHealthyGuest, pause };
+  if (!needsHealth(asked)) return false;
+  const health = await checkDaemon(deps, claimed);
+  const decision = decideOnHealth(health, asked);
+  if (decision === 'refuse') throw unavailable(health === 'unknown' ? UNSURE : UNHEALTHY);
+  return decision === 'mark';
+}
+
+const UNHEALTHY = 'the sandbox was not paused: its daemon does not answer';
+const UNSURE =
+  'the sandbox was not paused: the API cannot find out whether its daemon answers; pause it without requireHealthyGuest';
+
+async function suspendRetained(deps: PauseDeps, retained: ClaimedSandbox, isUnresponsive: boolean): Promise<Sandbox> {
+  const sandbox = await suspend(deps, retained, { isUnresponsive });
+  return waitUntilSuspended(deps, { ...retained, sandbox });
+}
+
+interface Ends {
+  readonly before: SandboxClaim;
+  readonly retained: ClaimedSandbox;
+}
+
+/**
+ * Gives the claim of a sandbox that goes on the end back that the pause took from it. One that is still being paused keeps its
+ * retention: the end would delete it. Never rejects.
+ */
+async function restoreEnd(deps: PauseDeps, { before, retained }: Ends): Promise<void> {
+  const { claim, sandbox } = retained;
+  const { namespace, name = '' } = sandbox?.metadata ?? {};
+  try {
+    const current = await deps.state.readSandbox({ namespace, name });
+    if (current === undefined || getState(current) === 'paused') return;
+    await patchClaim(deps, retained, (now) => buildEndAgain(now.claim, { before, retained: claim }));
+  } catch (err) {
+    deps.log.error({ err, namespace, sandbox: before.metadata.name }, LOST_END);
+  }
+}
+
+const LOST_END =
+  'could not give a sandbox that was not paused its end back: set its timeout again, or it may run for ever';
 
 const MEMORY_LOST =
   'the memory of the sandbox could not be saved, and its template then ends its processes; its volumes are kept';
@@ -99,6 +152,6 @@ async function waitUntilSuspended(deps: PauseDeps, claimed: ClaimedSandbox): Pro
   if (settled?.sandbox === undefined) throw unavailable('the sandbox is still being paused');
   const { state, message } = readSuspension(settled.sandbox);
   if (state === 'suspended') return settled.sandbox;
-  await setMode(deps, settled, 'Running');
+  await resume(deps, settled);
   throw unavailable(`the sandbox goes on: ${message}`);
 }

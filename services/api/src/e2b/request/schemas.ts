@@ -73,7 +73,13 @@ export const resumeRequest = z
 export const timeoutRequest = z.object({ timeout: seconds }).meta({ id: 'SandboxTimeout' });
 export const refreshRequest = z.object({ duration: z.int().min(0).max(3600).nullish() }).meta({ id: 'SandboxRefresh' });
 export const pauseRequest = z
-  .object({ memory: z.boolean().nullish(), requireHealthyGuest: z.boolean().nullish() })
+  .object({
+    memory: z.boolean().nullish().meta({ description: 'False keeps no memory.' }),
+    requireHealthyGuest: z
+      .boolean()
+      .nullish()
+      .meta({ description: 'True refuses to pause a sandbox whose daemon does not answer.' }),
+  })
   .meta({ id: 'PauseSandbox' });
 
 /** Query of `GET /v2/sandboxes`. */

@@ -23,7 +23,8 @@ import type { SnapshotName } from './snapshot-name.ts';
 export interface CreateSnapshotDeps extends SaveDeps, SourceDeps, DeleteSnapshotDeps {
   readonly snapshots: SaveDeps['snapshots'];
   readonly informers: SourceDeps['informers'] & DeleteSnapshotDeps['informers'];
-  readonly state: FindDeps['state'] & DeleteSnapshotDeps['state'];
+  readonly state: FindDeps['state'] & DeleteSnapshotDeps['state'] & SaveDeps['state'];
+  readonly client: SourceDeps['client'] & SaveDeps['client'];
   readonly limits: Pick<Limits, 'createRate'>;
 }
 

@@ -15,10 +15,11 @@ function describeState({ claim, sandbox }: ClaimedSandbox): 'running' | 'pausing
 
 /** The first reason why this sandbox cannot be saved; undefined if it can. */
 export function findRefusal(claimed: ClaimedSandbox, kind: SnapshotKind): ApiError | undefined {
-  return findStateRefusal(claimed, kind) ?? findRuntimeRefusal(claimed, kind) ?? findDiskRefusal(claimed, kind);
+  return findStateRefusal(claimed, kind) ?? findRuntimeRefusal(claimed, kind);
 }
 
-function findStateRefusal(claimed: ClaimedSandbox, kind: SnapshotKind): ApiError | undefined {
+/** Why one that does not run cannot be saved. */
+export function findStateRefusal(claimed: ClaimedSandbox, kind: SnapshotKind): ApiError | undefined {
   const state = describeState(claimed);
   const id = claimed.claim.metadata.name ?? '';
   if (state === 'running') return undefined;
@@ -43,13 +44,11 @@ export function needsGVisor(template: string, kind: SnapshotKind): ApiError {
   return notPossible(kind === 'fork' ? `fork needs memory snapshots, and ${problem}` : problem);
 }
 
-function findDiskRefusal({ sandbox }: ClaimedSandbox, kind: SnapshotKind): ApiError | undefined {
-  const [disk] = sandbox?.spec.volumeClaimTemplates ?? [];
-  if (disk === undefined) return undefined;
-  const name = disk.metadata?.name ?? '';
+/** The class of snapshots says whether disks are copied, which the snapshot-controller reads before it saves. */
+export function cannotCopyDisk(disk: string, kind: SnapshotKind): ApiError {
   return notPossible(
     kind === 'fork'
-      ? `sandbox with disk '${name}' cannot be forked: the content of disks cannot be copied yet`
-      : `disk '${name}' cannot be part of a snapshot: the content of disks cannot be copied yet`,
+      ? `sandbox with disk '${disk}' cannot be forked: this installation does not copy disks`
+      : `disk '${disk}' cannot be part of a snapshot: this installation does not copy disks`,
   );
 }

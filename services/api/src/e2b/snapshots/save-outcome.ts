@@ -2,13 +2,15 @@ import { findCondition, snapshotConditions, snapshotReasons } from '@sandlot/api
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import { ApiError, conflict, NO_RETRY, noSandbox, notEnabled, notPossible } from '../../errors/api-error.ts';
 import type { SnapshotKind } from '../../state/snapshots.ts';
-import { needsGVisor } from './refuse-save.ts';
+import { cannotCopyDisk, needsGVisor } from './refuse-save.ts';
 
 /** What the messages name. */
 export interface Saved {
   readonly sandboxID: string;
   readonly template: string;
   readonly kind: SnapshotKind;
+  /** The first disk of the sandbox. */
+  readonly disk?: string | undefined;
 }
 
 const VERB = { snapshot: 'snapshotted', fork: 'forked' } as const;
@@ -34,12 +36,13 @@ function buildTooLate(reason: string | undefined, message: string, { sandboxID, 
 }
 
 /** The answer for a reason of Failed. The messages of the controller tell users what to do, so they stay. */
-function buildError(reason: string | undefined, message: string, { sandboxID, template, kind }: Saved): ApiError {
+function buildError(reason: string | undefined, message: string, saved: Saved): ApiError {
+  const { sandboxID, template, kind, disk } = saved;
   switch (reason) {
     case snapshotReasons.notGVisor:
       return needsGVisor(template, kind);
     case snapshotReasons.disksNotSupported:
-      return notPossible(message);
+      return disk === undefined ? notPossible(message) : cannotCopyDisk(disk, kind);
     case snapshotReasons.sandboxNotFound:
       return noSandbox(sandboxID);
     case snapshotReasons.sandboxNotRunning:

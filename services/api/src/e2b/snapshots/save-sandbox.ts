@@ -1,24 +1,21 @@
 import type { SandboxSnapshot } from '@sandlot/api-types';
-import type { Clock, Logger } from '@sandlot/std';
 import { carrier } from '@sandlot/telemetry';
-import { createSandboxId } from '@sandlot/tenancy';
 import type { ApiKey } from '@sandlot/tenancy';
-import { ApiError, conflict, NO_RETRY } from '../../errors/api-error.ts';
+import { ApiError, NO_RETRY } from '../../errors/api-error.ts';
 import { toApiError } from '../../errors/to-api-error.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import { findSnapshotKind } from '../../state/snapshots.ts';
 import type { SnapshotKind, Snapshots } from '../../state/snapshots.ts';
 import { getTemplate } from '../answer/sandbox.ts';
+import { inProgress } from '../operations/transitions.ts';
+import { beginSave } from './begin-save.ts';
+import type { TurnDeps } from './begin-save.ts';
 import { buildSnapshot } from './build-snapshot.ts';
 import { findSaveError } from './save-outcome.ts';
 import type { SnapshotName } from './snapshot-name.ts';
 
-export interface SaveDeps {
+export interface SaveDeps extends TurnDeps {
   readonly snapshots: Snapshots;
-  readonly clock: Pick<Clock, 'now'>;
-  readonly log: Logger;
-  /** How long to wait for the save. */
-  readonly createTimeoutMs: number;
 }
 
 export interface SaveWish {
@@ -28,17 +25,12 @@ export interface SaveWish {
   readonly named?: SnapshotName | undefined;
 }
 
-const DOING = { snapshot: 'snapshotted', fork: 'forked' } as const;
-
-/** Throws an ApiError 409 while the memory of the sandbox is being saved for another request. */
-export function assertNotSaved(snapshots: Snapshots, { claim, sandbox }: ClaimedSandbox): void {
+/** Throws an ApiError 409 while a SandboxSnapshot of the sandbox is unfinished. Rejects with a KubeError. */
+export async function assertNotSaved(snapshots: Snapshots, { claim, sandbox }: ClaimedSandbox): Promise<void> {
   const { namespace = '', name = '' } = sandbox?.metadata ?? {};
-  const other = snapshots.findUnfinished(namespace, name);
-  if (other !== undefined) throw inProgress(claim.metadata.name, findSnapshotKind(other) ?? 'snapshot');
-}
-
-function inProgress(id = '', kind: SnapshotKind): ApiError {
-  return conflict(`sandbox '${id}' is being ${DOING[kind]}; try again`);
+  const other = await snapshots.readUnfinished(namespace, name);
+  if (other === undefined) return;
+  throw inProgress(claim.metadata.name, findSnapshotKind(other) === 'fork' ? 'being forked' : 'being snapshotted');
 }
 
 /**
@@ -47,17 +39,17 @@ function inProgress(id = '', kind: SnapshotKind): ApiError {
  */
 export async function saveSandbox(deps: SaveDeps, { source, key, kind, named }: SaveWish): Promise<SandboxSnapshot> {
   const { snapshots, clock, createTimeoutMs } = deps;
-  const { claim, sandbox } = source;
+  const { claim } = source;
   const sandboxID = claim.metadata.name ?? '';
-  assertNotSaved(snapshots, source);
-  using place = snapshots.take(`${key.namespace}/${sandbox?.metadata.name ?? ''}`);
-  if (place === undefined) throw inProgress(sandboxID, kind);
-  const id = createSandboxId();
+  await assertNotSaved(snapshots, source);
+  await using turn = await beginSave(deps, source, kind);
+  const { id } = turn;
   let snapshot = buildSnapshot({ source, key, kind, id, named, nowMs: clock.now(), trace: carrier.inject() });
   try {
     snapshot = await snapshots.create(snapshot);
     const settled = await snapshots.waitUntilSettled(snapshot, createTimeoutMs);
-    const error = findSaveError(settled, { sandboxID, template: getTemplate(claim), kind });
+    const disk = source.sandbox?.spec.volumeClaimTemplates?.[0]?.metadata?.name;
+    const error = findSaveError(settled, { sandboxID, template: getTemplate(claim), kind, disk });
     if (error !== undefined) throw error;
     return settled ?? snapshot;
   } catch (error) {

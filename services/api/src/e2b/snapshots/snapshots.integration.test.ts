@@ -87,6 +87,7 @@ describe('snapshots of the stock e2b client', () => {
     expect(await countObjects()).toBe(2);
     for (const reference of ['work_1', 'work_1:v2', 'team-a/work_1:v2']) {
       const started = await Sandbox.create(reference, connection());
+      expect((await started.getInfo()).name).toBe('work_1');
       await started.kill();
     }
     await expect(Sandbox.create('work_1:v3', connection())).rejects.toThrow("tag 'v3' does not exist for template");
@@ -191,6 +192,24 @@ async function findSandboxName(id: string): Promise<string> {
   return claim.status?.sandbox?.name ?? '';
 }
 
+describe('a sandbox with a disk', () => {
+  it('is snapshotted where disks are copied, and nowhere else', async () => {
+    const source = await create('memory-and-disk');
+    const fork = await api.call(`POST /sandboxes/${source.sandboxId}/fork`, { key: apiKey, body: { count: 1 } });
+    const message = "sandbox with disk 'work' cannot be forked: this installation does not copy disks";
+    expect(fork).toMatchObject({ status: 400, body: { message } });
+    await expect.poll(countObjects, { timeout: 20_000 }).toBe(0);
+    stack.snapshots.copiesDisks = true;
+    try {
+      const { snapshotId } = await source.createSnapshot();
+      expect(await Sandbox.deleteSnapshot(snapshotId, connection())).toBe(true);
+    } finally {
+      stack.snapshots.copiesDisks = false;
+    }
+    await source.kill();
+  });
+});
+
 describe('a save that is refused', () => {
   it('leaves nothing, and says what is missing', async () => {
     const post = async (id: string, body: unknown = {}, from = api) =>
@@ -199,7 +218,7 @@ describe('a save that is refused', () => {
     await paused.pause();
     const rows: readonly (readonly [string, unknown, number, string])[] = [
       [plain.sandboxId, {}, 400, "memory snapshots need the gVisor runtime; template 'base' runs without it"],
-      [disk.sandboxId, {}, 400, "disk 'work' cannot be part of a snapshot: the content of disks cannot be copied yet"],
+      [disk.sandboxId, {}, 400, "disk 'work' cannot be part of a snapshot: this installation does not copy disks"],
       [paused.sandboxId, {}, 409, `Sandbox '${paused.sandboxId}' cannot be snapshotted while in 'paused' state`],
       [paused.sandboxId, { memory: false }, 403, 'filesystem snapshots are not enabled in this installation'],
       ['nonesuch', {}, 404, "sandbox 'nonesuch' was not found"],

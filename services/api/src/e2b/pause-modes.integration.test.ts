@@ -1,0 +1,147 @@
+// What a pause keeps, what a connect goes on with, and sandboxes whose daemon does not answer.
+import { sandboxes, sandboxClaims } from '@sandlot/api-types';
+import { Sandbox } from 'e2b';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startGatewayStandIn } from '../../test/gateway-stand-in.ts';
+import type { GatewayStandIn } from '../../test/gateway-stand-in.ts';
+import { Stack } from '../../test/stack.ts';
+import type { ApiUnderTest } from '../../test/stack.ts';
+
+const NAMESPACE = 'team-a';
+
+let stack: Stack;
+let gateway: GatewayStandIn;
+let api: ApiUnderTest;
+let apiKey: string;
+beforeAll(async () => {
+  stack = await Stack.start();
+  gateway = await startGatewayStandIn();
+  api = await stack.api({ SNAPSHOTS_ENABLED: 'true', GATEWAY_URL: gateway.url, TRANSITION_TIMEOUT: '10s' });
+  apiKey = await stack.key({ namespace: NAMESPACE });
+  while ((await api.call('GET /sandboxes', { key: apiKey })).status !== 200) continue;
+});
+afterAll(async () => {
+  await api[Symbol.asyncDispose]();
+  await gateway[Symbol.asyncDispose]();
+  await stack[Symbol.asyncDispose]();
+});
+
+const create = (template: string): Promise<Sandbox> =>
+  Sandbox.create(template, { apiKey, apiUrl: api.url, sandboxUrl: api.url, timeoutMs: 300_000 });
+const post = (path: string, body: object = {}) => api.call(`POST ${path}`, { key: apiKey, body });
+const show = async (id: string) => (await api.call(`GET /sandboxes/${id}`, { key: apiKey })).body;
+
+describe('a pause with the stock client', () => {
+  it('keeps memory where the template hibernates, and a connect goes on with it', async () => {
+    const sandbox = await create('sleeper');
+    const { sandboxId } = sandbox;
+    expect(await sandbox.pause()).toBe(true);
+    expect(await show(sandboxId)).toMatchObject({ state: 'paused', pauseMode: 'full' });
+    await sandbox.connect();
+    expect(stack.standIn.continued.get(sandboxId)).toBe('memory');
+    expect(await show(sandboxId)).not.toHaveProperty('pauseMode');
+    await sandbox.kill();
+  });
+
+  it('keeps no memory if the client wants none, and a connect can drop what was kept', async () => {
+    const sandbox = await create('sleeper');
+    const { sandboxId } = sandbox;
+    expect(await sandbox.pause({ keepMemory: false })).toBe(true);
+    expect(await show(sandboxId)).toMatchObject({ state: 'paused', pauseMode: 'filesystem' });
+    await sandbox.connect();
+    expect(stack.standIn.continued.get(sandboxId)).not.toBe('memory');
+    await sandbox.pause();
+    await sandbox.connect({ onResume: 'reboot' });
+    expect(stack.standIn.continued.get(sandboxId)).toBe('nothing');
+    // On a running sandbox it means nothing.
+    await sandbox.connect({ onResume: 'reboot' });
+    expect(await show(sandboxId)).toMatchObject({ state: 'running' });
+    await sandbox.kill();
+  });
+});
+
+describe('a sandbox whose daemon does not answer', () => {
+  it('is paused with its memory, says so, and is resumed without it alone', async () => {
+    const sandbox = await create('sleeper');
+    const { sandboxId } = sandbox;
+    gateway.daemons.set(sandboxId, 'closed');
+    expect(await sandbox.pause()).toBe(true);
+    expect(await show(sandboxId)).toMatchObject({ pauseMode: 'full', envdUnresponsiveAtPause: true });
+    const listed = (await api.call('GET /v2/sandboxes?state=paused', { key: apiKey })).body;
+    expect(listed).toMatchObject([{ sandboxID: sandboxId, envdUnresponsiveAtPause: true }]);
+    await expect(sandbox.connect()).rejects.toThrow('did not answer when its memory was saved');
+    for (const path of [`/v2/sandboxes/${sandboxId}/connect`, `/sandboxes/${sandboxId}/resume`])
+      expect(await post(path, { timeout: 60 })).toMatchObject({
+        status: 409,
+        body: { error_code: 'sandbox_snapshot_guest_agent_unresponsive' },
+      });
+    expect(await show(sandboxId)).toMatchObject({ state: 'paused', pauseMode: 'full' });
+    gateway.daemons.delete(sandboxId);
+    await sandbox.connect({ onResume: 'reboot' });
+    expect(stack.standIn.continued.get(sandboxId)).toBe('nothing');
+    expect(await show(sandboxId)).not.toHaveProperty('envdUnresponsiveAtPause');
+    expect(await sandbox.pause()).toBe(true);
+    expect(await show(sandboxId)).not.toHaveProperty('envdUnresponsiveAtPause');
+    await sandbox.connect();
+    expect(stack.standIn.continued.get(sandboxId)).toBe('memory');
+    await sandbox.kill();
+  });
+
+  it.each([
+    ['sleeper', { requireHealthyGuest: true }],
+    ['sleeper', { memory: false }],
+    ['memory', { memory: false }],
+    ['memory', { requireHealthyGuest: true }],
+  ])('made from %s is not paused with %j: nothing changes', async (template, body) => {
+    const sandbox = await create(template);
+    const { sandboxId } = sandbox;
+    gateway.daemons.set(sandboxId, 'closed');
+    const before = await readObjects(sandboxId);
+    const reply = await post(`/sandboxes/${sandboxId}/pause`, body);
+    expect(reply).toMatchObject({
+      status: 503,
+      body: { message: 'the sandbox was not paused: its daemon does not answer' },
+    });
+    expect(reply.headers.get('should-retry')).toBe('false');
+    expect(await readObjects(sandboxId)).toEqual(before);
+    await sandbox.kill();
+  });
+
+  it('because it hangs is found out in time', async () => {
+    const sandbox = await create('sleeper');
+    gateway.daemons.set(sandbox.sandboxId, 'silent');
+    expect((await post(`/sandboxes/${sandbox.sandboxId}/pause`, { requireHealthyGuest: true })).status).toBe(503);
+    await sandbox.kill();
+  });
+
+  it('for a moment, because it was killed, is healthy', async () => {
+    const sandbox = await create('sleeper');
+    const { sandboxId } = sandbox;
+    gateway.daemons.set(sandboxId, 'closed');
+    const pausing = post(`/sandboxes/${sandboxId}/pause`, { requireHealthyGuest: true });
+    while (!gateway.asked.includes(sandboxId)) await api.call('GET /health');
+    gateway.daemons.delete(sandboxId);
+    expect((await pausing).status).toBe(204);
+    await sandbox.kill();
+  });
+});
+
+describe('a daemon of which the gateway says nothing', () => {
+  it('keeps only those pauses away that ask for certainty', async () => {
+    const sandbox = await create('sleeper');
+    const { sandboxId } = sandbox;
+    gateway.daemons.set(sandboxId, 'starting');
+    const refused = await post(`/sandboxes/${sandboxId}/pause`, { requireHealthyGuest: true });
+    expect(refused).toMatchObject({ status: 503 });
+    expect((refused.body as { message: string }).message).toContain('cannot find out whether its daemon answers');
+    expect((await post(`/sandboxes/${sandboxId}/pause`)).status).toBe(204);
+    expect(await show(sandboxId)).not.toHaveProperty('envdUnresponsiveAtPause');
+    await sandbox.kill();
+  });
+});
+
+async function readObjects(id: string): Promise<unknown> {
+  const claim = await stack.client.get(sandboxClaims, { namespace: NAMESPACE, name: id });
+  const name = claim.status?.sandbox?.name ?? '';
+  return [claim, await stack.client.get(sandboxes, { namespace: NAMESPACE, name })];
+}

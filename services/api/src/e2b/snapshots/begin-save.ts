@@ -1,0 +1,66 @@
+import { annotations } from '@sandlot/api-types';
+import type { Clock, Logger } from '@sandlot/std';
+import { createSandboxId } from '@sandlot/tenancy';
+import { ApiError } from '../../errors/api-error.ts';
+import type { ClaimedSandbox } from '../../state/cluster-state.ts';
+import type { SnapshotKind } from '../../state/snapshots.ts';
+import { findDoing, findTransition, formatTransition } from '../../state/transition.ts';
+import { patchSandbox } from '../operations/guarded-patches.ts';
+import type { PatchDeps } from '../operations/guarded-patches.ts';
+import { inProgress } from '../operations/transitions.ts';
+import { findStateRefusal } from './refuse-save.ts';
+
+export interface TurnDeps extends PatchDeps {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly log: Logger;
+  /** How long to wait for the save. */
+  readonly createTimeoutMs: number;
+}
+
+/** The right to save a sandbox. Its disposal gives it back, and never rejects. */
+interface Turn extends AsyncDisposable {
+  /** The id of the record, for the SandboxSnapshot. */
+  readonly id: string;
+}
+
+/** What a save takes beyond its wait, clocks of replicas that differ included. */
+const MARGIN_MS = 15_000;
+
+/**
+ * Records in the Sandbox that it is being saved, guarded by its resourceVersion, so that no replica begins another save or a
+ * pause. Throws an ApiError 409 if one of them has begun, or the sandbox does not run.
+ */
+export async function beginSave(deps: TurnDeps, source: ClaimedSandbox, kind: SnapshotKind): Promise<Turn> {
+  const { claim } = source;
+  const id = createSandboxId();
+  const sandbox = await patchSandbox(deps, source, (current) => {
+    const nowMs = deps.clock.now();
+    const refusal = findStateRefusal({ claim, sandbox: current }, kind);
+    if (refusal !== undefined) throw refusal;
+    const doing = findDoing(current, nowMs);
+    if (doing !== undefined) throw inProgress(claim.metadata.name, doing);
+    const text = formatTransition({ kind, id, untilMs: nowMs + deps.createTimeoutMs + MARGIN_MS });
+    return { metadata: { annotations: { [annotations.transition]: text } } };
+  });
+  return { id, [Symbol.asyncDispose]: () => endSave(deps, { claim, sandbox }, id) };
+}
+
+/** A record that stays counts until its time is over. */
+async function endSave(deps: TurnDeps, saved: ClaimedSandbox, id: string): Promise<void> {
+  const { state, log } = deps;
+  const { namespace, name } = saved.claim.metadata;
+  try {
+    const sandbox = state.withSandbox(saved.claim).sandbox ?? saved.sandbox;
+    await patchSandbox(deps, { ...saved, sandbox }, (current) =>
+      findTransition(current)?.id === id
+        ? { metadata: { annotations: { [annotations.transition]: null } } }
+        : undefined,
+    );
+  } catch (err) {
+    if (err instanceof ApiError && err.status === 404) return;
+    log.warn(
+      { err, namespace, sandbox: name },
+      'could not remove the record of a save from its Sandbox; it counts until its time is over',
+    );
+  }
+}

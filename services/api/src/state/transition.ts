@@ -1,0 +1,47 @@
+// What the API is doing with a sandbox, as its Sandbox records it for all replicas (docs/reference/e2b-api.md#one-at-a-time).
+import { annotations, findCondition, sandboxConditions } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
+import { getState, isSuspended } from './sandbox-state.ts';
+
+const DOING = { snapshot: 'being snapshotted', fork: 'being forked', resume: 'resuming' } as const;
+export type TransitionKind = keyof typeof DOING;
+
+/** A record in a Sandbox. */
+export interface Transition {
+  readonly kind: TransitionKind;
+  /** Tells it apart from every other one. */
+  readonly id: string;
+  /** When it no longer counts, epoch milliseconds: its replica may have died. */
+  readonly untilMs: number;
+}
+
+const RECORD = /^(snapshot|fork|resume) ([a-z0-9]{1,63}) (\S+)$/;
+
+/** The text of the annotation. */
+export function formatTransition({ kind, id, untilMs }: Transition): string {
+  return `${kind} ${id} ${new Date(untilMs).toISOString()}`;
+}
+
+/** The record of the Sandbox, also one that no longer counts; undefined without one, or if it is malformed. */
+export function findTransition({ metadata }: Pick<Sandbox, 'metadata'>): Transition | undefined {
+  const [, kind, id = '', until = ''] = RECORD.exec(metadata.annotations?.[annotations.transition] ?? '') ?? [];
+  const untilMs = Date.parse(until);
+  return kind === undefined || Number.isNaN(untilMs) ? undefined : { kind: kind as TransitionKind, id, untilMs };
+}
+
+type Doing = 'pausing' | (typeof DOING)[TransitionKind];
+
+/**
+ * What keeps a pause and a save of the Sandbox away; undefined: nothing does. A resume is over once the Sandbox is Ready; its
+ * record stays, and then counts no longer.
+ */
+export function findDoing(sandbox: Sandbox, nowMs: number): Doing | undefined {
+  if (getState(sandbox) === 'paused') return isSuspended(sandbox) ? undefined : 'pausing';
+  const recorded = findTransition(sandbox);
+  if (recorded === undefined || recorded.untilMs <= nowMs) return undefined;
+  return recorded.kind === 'resume' && isReady(sandbox) ? undefined : DOING[recorded.kind];
+}
+
+function isReady({ status }: Sandbox): boolean {
+  return findCondition(status?.conditions, sandboxConditions.ready)?.status === 'True';
+}
