@@ -69,6 +69,7 @@
 - { name: NETWORK_PROTECT_AUTHORED_SANDBOXES, value: {{ .network.protectAuthoredSandboxes | quote }} }
 {{- if .hibernation.enabled }}
 - { name: SNAPSHOTS_ENABLED, value: "true" }
+- { name: DRAIN_ENABLED, value: {{ .hibernation.drain.enabled | quote }} }
 {{- end }}
 {{- end -}}
 

@@ -34,6 +34,22 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
   resources: [sandboxsnapshots]
   verbs: [create, delete, get, list, watch]
 {{- end }}
+{{- if and .Values.hibernation.enabled .Values.hibernation.drain.enabled }}
+# Sandboxes leave a node that is being emptied with their memory. Until then the budgets make evictions wait.
+- apiGroups: [""]
+  resources: [nodes]
+  verbs: [list, watch]
+- apiGroups: [sandlot.dev]
+  resources: [sandboxsnapshotclasses]
+  verbs: [list, watch]
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [create, list, watch]
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  resourceNames: [sandlot-memory]
+  verbs: [delete]
+{{- end }}
 # No Pod is created before its NetworkPolicy is there, unless the template manages none.
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
@@ -73,6 +89,10 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
 - apiGroups: [extensions.agents.x-k8s.io]
   resources: [sandboxtemplates]
   verbs: [create, get]
+# Copies of the disks of a Sandbox, for a snapshot that others start from. An admission policy allows no other claim.
+- apiGroups: [""]
+  resources: [persistentvolumeclaims]
+  verbs: [create, delete, get]
 # The label of Nodes that can restore each other's snapshots. An admission policy allows no other change.
 - apiGroups: [""]
   resources: [nodes]

@@ -55,7 +55,7 @@ describe('hibernation', () => {
       `Secret ${CONTROLLER}-tls`,
       `ServiceAccount ${NODE}`,
       `ServiceAccount ${CONTROLLER}`,
-      ...['nodes', 'snapshots', 'starts'].flatMap((name) => [
+      ...['budgets', 'nodes', 'saved-disks', 'snapshots', 'starts'].flatMap((name) => [
         `ValidatingAdmissionPolicy sandlot-controllers-${name}`,
         `ValidatingAdmissionPolicyBinding sandlot-controllers-${name}`,
       ]),

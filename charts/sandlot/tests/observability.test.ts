@@ -58,6 +58,20 @@ describe('dashboards, rules and the monitor', () => {
     }
   });
 
+  it('include the dashboard of hibernation, and the names of nodes in its series, only where sandboxes hibernate', async () => {
+    const metrics = { dashboards: { enabled: true }, podMonitor: { enabled: true } };
+    const summarize = async (values: object) => {
+      const objects = findMonitoring(await render({ ...values, metrics }));
+      return { names: objects.map(({ metadata }) => metadata.name), text: JSON.stringify(objects.map(({ spec }) => spec)) };
+    };
+    const off = await summarize({});
+    expect(off.names).not.toContain('sandlot-dashboard-hibernation');
+    expect(off.text).not.toContain('relabelings');
+    const on = await summarize(withHibernation);
+    expect(on.names).toContain('sandlot-dashboard-hibernation');
+    expect(on.text).toContain('"sourceLabels":["__meta_kubernetes_pod_node_name"],"targetLabel":"node"');
+  });
+
   it('include a PrometheusRule with the runbook URL of the values', async () => {
     const rules = { enabled: true, labels: { release: 'prometheus' }, runbookUrl: 'https://wiki.example.com/sandlot/' };
     const [rule] = findMonitoring(await render({ ...withHibernation, metrics: { rules } }));

@@ -113,7 +113,16 @@ describe('roles of the controllers', () => {
     const objects = await render({ ...withoutApi, ...withHibernation });
     const { rules = [] } = find(objects, 'ClusterRole', 'sandlot-sandbox-controller');
     const more = { '/secrets': 'create', 'sandlot.dev/sandboxsnapshots': 'create delete get list watch' };
-    expect(permissions(rules)).toEqual({ ...expected['sandlot-sandbox-controller'], ...more });
+    const ofNodes = {
+      '/nodes': 'list watch',
+      'sandlot.dev/sandboxsnapshotclasses': 'list watch',
+      'policy/poddisruptionbudgets': 'create delete list watch',
+    };
+    expect(permissions(rules)).toEqual({ ...expected['sandlot-sandbox-controller'], ...more, ...ofNodes });
+    expect(rules.find(({ verbs, apiGroups }) => apiGroups[0] === 'policy' && verbs.includes('delete'))).toMatchObject({ resourceNames: ['sandlot-memory'] });
+    const still = await render({ ...withoutApi, ...withHibernation, hibernation: { enabled: true, drain: { enabled: false } } });
+    const ofStill = find(still, 'ClusterRole', 'sandlot-sandbox-controller').rules ?? [];
+    expect(permissions(ofStill)).toEqual({ ...expected['sandlot-sandbox-controller'], ...more });
     const ofClaims = find(objects, 'ClusterRole', 'sandlot-claim-controller').rules ?? [];
     expect(permissions(ofClaims)).toEqual(expected['sandlot-claim-controller']);
   });
@@ -136,6 +145,7 @@ describe('roles of the controllers', () => {
       'agents.x-k8s.io/sandboxes': 'get',
       'extensions.agents.x-k8s.io/sandboxtemplates': 'create get',
       '/pods': 'get list watch',
+      '/persistentvolumeclaims': 'create delete get',
       '/nodes': 'get list patch watch',
       'events.k8s.io/events': 'create patch',
     });

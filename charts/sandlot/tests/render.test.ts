@@ -75,7 +75,7 @@ function withoutSecrets(text: string): string {
   return text
     .replaceAll(/^( {2}(?:[a-z]+-controller|api|gateway|events-[a-z]+|streams|admin|password)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
     .replaceAll(/^( {2}(?:signing\.key|signing\.pub|envd\.key|identity\.seed)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
-    .replaceAll(/^( {2}(?:ca\.crt|tls\.crt|tls\.key)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
+    .replaceAll(/^( {2}(?:keys|ca\.crt|tls\.crt|tls\.key)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
     .replaceAll(/(sandlot\.dev\/expires-at): "[0-9-]{10}"/g, '$1: IN-TEN-YEARS')
     .replaceAll(/(checksum\/(?:nats|redis|node|snapshot-controller)-(?:authority|certificate)): "[0-9a-f]{16}"/g, '$1: OF-MADE-UP')
     .replaceAll(/(checksum\/(?:passwords?|runtime-keys|gateway-key|(?:nats|redis)-password)): "[0-9a-f]{16}"/g, '$1: OF-MADE-UP');

@@ -1,6 +1,6 @@
 // Checks the Go modules: format, vet, generated code, builds, tests and short fuzzing of the daemon; format, vet, builds and
-// tests of the node component and its shim, in the real gVisor; and the tests of the program that enforces NetworkPolicies on the local
-// cluster. Writes a report with vitest's counters, so that `npm test` counts each test.
+// tests of the node component and its shim, in the real gVisor; and the tests of the programs that enforce NetworkPolicies and provide
+// volumes on the local cluster. Writes a report with vitest's counters, so that `npm test` counts each test.
 import { execFile } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { devNull } from 'node:os';
@@ -12,6 +12,7 @@ const MODULE = join(import.meta.dirname, '../../../runtime');
 const NODE_MODULE = join(import.meta.dirname, '../../../node');
 const SHIM_MODULE = join(NODE_MODULE, 'shim');
 const POLICY_MODULE = join(import.meta.dirname, '../../local-cluster/go-policy');
+const VOLUMES = join(import.meta.dirname, '../../local-cluster/go/volumes');
 const OUTPUT_OPTION = '--outputFile.json=';
 const OUTPUT_LIMIT_BYTES = 256 * 2 ** 20;
 
@@ -56,7 +57,7 @@ const staticChecks: readonly Check[] = [
 ];
 
 async function isFormatted(): Promise<boolean> {
-  const { ok, out } = await run(['gofmt', '-l', '.', NODE_MODULE, POLICY_MODULE], MODULE);
+  const { ok, out } = await run(['gofmt', '-l', '.', NODE_MODULE, POLICY_MODULE, VOLUMES], MODULE);
   if (out !== '') console.log(`run gofmt -w on:\n${out}`);
   return ok && out === '';
 }
@@ -143,6 +144,7 @@ const suites: readonly Check[] = [
   // The same flags as of the programs' builds, so that the build cache serves both.
   () => passesTests(SHIM_MODULE, ['-trimpath'], shim),
   () => passesTests(POLICY_MODULE, ['-trimpath'], { CGO_ENABLED: '0' }),
+  () => passesTests(VOLUMES, ['-trimpath'], { CGO_ENABLED: '0' }),
 ];
 const fuzzing: readonly Check[] = fuzzTargets().map((target) => () => withstandsFuzzing(target));
 // The tests use real processes and bounded waits, so nothing runs beside them.

@@ -1,11 +1,7 @@
 // Compiles the programs that the tests start, unless the cache outside the checkout has them. On a new machine this takes
 // a quarter of an hour, which must not count against the time limit of a test suite.
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { createConsoleProgress, ensureBinaries } from '@sandlot/local-cluster';
+import { createConsoleProgress, ensureBinaries, ensureS3Server } from '@sandlot/local-cluster';
 import type { BinaryName } from '@sandlot/local-cluster';
-import { raceOptions } from './race-options.ts';
 
 const PROGRAMS: Readonly<Record<BinaryName, true>> = {
   kube: true,
@@ -33,9 +29,5 @@ const PROGRAMS: Readonly<Record<BinaryName, true>> = {
 
 await ensureBinaries(Object.keys(PROGRAMS) as BinaryName[], { progress: createConsoleProgress() });
 
-// The S3 server, which tests of the node component start by the same command. Go keeps it in its own cache.
-const env = { ...process.env, GOTOOLCHAIN: 'local', ...raceOptions().env };
-await promisify(execFile)('go', ['tool', '-n', 'versitygw'], {
-  cwd: join(import.meta.dirname, '../../../node/s3server'),
-  env,
-});
+// Tests of the node component start it as well, from the cache of Go.
+await ensureS3Server();

@@ -5,6 +5,7 @@ export type { Drawing } from './pictures/draw.ts';
 export { creationLatency } from './dashboards/creation-latency.ts';
 export { toGrafana } from './dashboards/grafana.ts';
 export type { GrafanaDashboard, GrafanaPanel, GrafanaTarget } from './dashboards/grafana.ts';
+export { hibernation } from './dashboards/hibernation.ts';
 export type { Dashboard, Panel, Query, Row, Unit } from './dashboards/model.ts';
 export { platformHealth } from './dashboards/platform-health.ts';
 export { listMetricRows, formatMetricsPage } from './reference.ts';

@@ -119,12 +119,40 @@ a snapshot, the sandbox-controller the snapshots of Sandboxes.
     && (object.metadata.generation == oldObject.metadata.generation || object.spec == oldObject.spec))
 {{- end -}}
 
+{{- define "sandlot.policies.budgetFences" -}}
+- rule: controllers
+  says: The sandbox-controller may only create and delete the PodDisruptionBudget sandlot-memory, which selects Pods by the label sandlot.dev/memory
+  holds: >-
+    (request.operation == 'DELETE' && oldObject.metadata.name == 'sandlot-memory')
+    || (request.operation == 'CREATE' && object.metadata.name == 'sandlot-memory'
+    && object.spec.?selector.?matchLabels.orValue({}) == {'sandlot.dev/memory': 'protected'})
+{{- end -}}
+
 {{- define "sandlot.policies.startFences" -}}
 - rule: controllers
   says: The snapshot-controller may only create templates that start from a SandboxSnapshot, which owns them
   holds: >-
     variables.owners.exists(o, o.?controller.orValue(false) && o.kind == 'SandboxSnapshot' && o.apiVersion.startsWith('sandlot.dev/')
     && object.spec.?restoreFrom.?snapshotName.orValue('') == o.name)
+{{- end -}}
+
+{{/* CEL: whether a list of owners has a SandboxSnapshot as its controller. */}}
+{{- define "sandlot.policies.savedFor" -}}
+{{ . }}.exists(o, o.?controller.orValue(false) && o.kind == 'SandboxSnapshot' && o.apiVersion.startsWith('sandlot.dev/'))
+{{- end -}}
+
+{{/* CEL: whether the spec of a disk says no more of its content than that it is a copy of a claim in the same namespace. */}}
+{{- define "sandlot.policies.isClone" -}}
+s.?dataSource.?kind.orValue('') == 'PersistentVolumeClaim' && dyn(s.?dataSource.?apiGroup.orValue('')) in [dyn(null), dyn('')] && !s.?dataSourceRef.?namespace.hasValue()
+{{- end -}}
+
+{{- define "sandlot.policies.savedDiskFences" -}}
+- rule: controllers
+  says: The snapshot-controller may only create and delete copies of disks, which a SandboxSnapshot owns
+  holds: >-
+    (request.operation == 'CREATE' && {{ include "sandlot.policies.savedFor" "variables.owners" }}
+    && [dyn(object.spec)].all(s, {{ include "sandlot.policies.isClone" . }} && s.?volumeName.orValue('') == '' && !s.?selector.hasValue()))
+    || (request.operation == 'DELETE' && {{ include "sandlot.policies.savedFor" "variables.oldOwners" }})
 {{- end -}}
 
 {{- define "sandlot.policies.childFences" -}}
@@ -154,12 +182,13 @@ a snapshot, the sandbox-controller the snapshots of Sandboxes.
     && s.?externalIPs.orValue([]).size() == 0
     && 'agents.x-k8s.io/sandbox-name-hash' in s.?selector.orValue({}))
 - rule: disks
-  says: The sandbox-controller may only claim new, empty disks. Remove volumeName, selector, dataSource and dataSourceRef from the volumeClaimTemplates of the Sandbox
+  says: The sandbox-controller may only claim new disks that are empty{{ if .Values.hibernation.enabled }} or copies of disks in a SandboxSnapshot{{ end }}. Remove volumeName, selector, dataSource and dataSourceRef from the volumeClaimTemplates of the Sandbox
   holds: >-
     request.operation != 'CREATE' || request.resource.resource != 'persistentvolumeclaims'
     || variables.exempt.exists(e, e in ['all', 'disks'])
     || [dyn(object.spec)].all(s, {{ if .Values.claimController.persistentVolumes }}true{{ else }}s.?volumeName.orValue('') == ''{{ end }}
-    && !s.?selector.hasValue() && !s.?dataSource.hasValue() && !s.?dataSourceRef.hasValue())
+    && !s.?selector.hasValue() && ({{ if .Values.hibernation.enabled }}({{ include "sandlot.policies.isClone" . }}
+    && s.?dataSource.?name.orValue('').matches('^[a-z0-9.-]+-[0-9a-f]{10}$')) || {{ end }}(!s.?dataSource.hasValue() && !s.?dataSourceRef.hasValue())))
 {{- end -}}
 
 {{- define "sandlot.policies.networkFences" -}}

@@ -176,11 +176,56 @@ describe('a SandboxTemplate', () => {
   });
 });
 
+describe('a disk', () => {
+  const boxer = accountOf('sandbox-controller');
+  const owner = { apiVersion: 'sandlot.dev/v1alpha1', kind: 'SandboxSnapshot', name: 'trained', uid: 'uid-of-trained', controller: true };
+  const tracked = { labels: { 'agents.x-k8s.io/sandbox-name-hash': 'x' } };
+  const cloneOf = (name: string, more: Metadata = {}): Metadata => ({ dataSource: { kind: 'PersistentVolumeClaim', name, ...more } });
+  const disk = (metadata: Metadata, spec: Metadata): Draft => object('PersistentVolumeClaim', { name: 'made', ...metadata }, spec);
+  const saved = disk({ ownerReferences: [owner] }, cloneOf('work-notebook'));
+  const plain = object('PersistentVolumeClaim', { name: 'plain' });
+  const kept = { ...saved, metadata: { ...saved.metadata, name: 'kept' } };
+  const remove = ({ metadata: { name } }: Draft): Promise<Answer> =>
+    stage.send({ method: 'DELETE', path: `${buildPath(object('PersistentVolumeClaim', { name }))}?dryRun=All`, as: saver });
+
+  beforeAll(async () => {
+    await waitForRefusal(() => stage.tryCreate(disk({}, {}), saver));
+    for (const draft of [plain, kept]) await stage.create(draft);
+  });
+
+  it('that is copied for a SandboxSnapshot is created and deleted by the snapshot-controller', async () => {
+    expect(await stage.tryCreate(saved, saver)).toMatchObject({ status: 201 });
+    expect(await remove(kept)).toMatchObject({ status: 200 });
+  });
+
+  it.each<readonly [string, () => Promise<Answer>]>([
+    ['create one without a snapshot', () => stage.tryCreate(disk({}, cloneOf('theirs')), saver)],
+    ['create one that a snapshot does not control', () => stage.tryCreate(disk({ ownerReferences: [{ ...owner, controller: false }] }, cloneOf('theirs')), saver)],
+    ['create an empty one', () => stage.tryCreate(disk({ ownerReferences: [owner] }, {}), saver)],
+    ['take a volume', () => stage.tryCreate(disk({ ownerReferences: [owner] }, { ...cloneOf('a'), volumeName: 'theirs' }), saver)],
+    ['delete one that is of no snapshot', () => remove(plain)],
+  ])('the snapshot-controller cannot %s', async (_, attempt) => {
+    expect((await attempt()).message).toContain(REFUSED);
+  });
+
+  it('that is a copy of one in a snapshot is created by the sandbox-controller', async () => {
+    expect(await stage.tryCreate(disk(tracked, cloneOf('trained-work-0123456789')), boxer)).toMatchObject({ status: 201 });
+  });
+
+  it.each<readonly [string, Metadata]>([
+    ['a copy of any other disk', cloneOf('work-victim')],
+    ['a copy of a VolumeSnapshot', cloneOf('trained-work-0123456789', { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot' })],
+    ['a copy with a volume of its own', { ...cloneOf('trained-work-0123456789'), selector: { matchLabels: { a: 'b' } } }],
+  ])('that is %s is not', async (_, spec) => {
+    expect((await stage.tryCreate(disk(tracked, spec), boxer)).message).toContain('(rule disks of ');
+  });
+});
+
 describe('the policies with hibernation', () => {
   it('compile without a warning of the type checker', async () => {
     const policies = (await render(withHibernation)).filter(({ kind }) => kind === 'ValidatingAdmissionPolicy');
-    const added = policies.filter(({ metadata }) => /-(nodes|snapshots|starts|reserved-keys)$/.test(metadata.name));
-    expect(added).toHaveLength(4);
+    const added = policies.filter(({ metadata }) => /-(nodes|saved-disks|snapshots|starts|reserved-keys)$/.test(metadata.name));
+    expect(added).toHaveLength(5);
     for (const policy of added) expect(await readTypeWarnings(stage, policy), policy.metadata.name).toEqual([]);
   });
 });

@@ -25,6 +25,7 @@ const SPECS: Readonly<Record<Draft['kind'], Fields>> = {
   PersistentVolumeClaim: DISK,
   NetworkPolicy: NETWORK,
   Secret: {},
+  PodDisruptionBudget: { minAvailable: 1, selector: { matchLabels: { 'sandlot.dev/memory': 'protected' } } },
 };
 
 /** An object with this metadata beside its name, and fields of the spec beside those it needs. */

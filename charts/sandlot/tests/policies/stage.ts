@@ -45,6 +45,7 @@ const PATHS = {
   PersistentVolumeClaim: { group: 'v1', plural: 'persistentvolumeclaims' },
   NetworkPolicy: { group: 'networking.k8s.io/v1', plural: 'networkpolicies' },
   Secret: { group: 'v1', plural: 'secrets' },
+  PodDisruptionBudget: { group: 'policy/v1', plural: 'poddisruptionbudgets' },
 } as const;
 
 /** Path of an object, or of all of its kind without a name. */

@@ -52,7 +52,7 @@ export interface GrafanaDashboard {
 }
 
 /** Converts a dashboard to Grafana's JSON. Panels flow from left to right and wrap within their row. */
-export function toGrafana({ uid, title, description, variables, rows }: Dashboard): GrafanaDashboard {
+export function toGrafana({ uid, title, description, processes, variables, rows }: Dashboard): GrafanaDashboard {
   return {
     uid,
     title,
@@ -70,7 +70,11 @@ export function toGrafana({ uid, title, description, variables, rows }: Dashboar
       { type: 'dashboards', title: 'Sandlot', tags: ['sandlot'], asDropdown: true, includeVars: false, keepTime: true },
     ],
     templating: {
-      list: [buildDatasourceVariable(), ...buildStandardVariables().map(toVariable), ...variables.map(toVariable)],
+      list: [
+        buildDatasourceVariable(),
+        ...buildStandardVariables(processes).map(toVariable),
+        ...variables.map(toVariable),
+      ],
     },
     panels: layOut(rows),
   };
@@ -80,10 +84,11 @@ function buildDatasourceVariable(): GrafanaVariable {
   return { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus', current: {}, hide: 0 };
 }
 
-function buildStandardVariables() {
+function buildStandardVariables(processes = 'agent_sandbox_build_info') {
+  const ofJob = processes.endsWith('}') ? processes.replace('}', ',job=~"$job"}') : `${processes}{job=~"$job"}`;
   return [
-    { name: 'job', label: 'Job', query: 'label_values(agent_sandbox_build_info, job)' },
-    { name: 'instance', label: 'Instance', query: 'label_values(agent_sandbox_build_info{job=~"$job"}, instance)' },
+    { name: 'job', label: 'Job', query: `label_values(${processes}, job)` },
+    { name: 'instance', label: 'Instance', query: `label_values(${ofJob}, instance)` },
   ];
 }
 

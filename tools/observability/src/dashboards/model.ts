@@ -48,6 +48,8 @@ export interface Dashboard {
   readonly uid: string;
   readonly title: string;
   readonly description: string;
+  /** Selector whose series have the jobs and instances to choose from. Default: what each of our processes in Node exposes. */
+  readonly processes?: string;
   /** Variables in addition to data source, job and instance. */
   readonly variables: readonly Variable[];
   readonly rows: readonly Row[];
