@@ -4,6 +4,8 @@ import { promExemplars, promQuery } from '@sandlot/local-cluster';
 import {
   collect,
   creationLatency,
+  hibernation,
+  interpolate,
   listMetricRows,
   platformHealth,
   ruleGroups,
@@ -70,6 +72,20 @@ describe('after a load in which every kind of event happens', () => {
 
   it('every selector of every rule finds series', async () => {
     const selectors = new Set(ruleGroups.flatMap(({ rules: all }) => all.flatMap(({ expr }) => listSelectors(expr))));
+    const dead: string[] = [];
+    for (const selector of selectors) {
+      if ((await promQuery(scene.prometheus.url, `last_over_time(${selector}[5m])`)).length === 0) dead.push(selector);
+    }
+    expect(selectors.size).toBeGreaterThan(20);
+    expect(dead).toEqual([]);
+  });
+
+  it('every selector of the dashboard of hibernation finds series, though no sandbox hibernates', async () => {
+    const queries = toGrafana(hibernation)
+      .panels.flatMap(({ targets = [] }) => targets)
+      .map(({ expr }) => interpolate(expr, { scrapeSeconds: SCRAPE_SECONDS }));
+    for (const query of queries) await promQuery(scene.prometheus.url, query);
+    const selectors = new Set(queries.flatMap(listSelectors));
     const dead: string[] = [];
     for (const selector of selectors) {
       if ((await promQuery(scene.prometheus.url, `last_over_time(${selector}[5m])`)).length === 0) dead.push(selector);

@@ -3,7 +3,7 @@ import { pods } from '@sandlot/kube';
 import type { Pod } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BoxChoices } from '../support/boxes.ts';
-import { drain, uncordon } from '../support/drain.ts';
+import { drain, uncordon } from '../support/nodes/drain.ts';
 import {
   RUNNING,
   createBox,

@@ -1,7 +1,7 @@
 import { persistentVolumeClaims } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMPONENTS, startComponent, killComponent, stopComponent } from '../support/components.ts';
-import { uncordon } from '../support/drain.ts';
+import { uncordon } from '../support/nodes/drain.ts';
 import { POLICIES, createFleet } from '../support/fleet.ts';
 import type { Fleet } from '../support/fleet.ts';
 import { createBox, waitUntilOnlyDisksLeft, waitForReadySandbox } from '../support/lifecycle.ts';

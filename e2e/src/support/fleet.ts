@@ -2,7 +2,7 @@ import { sandboxes } from '@sandlot/api-types';
 import { pods } from '@sandlot/kube';
 import { EATS_MEMORY, IGNORES_TERM, SMALL_MEMORY, formatDisk, endWith } from './boxes.ts';
 import type { BoxChoices } from './boxes.ts';
-import { drain } from './drain.ts';
+import { drain } from './nodes/drain.ts';
 import { createBox, waitUntilOnlyDisksLeft, patchSpec, waitForReadySandbox, waitForPhase } from './lifecycle.ts';
 import { createTeam, eventually } from './team.ts';
 import type { Team } from './team.ts';

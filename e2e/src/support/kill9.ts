@@ -58,6 +58,25 @@ export async function waitUntilRecovered(client: KubeClient, component: string):
   });
 }
 
+/**
+ * Kills the shims of a Pod in gVisor with SIGKILL, and returns how many there were: none before the Pod starts and after its
+ * end. The shim runs in the bundle of its container, whose configuration names the Pod.
+ */
+export async function killShimsOf({ metadata: { uid = 'none' } }: Pod): Promise<number> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const shims = await Promise.all(
+    pids.map(async (pid) => {
+      const command = await read(pid, 'cmdline');
+      if (!command.includes('containerd-shim-runsc-v1')) return [];
+      const config = await read(pid, 'cwd/config.json');
+      return config.includes(uid) ? [Number(pid)] : [];
+    }),
+  );
+  const found = shims.flat();
+  for (const pid of found) kill(pid);
+  return found.length;
+}
+
 /** Ends the process whose command line is exactly that of the daemon, and prints its pid. */
 const KILL_DAEMON = `
 for process in /proc/[0-9]*; do

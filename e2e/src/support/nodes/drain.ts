@@ -1,6 +1,6 @@
 import { nodes } from '@sandlot/kube';
-import { runKubectlOrFail } from './kubectl.ts';
-import type { Team } from './team.ts';
+import { runKubectlOrFail } from '../kubectl.ts';
+import type { Team } from '../team.ts';
 
 /** Drains the node of the pods with these labels. The controllers stay on it. */
 export async function drain(team: Team, podSelector: string): Promise<void> {

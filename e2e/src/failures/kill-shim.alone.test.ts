@@ -1,0 +1,102 @@
+import { getPodName, sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { pods } from '@sandlot/kube';
+import type { Pod } from '@sandlot/kube';
+import { Sandbox } from 'e2b';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { killDaemonIn, killShimsOf } from '../support/kill9.ts';
+import { patchSpec } from '../support/lifecycle.ts';
+import { isAsleep, pause, readStarts, startWriter } from '../support/memory-writer.ts';
+import { openSandbox, readAccess } from '../support/sdk/client.ts';
+import { hear, startWitness } from '../support/sdk/witness.ts';
+import { createTeam, eventually } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+
+const DELAYS_MS = [10, 100, 300, 800];
+
+let team: Team;
+beforeAll(async () => {
+  team = await createTeam('kill-shim');
+});
+afterAll(() => team[Symbol.asyncDispose]());
+
+async function killShims(name: string): Promise<number> {
+  const pod = await team.client.find(pods, { namespace: team.namespace, name });
+  return pod === undefined ? 0 : killShimsOf(pod);
+}
+
+async function sleep(name: string): Promise<void> {
+  await patchSpec(team, name, { operatingMode: 'Suspended' });
+  await eventually('its Pod is gone', () => isAsleep(team, name));
+}
+
+describe('kill -9 of the shims of a Pod', () => {
+  // The end of its shims ends a sandbox, so a kill may cost the memory; it must not cost more than that.
+  it('while it is saved leaves the Sandbox asleep, with its memory or without', async () => {
+    await startWriter(team, 'saved');
+    let starts = await readStarts(team, 'saved');
+    let killed = 0;
+    for (const delayMs of DELAYS_MS) {
+      await patchSpec(team, 'saved', { operatingMode: 'Suspended' });
+      await pause(delayMs);
+      killed += await killShims('saved');
+      await eventually('its Pod is gone', () => isAsleep(team, 'saved'));
+      await patchSpec(team, 'saved', { operatingMode: 'Running' });
+      starts = await expectOneMoreAtMost('saved', starts);
+    }
+    expect(killed).toBeGreaterThan(0);
+    await expectSleepKeepsMemory('saved');
+  }, 600_000);
+
+  it('while it is restored starts it from its memory or anew, and once', async () => {
+    await startWriter(team, 'restored');
+    let starts = await readStarts(team, 'restored');
+    for (const delayMs of DELAYS_MS) {
+      await sleep('restored');
+      await patchSpec(team, 'restored', { operatingMode: 'Running' });
+      await pause(delayMs);
+      await eventually('a shim of its Pod runs', async () => ((await killShims('restored')) > 0 ? true : undefined));
+      starts = await expectOneMoreAtMost('restored', starts);
+    }
+    await expectSleepKeepsMemory('restored');
+  }, 600_000);
+
+  async function expectOneMoreAtMost(name: string, before: readonly string[]): Promise<string[]> {
+    const now = await readStarts(team, name);
+    expect(now.slice(0, before.length)).toEqual(before);
+    expect(now.length - before.length).toBeLessThanOrEqual(1);
+    return now;
+  }
+
+  async function expectSleepKeepsMemory(name: string): Promise<void> {
+    const starts = await readStarts(team, name);
+    await sleep(name);
+    await patchSpec(team, name, { operatingMode: 'Running' });
+    expect(await readStarts(team, name)).toEqual(starts);
+  }
+});
+
+/** The Pod of a sandbox of the first tenant. */
+async function readPodOf({ sandboxId }: Sandbox): Promise<Pod> {
+  const namespace = 'tenant-a';
+  const { status } = await team.client.get(sandboxClaims, { namespace, name: sandboxId });
+  const sandbox = await team.client.get(sandboxes, { namespace, name: status?.sandbox?.name ?? '' });
+  return team.client.get(pods, { namespace, name: getPodName(sandbox) });
+}
+
+describe('kill -9 of the daemon in a sandbox', () => {
+  it('right before a pause and right after a resume costs its clients no process', async () => {
+    const options = await readAccess();
+    await using sandbox = await openSandbox();
+    const before = await startWitness(sandbox);
+    for (const round of [1, 2, 3]) {
+      await killDaemonIn(await readPodOf(sandbox));
+      await sandbox.pause();
+      await Sandbox.connect(sandbox.sandboxId, options);
+      expect(await hear(sandbox), `round ${round}`).toMatchObject({ secret: before.secret, pid: before.pid });
+      await killDaemonIn(await readPodOf(sandbox));
+      const { stdout } = await eventually('a command runs again', () => sandbox.commands.run('echo again'));
+      expect(stdout).toBe('again\n');
+      expect(await hear(sandbox)).toMatchObject({ secret: before.secret, pid: before.pid });
+    }
+  });
+});
