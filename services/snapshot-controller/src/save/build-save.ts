@@ -12,17 +12,18 @@ export function buildSaveStep(scene: Scene, { nodeName, ...source }: Source): St
   if (spec.copyOf !== undefined) {
     return { kind: 'copy', nodeName, from: metadata.annotations?.[annotations.copiedFrom] ?? '' };
   }
-  const isHibernation = spec.whenSaved === 'StayPaused';
-  const isFilesOnly = spec.contents === 'Files';
-  // Only a hibernation boots with its files when its memory is lost.
-  const keepsFiles = isHibernation && !isFilesOnly && scene.snapshotClass?.spec.keepFiles !== false;
   const request = {
     source: { sandboxName: spec.sandboxName, ...source },
-    mode: isHibernation ? 'Hibernate' : 'Snapshot',
-    ...(isFilesOnly ? { contents: 'Files' as const } : {}),
-    ...(keepsFiles ? { files: true } : {}),
+    mode: spec.whenSaved === 'StayPaused' ? 'Hibernate' : 'Snapshot',
+    ...(spec.contents === 'Files' ? { contents: 'Files' as const } : {}),
+    ...(keepsFiles(scene) ? { files: true } : {}),
     mostBytes: findMostBytes(scene),
     ...(hasOwnDisks(scene.object) ? { holdSeconds: HOLD_SECONDS } : {}),
   } as const;
   return { kind: 'save', nodeName, request };
+}
+
+/** Only a hibernation boots with its files when its memory is lost. */
+function keepsFiles({ object: { spec }, snapshotClass }: Scene): boolean {
+  return spec.whenSaved === 'StayPaused' && spec.contents !== 'Files' && snapshotClass?.spec.keepFiles !== false;
 }

@@ -24,11 +24,7 @@ export function createSnapshotMetrics(registry: MetricsRegistry, clock: Pick<Clo
   const count = <T extends string>(name: string, help: string, label: T): Counter<T> =>
     new Counter({ name: `sandlot_snapshot_${name}_total`, help, labelNames: [label], registers });
   const saves = count('saves', 'Saves that ended, by the reason of the condition Ready.', 'reason');
-  const copies = count(
-    'copies',
-    'Copies for the start of a Sandbox that ended, by the reason of the condition Ready.',
-    'reason',
-  );
+  const copies = count('copies', 'Copies for starts of Sandboxes that ended, by the reason of Ready.', 'reason');
   const restores = count('restores', 'Restores that ended, by how.', 'state');
   const uploads = count(
     'uploads',
@@ -54,14 +50,12 @@ export function createSnapshotMetrics(registry: MetricsRegistry, clock: Pick<Clo
   for (const state of UPLOAD_STATES) uploads.inc({ state }, 0);
   for (const result of DOWNLOAD_RESULTS) downloads.inc({ result }, 0);
   for (const call of CALL_KINDS) running.set({ call }, 0);
-  const countEnd = (after: SandboxSnapshot): void => {
-    const isCopy = after.spec.copyOf !== undefined;
-    (isCopy ? copies : saves).inc({ reason: getReason(after) });
-    if (!isCopy) bytes.inc(after.status?.sizeBytes ?? 0);
-  };
   return {
     onStatusWritten: (before, after) => {
-      if (hasEnd(after) && !hasEnd(before)) countEnd(after);
+      if (hasEnd(after) && !hasEnd(before)) {
+        (isCopy(after) ? copies : saves).inc({ reason: getReason(after) });
+        bytes.inc(countSavedBytes(after));
+      }
       const state = findRestoreEnd(after);
       if (state !== undefined && state !== findRestoreEnd(before)) restores.inc({ state });
       const upload = findUploadEnd(after);
@@ -81,6 +75,15 @@ export function createSnapshotMetrics(registry: MetricsRegistry, clock: Pick<Clo
   };
 }
 
+function isCopy({ spec }: SandboxSnapshot): boolean {
+  return spec.copyOf !== undefined;
+}
+
+/** A copy shares the bytes of its source. */
+function countSavedBytes(after: SandboxSnapshot): number {
+  return isCopy(after) ? 0 : (after.status?.sizeBytes ?? 0);
+}
+
 function hasEnd({ status }: SandboxSnapshot): boolean {
   return status?.phase === 'Ready' || status?.phase === 'Failed';
 }
@@ -91,8 +94,8 @@ function findRestoreEnd({ status }: SandboxSnapshot): string | undefined {
 }
 
 /** A copy has no upload of its own. */
-function findUploadEnd({ spec, status }: SandboxSnapshot): string | undefined {
-  const state = spec.copyOf === undefined ? status?.remote?.state : undefined;
+function findUploadEnd(snapshot: SandboxSnapshot): string | undefined {
+  const state = isCopy(snapshot) ? undefined : snapshot.status?.remote?.state;
   return state === 'Uploading' ? undefined : state;
 }
 
