@@ -4,7 +4,10 @@ import { release } from './install/values.ts';
 import { checkoutRoot } from './paths.ts';
 import { up } from './up.ts';
 
-export { bundleControllers } from './images/build.ts';
+export { bundleService } from './bundle.ts';
+export { bundleControllers, bundleServices, fillContext } from './images/build.ts';
+export { isOfChart, listImageRecipes } from './images/recipes.ts';
+export type { ImageName, ImageRecipe } from './images/recipes.ts';
 export { prometheusUrl, tracesUrl } from './observability/look.ts';
 export { observability } from './observability/manifests.ts';
 export { checkoutRoot } from './paths.ts';

@@ -134,12 +134,17 @@ const listFiles = ({ context, wheels }: ContextOf): readonly ContextFile[] =>
 
 async function stageContext(recipe: ContextOf): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sandlot-image-'));
+  await fillContext(recipe, folder);
+  return folder;
+}
+
+/** Copies what the Dockerfile of the image needs into a folder. */
+export async function fillContext(recipe: ContextOf, folder: string): Promise<void> {
   for (const { target, source } of listFiles(recipe)) await copyFile(source, join(folder, target));
   // Downloads the wheels on the machine: behind a proxy, the build container would not trust the machine's CAs.
   if (recipe.wheels !== undefined) {
     await cp(await ensureWheels(recipe.wheels.source, DEBIAN_PYTHON), join(folder, 'wheels'), { recursive: true });
   }
-  return folder;
 }
 
 async function removeOldVersions(buildah: Buildah): Promise<void> {
