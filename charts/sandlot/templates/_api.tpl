@@ -1,5 +1,7 @@
-{{/* Environment of the API. */}}
+{{/* Environment of the API; call with its scope. */}}
 {{- define "sandlot.api.env" -}}
+{{- $scope := . -}}
+{{- with .root -}}
 {{- $values := .Values -}}
 {{- $api := $values.api -}}
 - name: POD_NAME
@@ -48,13 +50,14 @@
 - { name: NATS_URL, value: {{ . | quote }} }
 - { name: NATS_USER, value: api }
 - name: NATS_PASSWORD
-  valueFrom: { secretKeyRef: { name: {{ include "sandlot.nats.secretName" $ }}, key: api } }
+  valueFrom: { secretKeyRef: { name: {{ include "sandlot.nats.secretName" $scope.root }}, key: api } }
 {{- end }}
 {{- if include "sandlot.nats.caSecret" . }}
 - { name: NATS_CA_FILE, value: /etc/sandlot/nats/ca.crt }
 {{- end }}
-{{- with concat $values.controller.extraEnv $api.extraEnv }}
-{{ toYaml . }}
+{{- with include "sandlot.pod.extra" (dict "scope" $scope "field" "extraEnv") }}
+{{ . }}
+{{- end }}
 {{- end }}
 {{- end -}}
 

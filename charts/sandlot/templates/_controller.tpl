@@ -57,8 +57,8 @@
 - { name: REDIS_CA_FILE, value: /etc/sandlot/redis/ca.crt }
 {{- end }}
 {{- end }}
-{{- with concat $values.controller.extraEnv .values.extraEnv }}
-{{ toYaml . }}
+{{- with include "sandlot.pod.extra" (dict "scope" . "field" "extraEnv") }}
+{{ . }}
 {{- end }}
 {{- end -}}
 
@@ -125,29 +125,18 @@
 {{- toYaml $secrets -}}
 {{- end -}}
 
-{{/* Where the pods of a controller are scheduled. */}}
-{{- define "sandlot.controller.placement" -}}
-{{- with .root.Values.controller.priorityClassName }}
-priorityClassName: {{ . }}
+{{- define "sandlot.controller.mounts" -}}
+{{- range $volume, $files := include "sandlot.controller.secrets" . | fromYaml }}
+- { name: {{ $volume }}, mountPath: /etc/sandlot/{{ $files.folder }}, readOnly: true }
 {{- end }}
-{{- with .root.Values.controller.nodeSelector }}
-nodeSelector: {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .root.Values.controller.tolerations }}
-tolerations: {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .root.Values.controller.affinity }}
-affinity: {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- if gt (int .values.replicas) 1 }}
-topologySpreadConstraints:
-  {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
-  - maxSkew: 1
-    topologyKey: {{ . }}
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector:
-      matchLabels: {{- include "sandlot.selectorLabels" (dict "root" $.root "component" $.name) | nindent 8 }}
-  {{- end }}
+{{- end -}}
+
+{{- define "sandlot.controller.volumes" -}}
+{{- range $volume, $files := include "sandlot.controller.secrets" . | fromYaml }}
+- name: {{ $volume }}
+  {{- $items := list }}
+  {{- range $files.keys }}{{ $items = append $items (printf "{ key: %s, path: %s }" . .) }}{{ end }}
+  secret: { secretName: {{ $files.secret }}, items: [{{ join ", " $items }}] }
 {{- end }}
 {{- end -}}
 
@@ -170,5 +159,5 @@ livenessProbe:
 
 {{- define "sandlot.controller.image" -}}
 {{- $image := .root.Values.image -}}
-{{- include "sandlot.image" (dict "registry" $image.registry "repository" $image.repository "name" .name "digest" .values.image.digest "tag" (coalesce .values.image.tag $image.tag .root.Chart.AppVersion)) -}}
+{{- include "sandlot.image" (dict "root" .root "registry" $image.registry "repository" $image.repository "name" .name "digest" .values.image.digest "tag" (coalesce .values.image.tag $image.tag .root.Chart.AppVersion)) -}}
 {{- end -}}

@@ -18,8 +18,26 @@
 {{- toYaml .Values._gatewayKeys -}}
 {{- end -}}
 
-{{/* Environment of the gateway. */}}
+{{/* Files of the gateway: its certificate, and the authority of the NATS server. */}}
+{{- define "sandlot.gateway.mounts" -}}
+{{ include "sandlot.nats.caMount" . }}
+{{- if .Values.gateway.tls.secret }}
+- { name: tls, mountPath: /etc/sandlot/tls, readOnly: true }
+{{- end }}
+{{- end -}}
+
+{{- define "sandlot.gateway.volumes" -}}
+{{ include "sandlot.nats.caVolume" . }}
+{{- with .Values.gateway.tls.secret }}
+- name: tls
+  secret: { secretName: {{ . }} }
+{{- end }}
+{{- end -}}
+
+{{/* Environment of the gateway; call with its scope. */}}
 {{- define "sandlot.gateway.env" -}}
+{{- $scope := . -}}
+{{- with .root -}}
 {{- $values := .Values -}}
 {{- $gateway := $values.gateway -}}
 - name: POD_NAME
@@ -85,13 +103,14 @@
 - { name: NATS_URL, value: {{ . | quote }} }
 - { name: NATS_USER, value: gateway }
 - name: NATS_PASSWORD
-  valueFrom: { secretKeyRef: { name: {{ include "sandlot.nats.secretName" $ }}, key: gateway } }
+  valueFrom: { secretKeyRef: { name: {{ include "sandlot.nats.secretName" $scope.root }}, key: gateway } }
 {{- end }}
 {{- if include "sandlot.nats.caSecret" . }}
 - { name: NATS_CA_FILE, value: /etc/sandlot/nats/ca.crt }
 {{- end }}
-{{- with concat $values.controller.extraEnv $gateway.extraEnv }}
-{{ toYaml . }}
+{{- with include "sandlot.pod.extra" (dict "scope" $scope "field" "extraEnv") }}
+{{ . }}
+{{- end }}
 {{- end }}
 {{- end -}}
 

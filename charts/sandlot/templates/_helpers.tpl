@@ -28,10 +28,11 @@ app.kubernetes.io/component: {{ . }}
 {{- end }}
 {{- end -}}
 
-{{/* An image reference from registry, repository, and a digest or else a tag. */}}
+{{/* An image reference from registry, repository, and a digest or else a tag. Call with these, and root. */}}
 {{- define "sandlot.image" -}}
+{{- $registry := .root.Values.global.imageRegistry | default .registry -}}
 {{- $path := printf "%s/%s" .repository .name | trimSuffix "/" | trimPrefix "/" -}}
-{{- $name := ternary $path (printf "%s/%s" .registry $path) (empty .registry) -}}
+{{- $name := ternary $path (printf "%s/%s" $registry $path) (empty $registry) -}}
 {{- if .digest }}{{ $name }}@{{ .digest }}{{ else }}{{ $name }}:{{ .tag }}{{ end -}}
 {{- end -}}
 
@@ -50,12 +51,6 @@ seccompProfile: { type: RuntimeDefault }
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
-{{- end -}}
-
-{{- define "sandlot.pullSecrets" -}}
-{{- with .Values.image.pullSecrets }}
-imagePullSecrets: {{- toYaml . | nindent 2 }}
-{{- end }}
 {{- end -}}
 
 {{/*
@@ -95,6 +90,20 @@ Call with (dict "root" $ "secret" NAME "key" KEY).
 {{- if .Values.nats.enabled }}{{ include "sandlot.tls.secretName" (dict "root" . "server" "nats") }}{{ else }}{{ .Values.nats.external.caSecret }}{{ end -}}
 {{- end -}}
 
+{{/* How our processes read that authority: a volume of the Pod, and its place in the container. */}}
+{{- define "sandlot.nats.caVolume" -}}
+{{- with include "sandlot.nats.caSecret" . -}}
+- name: nats-ca
+  secret: { secretName: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
+{{- end }}
+{{- end -}}
+
+{{- define "sandlot.nats.caMount" -}}
+{{- if include "sandlot.nats.caSecret" . -}}
+- { name: nats-ca, mountPath: /etc/sandlot/nats, readOnly: true }
+{{- end }}
+{{- end -}}
+
 {{/* Where Redis is; empty when there is none. */}}
 {{- define "sandlot.redis.url" -}}
 {{- if .Values.redis.enabled }}{{ ternary "rediss" "redis" (ne (include "sandlot.redis.caSecret" .) "") }}://{{ include "sandlot.redis.fullname" . }}.{{ .Release.Namespace }}.svc:6379{{ else }}{{ .Values.redis.external.url }}{{ end -}}
@@ -114,10 +123,10 @@ agent-sandbox-controller
 {{ ternary "agent-sandbox-controller" "controller" .Values.controller.agentSandboxNames }}
 {{- end -}}
 
-{{/* Where the controllers keep their leases: the last --leader-election-namespace, else the release's namespace. */}}
+{{/* Where a controller keeps its lease: the last --leader-election-namespace, else the release's namespace. Call with its scope. */}}
 {{- define "sandlot.leaseNamespace" -}}
-{{- $namespace := .Release.Namespace -}}
-{{- range .Values.controller.args -}}
+{{- $namespace := .root.Release.Namespace -}}
+{{- range concat .root.Values.controller.args .values.extraArgs -}}
 {{- if regexMatch "^--?leader-election-namespace=." . -}}
 {{- $namespace = regexReplaceAll "^[^=]*=" . "" -}}
 {{- end -}}

@@ -6,7 +6,7 @@
 {{/* Image of the in-sandbox daemon. */}}
 {{- define "sandlot.runtime.image" -}}
 {{- $image := .Values.image -}}
-{{- include "sandlot.image" (dict "registry" $image.registry "repository" $image.repository "name" "runtime" "digest" .Values.runtime.image.digest "tag" (coalesce .Values.runtime.image.tag $image.tag .Chart.AppVersion)) -}}
+{{- include "sandlot.image" (dict "root" . "registry" $image.registry "repository" $image.repository "name" "runtime" "digest" .Values.runtime.image.digest "tag" (coalesce .Values.runtime.image.tag $image.tag .Chart.AppVersion)) -}}
 {{- end -}}
 
 {{/*
