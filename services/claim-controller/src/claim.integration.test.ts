@@ -1,7 +1,8 @@
-import { findCondition, labels } from '@sandlot/api-types';
+import { annotations, findCondition, labels, sandboxClaims } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
+import { createInformer } from '@sandlot/kube';
 import { startNats } from '@sandlot/local-cluster';
 import type { Server } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service-testkit';
@@ -47,14 +48,25 @@ async function allReady(namespace: string): Promise<number> {
 }
 
 describe('a warm bind', () => {
-  it('costs two writes on the latency path and one later', async () => {
+  it('costs three writes, and its annotations are there when a watch first shows the claim Ready', async () => {
     await platform.startControllers({});
     await platform.fillPool('writes', 3);
+    const watch = new AbortController();
+    const informer = createInformer({ client: platform.client, resource: sandboxClaims, namespace: 'writes' });
+    const firstReady = new Promise<SandboxClaim>((resolve) => {
+      informer.onChange(({ next }) => (next !== undefined && isReady(next) ? resolve(next) : undefined));
+    });
+    const watching = informer.run(watch.signal);
+    await informer.waitUntilSynced();
     await platform.claim('writes', ['job']);
-    await platform.until(async () => (await platform.claims('writes')).every(isReady));
+    const { metadata, status } = await firstReady;
+    watch.abort();
+    await watching;
+    expect(metadata.annotations?.[annotations.sandboxName]).toBe(status?.sandbox?.name);
+    expect(metadata.annotations?.[annotations.controllerFirstObservedAt]).toMatch(/\.\d{9}Z$/);
     await platform.until(async () => (await platform.readWrites('claim-controller', 'writes')).length >= 3);
     const writes = await platform.readWrites('claim-controller', 'writes');
-    expect(writes).toEqual(['patch sandboxes', 'patch sandboxclaims/status', 'patch sandboxclaims']);
+    expect(writes.sort()).toEqual(['patch sandboxclaims', 'patch sandboxclaims/status', 'patch sandboxes']);
   });
 });
 

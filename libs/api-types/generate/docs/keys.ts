@@ -122,7 +122,8 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
   sandboxName: {
     on: 'SandboxClaim',
     by: CLAIM,
-    meaning: 'The Sandbox of the claim, written shortly after the status. As a label it is legacy, and still read.',
+    meaning:
+      'The Sandbox of the claim. There when the claim is first Ready while few claims arrive; written later in a burst. As a label it is legacy, and still read.',
   },
   propagatedLabels: {
     on: 'Pod',

@@ -4,6 +4,7 @@ import { buildAdoptionPatch } from '@sandlot/blueprint';
 import { isConflict, isNotFound, isUnknownOutcome, getKey } from '@sandlot/kube';
 import type { KubeClient, OwnWrites } from '@sandlot/kube';
 import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
+import type { EarlyNotes } from '../plan/pass.ts';
 import { hasRuntime } from '../runtime/claim-env.ts';
 import type { ClaimMemory } from '../memory/claim-memory.ts';
 import type { ClaimMetrics } from '../telemetry/metrics.ts';
@@ -35,6 +36,8 @@ export interface AdoptInput extends CommitTarget {
   readonly template: SandboxTemplate;
   /** Trace context for the Sandbox, in the JSON of its annotation. */
   readonly traceContext: string | undefined;
+  /** Sent beside the patch. */
+  readonly early?: EarlyNotes | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -122,9 +125,11 @@ async function patchOnce(deps: AdoptDeps, input: AdoptInput, { member, pool }: C
   const patch = buildAdoptionPatch({ ...input, member, poolName: pool.metadata.name ?? '' });
   const options = { priority: 'claim', signal: input.signal } as const;
   try {
-    return await deps.sandboxes.write(getKey(member), () =>
+    const written = deps.sandboxes.write(getKey(member), () =>
       deps.client.mergePatch(sandboxes, { namespace, name }, patch, options),
     );
+    input.early?.begin(member, input.traceContext);
+    return await written;
   } catch (error) {
     if (isNotFound(error)) return undefined;
     if (!isConflict(error) && !isUnknownOutcome(error)) {

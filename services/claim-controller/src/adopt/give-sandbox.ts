@@ -6,6 +6,7 @@ import type { ApplyDeps } from '../plan/apply-deps.ts';
 import type { Pass } from '../plan/pass.ts';
 import type { Shortage, Step } from '../plan/plan.ts';
 import type { Report } from '../plan/report.ts';
+import { openEarlyNotes } from '../publish/early-notes.ts';
 import { writeStatus } from '../publish/publish.ts';
 import { reportStatus } from '../publish/status.ts';
 import { adopt } from './adopt.ts';
@@ -42,16 +43,18 @@ export async function giveSandbox(deps: ApplyDeps, pass: Pass, step: Adoption | 
 async function adoptWarm(deps: ApplyDeps, pass: Pass, step: Adoption): Promise<ReconcileResult> {
   const claimKey = getKey(pass.claim);
   const traceContext = deps.traces.findAdoptionCarrier(pass.claim);
+  const early = openEarlyNotes(deps, pass.claim);
   deps.waiters.setServing(claimKey, true);
   try {
     const record = deps.memory.of(pass.claim);
     const { pools, promised, template } = step;
-    const input = { ...pass, record, pools, promised, template, traceContext };
+    const input = { ...pass, record, pools, promised, template, traceContext, early };
     const sandbox = await withChildSpan({ name: spanNames.claimAdopt }, () => adopt(deps, input));
-    if (sandbox !== undefined) return await continueAfterCommit(deps, pass, { sandbox, then: step.then });
+    if (sandbox !== undefined) return await continueAfterCommit(deps, { ...pass, early }, { sandbox, then: step.then });
   } finally {
     deps.waiters.setServing(claimKey, false);
   }
+  early?.retract();
   const { otherwise } = step;
   if (otherwise.kind === 'create') return createCold(deps, pass, otherwise);
   const report = otherwise.report === undefined ? undefined : CONFLICT;

@@ -26,7 +26,7 @@ describe('a claim that names a Sandbox', () => {
       expect(labels?.[NOTE]).toBeUndefined();
     });
     await harness.elapse(1_000);
-    expect(harness.writes()).toEqual(['patch sandboxes', 'patch sandboxclaims/status', 'patch sandboxclaims']);
+    expect(harness.writes().sort()).toEqual(['patch sandboxclaims', 'patch sandboxclaims/status', 'patch sandboxes']);
   });
 
   it.each([

@@ -1,4 +1,5 @@
 import type { SandboxClaim } from '@sandlot/api-types';
+import { pacing } from '@sandlot/pacing';
 import { createStamp } from '@sandlot/std';
 import type { Clock } from '@sandlot/std';
 import type { Commitment } from '../adopt/confirm.ts';
@@ -12,6 +13,10 @@ interface ClaimRecord extends Commitment {
   /** How far the claim has come, for the metrics of its phases. */
   readonly milestones: Milestones;
   readyAt?: string | undefined;
+  /** A stamp that may be annotated, of a commit that failed. */
+  untrueReadyAt?: string | undefined;
+  /** The Sandbox that this process noted on the claim beside its commit. */
+  notedName?: string | undefined;
   /** Its first Ready is measured. */
   counted?: boolean | undefined;
   /** It had to wait for stock. */
@@ -25,6 +30,8 @@ interface ClaimRecord extends Commitment {
 /** What this process knows about claims. Losing it does no harm: the owner references of the Sandboxes are the record. */
 export class ClaimMemory {
   readonly #byUid = new Map<string, ClaimRecord>();
+  /** When the last claims were first seen, monotonic milliseconds. */
+  readonly #arrivals: number[] = [];
   readonly #clock: Clock;
   readonly #stamp: () => string;
 
@@ -44,7 +51,23 @@ export class ClaimMemory {
     if (known !== undefined) return known;
     const begun = { observedAt: this.#stamp(), observedMs: this.#clock.monotonic(), milestones: {} };
     this.#byUid.set(uid, begun);
+    this.#recordArrival(begun.observedMs);
     return begun;
+  }
+
+  /** Only as many as the count is compared with. */
+  #recordArrival(atMs: number): void {
+    this.#arrivals.push(atMs);
+    if (this.#arrivals.length > pacing.claimAnnotations.fewPerSecond + 1) this.#arrivals.shift();
+  }
+
+  /**
+   * How many claims have arrived since a second before this one, itself included; at most one above the number that counts as
+   * few. A burst that takes seconds to serve is one to its last claim.
+   */
+  countArrivals(claim: SandboxClaim): number {
+    const sinceMs = this.of(claim).observedMs - 1_000;
+    return this.#arrivals.filter((atMs) => atMs > sinceMs).length;
   }
 
   /** Records that the claim has reached the milestone now. */
@@ -66,6 +89,13 @@ export class ClaimMemory {
     if (known.readyAt !== undefined) return;
     known.readyAt = recorded ?? this.#stamp();
     if (recorded !== undefined) known.counted = true;
+  }
+
+  /** The claim did not become Ready after all. */
+  unmarkReady(claim: SandboxClaim): void {
+    const known = this.of(claim);
+    known.untrueReadyAt = known.readyAt;
+    known.readyAt = undefined;
   }
 
   /** The next pass has to find out whether this Sandbox is the claim's. False when the claim is gone. */

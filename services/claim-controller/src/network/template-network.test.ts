@@ -118,7 +118,7 @@ it('a claim adopts a warm Sandbox without a look at the policy', async () => {
   harness.claim('job');
   await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
   await harness.elapse(1_000);
-  expect(harness.writes()).toEqual(['patch sandboxes', 'patch sandboxclaims/status', 'patch sandboxclaims']);
+  expect(harness.writes()).toEqual(['patch sandboxes', 'patch sandboxclaims', 'patch sandboxclaims/status']);
 });
 
 it('a detached claim fills its slots cold only when the policy of its template is in place', async () => {

@@ -1,11 +1,13 @@
 import { annotations, claimConditions, findCondition } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import { pacing } from '@sandlot/pacing';
 import { carrier } from '@sandlot/telemetry';
 import { isComplete, mapShownSlots, countWantedSlots } from '../batch/slots.ts';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
 import type { Pass } from '../plan/pass.ts';
 import { measureFirstReady } from '../telemetry/measure.ts';
 import { formatRefKey } from '../wiring/cache.ts';
+import { decideNotes } from './decide-notes.ts';
 import { findRecordedReadyAt } from './first-ready.ts';
 import { getPublishedName } from './status.ts';
 
@@ -38,16 +40,39 @@ function isPartial(claim: SandboxClaim): boolean {
   return isComplete(claim) && mapShownSlots(claim).size < countWantedSlots(claim);
 }
 
+/** Whether the annotations of the claim are to be there when it is first seen Ready. */
+export function isEarly({ memory }: Pick<ApplyDeps, 'memory'>, claim: SandboxClaim): boolean {
+  const { fewPerSecond } = pacing.claimAnnotations;
+  const snapshot = {
+    arrivals: memory.countArrivals(claim),
+    fewPerSecond,
+    hasWaited: memory.of(claim).waited === true,
+    isNoted: claim.metadata.annotations?.[annotations.sandboxName] !== undefined,
+  };
+  return decideNotes(snapshot) === 'early';
+}
+
 interface Noted {
   readonly sandboxName: string | undefined;
   readonly sandbox: Sandbox | undefined;
 }
 
-function scheduleNotes(deps: ApplyDeps, claim: SandboxClaim, { sandboxName, sandbox }: Noted): void {
-  const { memory, writeBehind } = deps;
+function scheduleNotes(deps: ApplyDeps, claim: SandboxClaim, noted: Noted): void {
+  const isSoon = isEarly(deps, claim) && deps.memory.of(claim).readyAt === undefined;
+  deps.writeBehind.schedule(claim, buildNotes(deps, claim, noted), isSoon ? 0 : undefined);
+}
+
+/** The annotations of a claim with this Sandbox, as far as they are known. */
+export function buildNotes(
+  deps: Pick<ApplyDeps, 'memory' | 'traces'>,
+  claim: SandboxClaim,
+  { sandboxName, sandbox }: Noted,
+): Record<string, string> {
+  const { memory } = deps;
   const present = claim.metadata.annotations ?? {};
-  const { observedAt, readyAt } = memory.of(claim);
-  const firstReadyAt = present[annotations.claimFirstReadyAt] ?? readyAt;
+  const { observedAt, readyAt, untrueReadyAt } = memory.of(claim);
+  const noted = present[annotations.claimFirstReadyAt];
+  const firstReadyAt = noted === undefined || noted === untrueReadyAt ? readyAt : noted;
   const wanted: Record<string, string | undefined> = {
     [annotations.sandboxName]: sandboxName,
     [annotations.controllerFirstObservedAt]:
@@ -56,7 +81,7 @@ function scheduleNotes(deps: ApplyDeps, claim: SandboxClaim, { sandboxName, sand
     [annotations.traceContext]: findTrace(deps, claim, sandbox),
   };
   const known = Object.entries(wanted).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  writeBehind.schedule(claim, Object.fromEntries(known));
+  return Object.fromEntries(known);
 }
 
 /** After a restart, a claim may have become Ready before this process first saw it. Stamps of one form compare as text. */
@@ -65,7 +90,11 @@ function pickEarlier(observedAt: string, readyAt: string | undefined): string {
 }
 
 /** The claim's own trace if it has a valid one, else the trace of the Sandbox's adoption, else the one that served the claim. */
-function findTrace({ traces }: ApplyDeps, claim: SandboxClaim, sandbox: Sandbox | undefined): string | undefined {
+function findTrace(
+  { traces }: Pick<ApplyDeps, 'traces'>,
+  claim: SandboxClaim,
+  sandbox: Sandbox | undefined,
+): string | undefined {
   const present = claim.metadata.annotations?.[annotations.traceContext];
   if (present !== undefined && carrier.extract(present) !== undefined) return present;
   return sandbox?.metadata.annotations?.[annotations.traceContext] ?? traces.findCarrier(claim) ?? present;

@@ -12,7 +12,10 @@ import { getPublishedName } from './status.ts';
 export function announceBinding(deps: ApplyDeps, claim: SandboxClaim, sandbox: Sandbox): void {
   const { name = '' } = sandbox.metadata;
   const warm = isWarm(sandbox);
-  const isFirst = getPublishedName(claim) === '' && claim.metadata.annotations?.[annotations.sandboxName] === undefined;
+  const noted = claim.metadata.annotations?.[annotations.sandboxName];
+  // This process may have noted the Sandbox beside the commit, and publish it in a later pass.
+  const isUnknown = noted === undefined || noted === deps.memory.of(claim).notedName;
+  const isFirst = getPublishedName(claim) === '' && isUnknown;
   const bindMs = isFirst ? deps.memory.elapsedMs(claim) : undefined;
   if (bindMs !== undefined) measureBinding(deps, claim, { path: warm ? 'warm' : 'cold', ms: bindMs });
   deps.recorder.record({

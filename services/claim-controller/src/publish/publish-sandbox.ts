@@ -15,7 +15,11 @@ export const AWAITS_DAEMON = 'the runtime of a Sandbox has not answered yet';
 type Shown = 'shown' | 'lost' | { readonly laterInMs: number };
 
 /** Shows the Sandbox in the claim's status. */
-export async function publishSandbox(deps: ApplyDeps, { claim, signal }: Pass, committed: Sandbox): Promise<Shown> {
+export async function publishSandbox(
+  deps: ApplyDeps,
+  { claim, early, signal }: Pass,
+  committed: Sandbox,
+): Promise<Shown> {
   const laterInMs = deps.runtime.findQuietMs(claim, committed);
   if (laterInMs !== undefined) return { laterInMs };
   const sandbox = deps.runtime.buildView(claim, committed);
@@ -23,7 +27,8 @@ export async function publishSandbox(deps: ApplyDeps, { claim, signal }: Pass, c
   if (isReady(sandbox) && isDelivered(claim, sandbox)) deps.memory.markReady(claim, findRecordedReadyAt(claim));
   const nowMs = deps.nowMs();
   const getStatus = (current: SandboxClaim): ReturnType<typeof boundStatus> => boundStatus(current, sandbox, nowMs);
-  const published = await publish(deps, { claim, sandbox, buildStatus: getStatus, signal });
+  const newest = await early?.settle();
+  const published = await publish(deps, { claim, newest, sandbox, buildStatus: getStatus, signal });
   if (published === 'written' && getPublishedName(claim) !== sandbox.metadata.name)
     announceBinding(deps, claim, sandbox);
   return published === 'lost' ? 'lost' : 'shown';

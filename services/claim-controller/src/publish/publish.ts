@@ -15,7 +15,10 @@ export interface PublishDeps {
 }
 
 export interface PublishInput {
+  /** The claim as the pass began with it. */
   readonly claim: SandboxClaim;
+  /** The claim as this pass has written it meanwhile. */
+  readonly newest?: SandboxClaim | undefined;
   readonly sandbox: Sandbox;
   /** The status of a claim in the state given, with this Sandbox. */
   readonly buildStatus: (claim: SandboxClaim) => SandboxClaimStatus;
@@ -33,7 +36,8 @@ export type Published = 'written' | 'unchanged' | 'lost';
 export async function publish(deps: PublishDeps, input: PublishInput): Promise<Published> {
   const { sandbox, signal } = input;
   const acceptable = new Set(['', getPublishedName(input.claim), sandbox.metadata.name]);
-  let { claim } = input;
+  let claim = input.newest ?? input.claim;
+  if (!acceptable.has(getPublishedName(claim))) return dropUnpublished(deps, input);
   for (let retry = 0; retry <= MAX_RETRIES; retry += 1) {
     const status = input.buildStatus(claim);
     if (buildMergePatch(claim.status, status) === undefined) return 'unchanged';

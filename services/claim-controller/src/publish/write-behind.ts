@@ -1,12 +1,16 @@
 import type { SandboxClaim } from '@sandlot/api-types';
 import { annotations, sandboxClaims } from '@sandlot/api-types';
 import { isNotFound, getKey } from '@sandlot/kube';
-import type { KubeClient, OwnWrites } from '@sandlot/kube';
+import type { CallOptions, KubeClient, OwnWrites } from '@sandlot/kube';
 import { computeFairDelayMs, pacing } from '@sandlot/pacing';
 import type { Clock, Logger, Timer } from '@sandlot/std';
 
 /** Annotations give way to every other request of a burst. */
 const PATIENTLY = { priority: 'background', deadlineMs: 60_000 } as const;
+/** A claim waits for these. */
+const AT_ONCE = { priority: 'claim' } as const;
+/** How long a claim waits for its annotations after all else is done. */
+const PATIENCE_MS = 50;
 
 export interface WriteBehindDeps {
   readonly client: Pick<KubeClient, 'mergePatch'>;
@@ -19,7 +23,14 @@ export interface WriteBehindDeps {
   readonly onFailure: (claimKey: string) => void;
 }
 
-type Notes = Readonly<Record<string, string>>;
+/** The value of each annotation; null removes it. */
+type Notes = Readonly<Record<string, string | null>>;
+
+/** Annotations that were sent at once. */
+export interface SentNotes {
+  /** The claim as written; undefined when that failed, or no answer came within a moment. */
+  settle(): Promise<SandboxClaim | undefined>;
+}
 
 interface Pending {
   readonly claim: SandboxClaim;
@@ -47,23 +58,32 @@ export class WriteBehind {
   readonly #pending = new Map<string, Pending>();
   /** By claim UID: sent, and not answered yet. */
   readonly #sent = new Map<string, Notes>();
-  readonly #writing = new Set<Promise<void>>();
+  readonly #writing = new Set<Promise<SandboxClaim | undefined>>();
 
   constructor(deps: WriteBehindDeps) {
     this.#deps = deps;
   }
 
-  /** Writes these annotations soon, without those that the claim already has or is about to get. */
-  schedule(claim: SandboxClaim, wanted: Notes): void {
+  /**
+   * Writes these annotations soon, without those that the claim already has or is about to get. `windowMs` is how long they
+   * are gathered; by default as long as the number of waiting claims asks for.
+   */
+  schedule(claim: SandboxClaim, wanted: Notes, windowMs = this.#windowMs()): void {
     const { uid = '' } = claim.metadata;
     const present = this.#getNewest(claim);
     const before = this.#pending.get(uid);
     const known: Notes = { ...present.metadata.annotations, ...this.#sent.get(uid), ...before?.notes };
-    const missing = Object.entries(wanted).filter(([name, value]) => known[name] !== value);
+    const missing = Object.entries(wanted).filter(([name, value]) => (known[name] ?? null) !== value);
     if (missing.length === 0 && (!hasLegacyLabel(present) || this.#sent.has(uid))) return;
     const notes = { ...before?.notes, ...Object.fromEntries(missing) };
-    const timer = before?.timer ?? this.#deps.clock.setTimeout(() => this.#start(uid), this.#windowMs());
+    const timer = before?.timer ?? this.#deps.clock.setTimeout(() => this.#start(uid), windowMs);
     this.#pending.set(uid, { claim, notes, timer });
+  }
+
+  /** Writes these annotations at once. If that fails, the next pass over the claim schedules them. */
+  writeNow(claim: SandboxClaim, notes: Notes): SentNotes {
+    const writing = this.#track(this.#write({ claim, notes }, AT_ONCE));
+    return { settle: () => Promise.race([writing, this.#deps.clock.sleep(PATIENCE_MS).then(() => undefined)]) };
   }
 
   #getNewest(claim: SandboxClaim): SandboxClaim {
@@ -93,26 +113,34 @@ export class WriteBehind {
     if (pending === undefined) return;
     pending.timer.cancel();
     this.#pending.delete(uid);
-    const writing = this.#write(pending).finally(() => this.#writing.delete(writing));
-    this.#writing.add(writing);
+    void this.#track(this.#write(pending, PATIENTLY));
   }
 
-  async #write({ claim, notes }: Pending): Promise<void> {
+  /** Has `flush` wait for it. */
+  #track(write: Promise<SandboxClaim | undefined>): Promise<SandboxClaim | undefined> {
+    const writing = write.finally(() => this.#writing.delete(writing));
+    this.#writing.add(writing);
+    return writing;
+  }
+
+  async #write({ claim, notes }: Omit<Pending, 'timer'>, options: CallOptions): Promise<SandboxClaim | undefined> {
     const { namespace, name = '', uid = '' } = claim.metadata;
     const { client, claims } = this.#deps;
     const patch = { metadata: { uid, annotations: notes, ...withoutLegacy(claim) } };
     const sent = { ...this.#sent.get(uid), ...notes };
     this.#sent.set(uid, sent);
     try {
-      await claims.write(getKey(claim), () => client.mergePatch(sandboxClaims, { namespace, name }, patch, PATIENTLY));
+      const write = (): Promise<SandboxClaim> => client.mergePatch(sandboxClaims, { namespace, name }, patch, options);
+      return await claims.write(getKey(claim), write);
     } catch (error) {
-      if (isNotFound(error)) return;
+      if (isNotFound(error)) return undefined;
       // After a conflict another claim has the name, or the API server gave up on competing writes: the next pass sees which.
       this.#deps.log.warn(
         { err: error, claim: getKey(claim) },
         'cannot write the annotations of a claim yet; its next pass tries again',
       );
       this.#deps.onFailure(getKey(claim));
+      return undefined;
     } finally {
       if (this.#sent.get(uid) === sent) this.#sent.delete(uid);
     }

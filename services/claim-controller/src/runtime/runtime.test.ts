@@ -60,8 +60,8 @@ describe('a claim on a template with the daemon', () => {
     });
     expect(more).toEqual([]);
     await harness.elapse(60_000);
-    expect(harness.writes().slice(0, 2)).toEqual(['patch sandboxes', 'patch sandboxclaims/status']);
-    expect(harness.writes()).toEqual([...harness.writes().slice(0, 2), 'patch sandboxclaims']);
+    const untilReady = ['patch sandboxes', 'patch sandboxclaims', 'patch sandboxclaims/status'];
+    expect(harness.writes()).toEqual([...untilReady, 'patch sandboxclaims']);
     expect(daemons.accepted).toHaveLength(1);
   });
 
@@ -71,10 +71,11 @@ describe('a claim on a template with the daemon', () => {
     daemons.held = promise.then(() => undefined);
     harness.claim('job');
     await harness.elapse(700);
-    expect(harness.writes()).toEqual(['patch sandboxes']);
+    expect(harness.writes()).toEqual(['patch sandboxes', 'patch sandboxclaims']);
     resolve(undefined);
     await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
-    expect(harness.writes().slice(0, 2)).toEqual(['patch sandboxes', 'patch sandboxclaims/status']);
+    const untilReady = ['patch sandboxes', 'patch sandboxclaims', 'patch sandboxclaims/status'];
+    expect(harness.writes().slice(0, 3)).toEqual(untilReady);
   });
 
   it('shows its Sandbox before the daemon answers when that takes longer', async () => {

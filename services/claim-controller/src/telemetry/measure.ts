@@ -55,9 +55,10 @@ export function measureFirstReady(
 ): void {
   const notes = claim.metadata.annotations ?? {};
   const known = memory.of(claim);
-  const isCounted =
-    known.counted === true ||
-    [annotations.claimFirstReadyAt, annotations.creationLatencyRecorded].some((key) => key in notes);
+  const readyAt = notes[annotations.claimFirstReadyAt];
+  // This process may have noted it beside the commit, and measure it in a later pass.
+  const isOthers = readyAt !== undefined && ![known.readyAt, known.untrueReadyAt].includes(readyAt);
+  const isCounted = known.counted === true || isOthers || annotations.creationLatencyRecorded in notes;
   if (isCounted || !isReady(sandbox) || !isDelivered(claim, sandbox)) return;
   known.counted = true;
   const since = (key: string): number | undefined => findSinceMs(notes[key], nowMs());

@@ -27,6 +27,7 @@ describe('the span of a claim', () => {
     const first = harness.startController();
     harness.claim('job');
     await harness.eventually(() => expect(getNotes(harness)).toBeGreaterThan(3));
+    await harness.elapse(100);
     await harness.kill(first);
     harness.startController();
     await harness.watching();

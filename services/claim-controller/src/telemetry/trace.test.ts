@@ -41,6 +41,7 @@ describe.each([
     harness.makeAllReady();
     harness.startController();
     harness.claim('job', {}, annotation === undefined ? {} : { [TRACE]: annotation });
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
     await harness.eventually(() => expect(Object.keys(harness.getAnnotations('job')).length).toBeGreaterThan(3));
     const sandbox = harness.sandbox(harness.getStatus('job').sandbox?.name ?? '');
     return { claim: harness.getAnnotations('job')[TRACE], sandbox: sandbox?.metadata.annotations?.[TRACE] };
@@ -73,6 +74,7 @@ describe('a trace that is not sampled', () => {
     harness.makeAllReady();
     harness.startController();
     harness.claim('job', {}, annotation === undefined ? {} : { [TRACE]: annotation });
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
     await harness.eventually(() => expect(Object.keys(harness.getAnnotations('job')).length).toBeGreaterThan(3));
     const sandbox = harness.sandbox(harness.getStatus('job').sandbox?.name ?? '');
     return { claim: harness.getAnnotations('job')[TRACE], sandbox: sandbox?.metadata.annotations?.[TRACE] };
