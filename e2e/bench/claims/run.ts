@@ -112,7 +112,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
 }
 
 function buildFloorShape(shape: Shape): Shape {
-  if (shape.kind !== 'rate') return shape;
+  if (shape.kind !== 'rate' && shape.kind !== 'poisson') return shape;
   return { ...shape, claims: Math.min(shape.claims, shape.perSecond * FLOOR_SECONDS) };
 }
 

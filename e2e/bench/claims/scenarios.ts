@@ -24,10 +24,18 @@ const computeRate = (perSecond: number, seconds: number): Shape => ({
   claims: perSecond * seconds,
 });
 
+const computePoisson = (perSecond: number, seconds: number): Shape => ({
+  kind: 'poisson',
+  perSecond,
+  claims: perSecond * seconds,
+});
+
 export const SCENARIOS: readonly Scenario[] = [
   { name: 'burst-300', kind: 'warm', shape: runBurst(300), pool: 300 },
   { name: 'sustained-20', kind: 'warm', shape: computeRate(20, 60), pool: 100, dwellMs: 3_000 },
   { name: 'sustained-50', kind: 'warm', shape: computeRate(50, 60), pool: 250, dwellMs: 3_000 },
+  // The load pattern of upstream: claims live for three seconds, and the pool holds the demand of eight.
+  { name: 'poisson-20', kind: 'warm', shape: computePoisson(20, 60), pool: 160, dwellMs: 3_000 },
   { name: 'serial', kind: 'warm', shape: { kind: 'serial', claims: 50 }, pool: 20 },
   { name: 'batch-100', kind: 'batch', shape: runBurst(100), pool: 100 },
   { name: 'cold-100', kind: 'cold', shape: runBurst(100), pool: 0 },

@@ -3,7 +3,9 @@ export type Shape =
   | { readonly kind: 'burst'; readonly claims: number }
   | { readonly kind: 'serial'; readonly claims: number }
   /** At an even rate, independent of how fast they are served. */
-  | { readonly kind: 'rate'; readonly perSecond: number; readonly claims: number };
+  | { readonly kind: 'rate'; readonly perSecond: number; readonly claims: number }
+  /** At random moments around that rate, independent of each other, as clients that know nothing of each other. */
+  | { readonly kind: 'poisson'; readonly perSecond: number; readonly claims: number };
 
 /** The pause between serial claims, so that each meets an idle server. */
 const SERIAL_PAUSE_MS = 200;
@@ -21,15 +23,37 @@ export async function drive(shape: Shape, prefix: string, send: (name: string) =
         await pause(SERIAL_PAUSE_MS);
       }
       return;
-    case 'rate': {
+    case 'rate':
+    case 'poisson': {
+      const arrivals = listArrivalsMs(shape);
       const beganMs = performance.now();
       const sent = names.map(async (name, index) => {
-        await pause(beganMs + (index * 1_000) / shape.perSecond - performance.now());
+        await pause(beganMs + (arrivals[index] ?? 0) - performance.now());
         await send(name);
       });
       await Promise.all(sent);
     }
   }
+}
+
+/** When each claim arrives, in milliseconds from the start. */
+export function listArrivalsMs({ kind, perSecond, claims }: Shape & { perSecond: number }): number[] {
+  const random = kind === 'poisson' ? createSequence() : undefined;
+  let atMs = 0;
+  return Array.from({ length: claims }, () => {
+    const arrivesMs = atMs;
+    atMs += random === undefined ? 1_000 / perSecond : (-Math.log(1 - random()) * 1_000) / perSecond;
+    return arrivesMs;
+  });
+}
+
+/** The same numbers between 0 and 1 in every run, so that runs can be compared (a linear congruential generator). */
+function createSequence(): () => number {
+  let state = 20_261_124;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return state / 2 ** 32;
+  };
 }
 
 export function pause(ms: number): Promise<void> {
