@@ -9,10 +9,10 @@ import type { TestController } from '@sandlot/service-testkit';
 import { addClaimController } from '../src/controller.ts';
 import type { RuntimeAccess } from '../src/runtime/runtime-inits.ts';
 
-/** W1 and W2, as requests. */
+/** W1, W2 and the annotations, as requests. */
 export const COMMIT: RequestMatch = { verb: 'patch', resource: 'sandboxes' };
 export const PUBLISH: RequestMatch = { verb: 'patch', resource: 'sandboxclaims', subresource: 'status' };
-const BOOKKEEPING: RequestMatch = { verb: 'patch', resource: 'sandboxclaims', subresource: '' };
+export const BOOKKEEPING: RequestMatch = { verb: 'patch', resource: 'sandboxclaims', subresource: '' };
 
 type ClaimSpec = Partial<SandboxClaim['spec']>;
 

@@ -1,6 +1,6 @@
 import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
-import { ClaimHarness } from '../../test/harness.ts';
+import { BOOKKEEPING, ClaimHarness } from '../../test/harness.ts';
 
 const NAME = 'agents.x-k8s.io/sandbox-name';
 const OBSERVED = 'agents.x-k8s.io/controller-first-observed-at';
@@ -49,8 +49,7 @@ describe('a single claim', () => {
 
   it('does not wait for annotations that the API server does not answer', async () => {
     await using harness = await started(1);
-    const match = { verb: 'patch', resource: 'sandboxclaims', subresource: '' };
-    harness.api.faults.failNext({ match, answer: 'hang' });
+    harness.api.faults.failNext({ match: BOOKKEEPING, answer: 'hang' });
     harness.claim('job');
     await harness.elapse(200);
     expect(harness.isReady('job')).toBe(true);
