@@ -40,6 +40,10 @@
 {{- with .root -}}
 {{- $values := .Values -}}
 {{- $gateway := $values.gateway -}}
+{{- $needed := add (include "sandlot.seconds" $gateway.drainDelay) (include "sandlot.seconds" $gateway.drainTimeout) 10 -}}
+{{- if lt (int $gateway.terminationGracePeriodSeconds) (int $needed) -}}
+{{- fail (printf "gateway.terminationGracePeriodSeconds: drainDelay and drainTimeout need %d s with 10 s to spare" $needed) -}}
+{{- end -}}
 - name: POD_NAME
   valueFrom: { fieldRef: { fieldPath: metadata.name } }
 - name: POD_NAMESPACE
@@ -89,6 +93,7 @@
 - { name: MAX_CONNECTIONS_PER_KEY, value: {{ $gateway.limits.perKey | int64 | quote }} }
 - { name: MAX_CONNECTIONS_PER_NAMESPACE, value: {{ $gateway.limits.perNamespace | int64 | quote }} }
 - { name: ACTIVITY_INTERVAL, value: {{ $gateway.activityInterval | quote }} }
+- { name: DRAIN_DELAY, value: {{ $gateway.drainDelay | quote }} }
 - { name: DRAIN_TIMEOUT, value: {{ $gateway.drainTimeout | quote }} }
 {{- with $values.tracing.endpoint }}
 - { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }} }

@@ -36,6 +36,12 @@ app.kubernetes.io/component: {{ . }}
 {{- if .digest }}{{ $name }}@{{ .digest }}{{ else }}{{ $name }}:{{ .tag }}{{ end -}}
 {{- end -}}
 
+{{/* Whole seconds of a duration, such as 60 for 1m. */}}
+{{- define "sandlot.seconds" -}}
+{{- $start := toDate "2006-01-02" "2000-01-01" -}}
+{{- sub (dateModify . $start | unixEpoch) (unixEpoch $start) -}}
+{{- end -}}
+
 {{/* Pod level of the restricted Pod Security Standard. */}}
 {{- define "sandlot.podSecurityContext" -}}
 runAsNonRoot: true

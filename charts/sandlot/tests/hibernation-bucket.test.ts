@@ -79,7 +79,7 @@ describe('the bucket of snapshots', () => {
     expect(pod).toContain('{"name":"SSL_CERT_DIR","value":"/etc/sandlot/s3-ca"}');
   });
 
-  const dns = { to: [{ namespaceSelector: {} }], ports: [{ port: 53, protocol: 'UDP' }, { port: 53, protocol: 'TCP' }] };
+  const dns = { to: [{ namespaceSelector: {} }, { ipBlock: { cidr: '169.254.20.10/32' } }], ports: [{ port: 53, protocol: 'UDP' }, { port: 53, protocol: 'TCP' }] };
   const peer = { ipBlock: { cidr: '192.0.2.0/24' } };
   it.each([
     ['443 for https', {}, { ports: [{ port: 443, protocol: 'TCP' }] }],
