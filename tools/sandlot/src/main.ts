@@ -3,8 +3,9 @@
 import { CliError } from './errors.ts';
 import { runEventsCommand, eventsHelp } from './events.ts';
 import { runKeysCommand, keysHelp } from './keys.ts';
+import { migrateHelp, runMigrateCommand } from './migrate.ts';
 
-const commands = `${eventsHelp}\n${keysHelp}`;
+const commands = `${eventsHelp}\n${keysHelp}\n${migrateHelp}`;
 const help = `usage: sandlot COMMAND [arguments]\n\n${commands}`;
 
 async function main([command, ...args]: readonly string[]): Promise<number> {
@@ -21,6 +22,8 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
       });
     case 'keys':
       return runKeysCommand(args, { out: process.stdout, env: process.env });
+    case 'migrate':
+      return runMigrateCommand(args, { out: process.stdout, err: process.stderr, env: process.env });
     case undefined:
     case 'help':
     case '--help':

@@ -1,0 +1,95 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { createKubeClient, KubeError, loadCredentials } from '@sandlot/kube';
+import type { KubeClient } from '@sandlot/kube';
+import { CliError } from './errors.ts';
+import type { Terminal } from './events.ts';
+import { readCluster, readManifest } from './migrate/read.ts';
+import { translateAll } from './migrate/translate.ts';
+import { createObjects, formatManifests, formatReport } from './migrate/write.ts';
+
+export const migrateHelp = `  sandlot migrate openkruise [--namespace NAME] [--file FILE ...] [--apply]
+      prints what the objects of OpenKruise Agents are in Sandlot, as YAML, and on standard error what does not
+      translate; --apply creates the objects and leaves those that exist alone
+      exit code 3: something is lost
+
+  --kubeconfig FILE  default: KUBECONFIG, else the one of \`npm run up\`
+`;
+
+/** Exit code of a migration that loses a field. */
+const LOSSES = 3;
+
+const options = {
+  namespace: { type: 'string', short: 'n' },
+  file: { type: 'string', short: 'f', multiple: true },
+  apply: { type: 'boolean', default: false },
+  kubeconfig: { type: 'string' },
+} as const;
+
+type MigrateTerminal = Pick<Terminal, 'out' | 'env'> & { readonly err: Terminal['out'] };
+
+/** Runs `sandlot migrate`. Resolves with the exit code. Throws CliError. */
+export async function runMigrateCommand(args: readonly string[], { out, err, env }: MigrateTerminal): Promise<number> {
+  const { values, positionals } = parseOptions(args);
+  if (positionals.join(' ') !== 'openkruise') throw buildUsageError('migrate needs what to migrate from: openkruise');
+  const { file: files = [], apply, namespace, kubeconfig = env['KUBECONFIG'] } = values;
+  await using cluster = files.length > 0 && !apply ? undefined : await openCluster(kubeconfig);
+  const sources =
+    files.length > 0
+      ? (await Promise.all(files.map(readManifest))).flat()
+      : await explain(() => readCluster(getClient(cluster), namespace));
+  if (sources.length === 0) throw new CliError('there is no object of agents.kruise.io', 'Name files with --file.');
+  const translated = translateAll(sources);
+  err.write(`${formatReport(translated)}\n`);
+  if (apply) {
+    const lines = await explain(() => createObjects(getClient(cluster), translated));
+    out.write(`${lines.join('\n')}\n`);
+  } else {
+    out.write(formatManifests(translated));
+  }
+  return translated.some(({ notes }) => notes.some(({ effect }) => effect === 'lost')) ? LOSSES : 0;
+}
+
+function parseOptions(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch (error) {
+    throw buildUsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+interface Cluster extends AsyncDisposable {
+  readonly client: KubeClient;
+}
+
+async function openCluster(kubeconfig: string | undefined): Promise<Cluster> {
+  const file = kubeconfig ?? join(import.meta.dirname, '../../../.sandlot/kubeconfig');
+  if (!existsSync(file)) throw new CliError(`there is no kubeconfig ${file}`, 'Name one with --kubeconfig.');
+  const client = createKubeClient({
+    credentials: await loadCredentials({ kubeconfig: file }),
+    userAgent: 'sandlot-cli',
+  });
+  return { client, [Symbol.asyncDispose]: () => client.close() };
+}
+
+function getClient(cluster: Cluster | undefined): KubeClient {
+  if (cluster === undefined) throw new Error('no cluster is open');
+  return cluster.client;
+}
+
+async function explain<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    throw new CliError(
+      error.message,
+      'The kubeconfig needs the right to list agents.kruise.io, and to create with --apply.',
+    );
+  }
+}
+
+function buildUsageError(problem: string): CliError {
+  return new CliError(problem, `usage:\n${migrateHelp}`, 'Usage');
+}
