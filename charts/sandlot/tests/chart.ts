@@ -189,6 +189,7 @@ export const valueSets: Readonly<Record<string, object>> = {
     nats: { tls: { secret: 'nats-tls' } },
     redis: { tls: { existingSecret: 'redis-tls' } },
     policies: { mode: 'off' },
+    flowControl: { enabled: true },
     networkPolicy: { scrapers: [{ namespaceSelector: { matchLabels: { team: 'observability' } } }] },
   },
   hibernation: {
