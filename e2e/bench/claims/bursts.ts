@@ -2,12 +2,11 @@
 import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import { isNotFound, isUnknownOutcome } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
-import { runInParallel } from './floor.ts';
 import { claimObject } from './objects.ts';
 import { buildLatencies, Observer } from './observer.ts';
 import type { Latencies } from './observer.ts';
 import { waitUntilFull } from './pool.ts';
-import { pause } from './shapes.ts';
+import { pause, runInParallel } from './shapes.ts';
 import { NAMESPACE } from './stage.ts';
 import type { Stage } from './stage.ts';
 

@@ -62,6 +62,19 @@ export async function countWritesForClaims(stage: Stage, since: string): Promise
   return writes;
 }
 
+/** Counts the writes of all clients in the namespace since `since`, without Events, by account, verb and resource. */
+export async function countWritesByKind({ plane }: Stage, since: string): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  for await (const entry of listAuditEntries(plane.auditLogPath ?? '', [`"namespace":"${NAMESPACE}"`])) {
+    const { user, verb, objectRef, requestReceivedTimestamp } = entry;
+    if (!isWrite(entry) || requestReceivedTimestamp < since || objectRef?.resource === 'events') continue;
+    const what = [objectRef?.resource, objectRef?.subresource].filter(Boolean).join('/');
+    const kind = `${user.username.split(':').at(-1) ?? ''} ${verb} ${what}`;
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  return new Map([...counts].sort());
+}
+
 interface Write {
   readonly user: string;
   readonly resource: string;

@@ -1,43 +1,52 @@
 // The floor: the time of the same writes by a bare client without decisions, on the same server in the same run.
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
-import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { buildAdoptionPatch } from '@sandlot/blueprint';
 import { createInformer, pods } from '@sandlot/kube';
 import type { JsonObject, Pod } from '@sandlot/kube';
+import { deleteClaim } from './bursts.ts';
 import * as objects from './objects.ts';
 import { buildLatencies, Observer } from './observer.ts';
 import type { Latencies } from './observer.ts';
-import { drive, pause } from './shapes.ts';
+import { drive, pause, runInParallel } from './shapes.ts';
 import type { Shape } from './shapes.ts';
 import { NAMESPACE } from './stage.ts';
 import type { Stage } from './stage.ts';
 
 /** Which writes a claim takes. */
-export type FloorKind = 'warm' | 'cold' | 'batch';
+export type FloorKind = 'warm' | 'cold' | 'batch' | 'life' | 'coldLife';
 
 /** Status writes of a batch, beside its commits. */
 const BATCH_STATUS_WRITES = 5;
-const IN_FLIGHT = 64;
 
 export async function measureFloor(stage: Stage, kind: FloorKind, shape: Shape): Promise<Latencies> {
   const { client } = stage;
   const template = await client.create(sandboxTemplates, objects.buildTemplateObject());
   const pool = await client.create(sandboxWarmPools, objects.buildPoolObject(0));
   const members: Sandbox[] = [];
-  await runInParallel(kind === 'cold' ? 0 : shape.claims, async (index) => {
+  const adopts = kind === 'warm' || kind === 'batch';
+  await runInParallel(adopts ? shape.claims : 0, async (index) => {
     members.push(await makeMember(stage, objects.buildMemberObject(pool, template, index)));
   });
   await pause(1_000);
   await using observer = await Observer.watch(client);
   await stage.collectGarbage();
-  const bare = new BareClient({ stage, template, members, observer });
-  if (kind === 'batch') await bare.batch(shape.claims);
-  else if (kind === 'warm') await drive(shape, 'floor', (name) => bare.warm(name));
-  else await bare.whilePodsAreWatched(() => drive(shape, 'floor', (name) => bare.cold(name)));
+  const bare = new BareClient({ stage, template, pool, members, observer });
+  await bare.whilePodsAreWatched(() => runKind(bare, kind, shape));
   await observer.waitForReadyCount(shape.claims);
   const latencies = buildLatencies(observer.times.values());
   await clear(stage);
   return latencies;
+}
+
+function runKind(bare: BareClient, kind: FloorKind, shape: Shape): Promise<void> {
+  const send: Record<Exclude<FloorKind, 'batch'>, (name: string) => Promise<void>> = {
+    warm: (name) => bare.warm(name),
+    cold: (name) => bare.cold(name),
+    life: (name) => bare.life(name),
+    coldLife: (name) => bare.coldLife(name),
+  };
+  return kind === 'batch' ? bare.batch(shape.claims) : drive(shape, 'floor', send[kind]);
 }
 
 /** Creates a member like one of a pool: the cost of a write depends on the size of the object. */
@@ -51,6 +60,7 @@ async function makeMember({ client }: Stage, member: Sandbox): Promise<Sandbox> 
 interface BareDeps {
   readonly stage: Stage;
   readonly template: SandboxTemplate;
+  readonly pool: SandboxWarmPool;
   readonly members: Sandbox[];
   readonly observer: Observer;
 }
@@ -77,15 +87,36 @@ class BareClient {
     const { client } = stage;
     observer.recordSending(name);
     const claim = await client.create(sandboxClaims, objects.claimObject(name));
-    const sandbox = await client.create(sandboxes, objects.buildColdObject(claim, template));
+    await this.#start(await client.create(sandboxes, objects.buildColdObject(claim, template)));
+    await this.#publish(claim, objects.boundStatus(name));
+    await observer.waitForReady(name);
+  }
+
+  /** A cold claim from its creation to its deletion. */
+  async coldLife(name: string): Promise<void> {
+    await this.cold(name);
+    await deleteClaim(this.#deps.stage.client, name);
+  }
+
+  /** A warm one, from the creation of the member that it adopts. */
+  async life(name: string): Promise<void> {
+    const { stage, pool, template, members } = this.#deps;
+    const member = objects.buildMemberObject(pool, template, Number(name.split('-').at(-1)));
+    members.push(await this.#start(await stage.client.create(sandboxes, member)));
+    await this.warm(name);
+    await deleteClaim(stage.client, name);
+  }
+
+  /** The Sandbox with its status, once its Pod is Ready. */
+  async #start(sandbox: Sandbox): Promise<Sandbox> {
+    const { client } = this.#deps.stage;
+    const { name = '' } = sandbox.metadata;
     const started = new Promise<void>((resolve) => this.#podReady.set(name, resolve));
     await client.create(pods, objects.buildPodObject(sandbox));
     await started;
-    const key = { namespace: NAMESPACE, name };
+    this.#podReady.delete(name);
     const status = objects.buildReadySandboxStatus() as unknown as JsonObject;
-    await client.mergePatch(sandboxes, key, { status }, { subresource: 'status' });
-    await this.#publish(claim, objects.boundStatus(name));
-    await observer.waitForReady(name);
+    return client.mergePatch(sandboxes, { namespace: NAMESPACE, name }, { status }, { subresource: 'status' });
   }
 
   async batch(count: number): Promise<void> {
@@ -153,17 +184,4 @@ async function clear({ plane, client }: Stage): Promise<void> {
 
 async function countOf(client: Stage['client'], resource: Parameters<Stage['client']['listAll']>[0]): Promise<number> {
   return (await client.listAll(resource, { namespace: NAMESPACE })).items.length;
-}
-
-/** Calls `work` for each index with bounded concurrency. */
-export async function runInParallel(count: number, work: (index: number) => Promise<void>): Promise<void> {
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    while (next < count) {
-      const index = next;
-      next += 1;
-      await work(index);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, count) }, worker));
 }

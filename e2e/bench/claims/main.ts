@@ -1,4 +1,4 @@
-// The latency of claims compared with the same writes alone: npm run bench:claims [-- --scenario NAME] [--json FILE] [--without PACING] [--policies on|off]
+// The latency of claims compared with the same writes alone: npm run bench:claims [-- --scenario NAME] [--json FILE] [--without PACING] [--policies on|off] [--flow-control on|off] [--seats N]
 import { writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -14,6 +14,8 @@ const { values } = parseArgs({
     'warm-up': { type: 'string', default: '100' },
     without: { type: 'string' },
     policies: { type: 'string', default: 'off' },
+    'flow-control': { type: 'string', default: 'off' },
+    seats: { type: 'string' },
   },
 });
 const warmUp = Number(values['warm-up']);
@@ -26,6 +28,8 @@ if (values.policies !== 'on' && values.policies !== 'off') {
   process.exit(2);
 }
 const policies = values.policies === 'on';
+const flowControl = values['flow-control'] === 'on';
+const seats = values.seats === undefined ? undefined : Number(values.seats);
 const wanted = values.scenario ?? SCENARIOS.map(({ name }) => name);
 const unknown = wanted.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name));
 if (unknown.length > 0) {
@@ -38,7 +42,7 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 const load = loadavg()[0]?.toFixed(1) ?? '?';
 const results: Result[] = [];
 for (const scenario of SCENARIOS.filter(({ name }) => wanted.includes(name))) {
-  results.push(await runScenario(scenario, { say, warmUp, without: values.without, policies }));
+  results.push(await runScenario(scenario, { say, warmUp, without: values.without, policies, flowControl, seats }));
   if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(results, undefined, 2)}\n`);
 }
 console.log(

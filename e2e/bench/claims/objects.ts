@@ -33,10 +33,13 @@ export function buildColdObject(claim: SandboxClaim, template: SandboxTemplate):
   return buildColdSandbox({ claim, template, defaults: POD_DEFAULTS });
 }
 
-/** A Pod of about the same size as that of a Sandbox. */
+/** A Pod of about the same size as that of a Sandbox, which goes with it. */
 export function buildPodObject(sandbox: Sandbox): Pod {
   const { metadata, spec } = sandbox.spec.podTemplate;
-  return { metadata: { namespace: NAMESPACE, name: getPodName(sandbox), labels: metadata?.labels }, spec };
+  const { name = '', uid = '' } = sandbox.metadata;
+  const owner = { apiVersion: 'agents.x-k8s.io/v1beta1', kind: 'Sandbox', name, uid, controller: true };
+  const key = { namespace: NAMESPACE, name: getPodName(sandbox) };
+  return { metadata: { ...key, labels: metadata?.labels, ownerReferences: [owner] }, spec };
 }
 
 /** The status of a bound claim, as the claim-controller writes it. */

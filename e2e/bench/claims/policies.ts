@@ -13,21 +13,31 @@ const run = promisify(execFile);
 
 /** Applies the admission policies of the chart, and waits until they are in force. */
 export async function enforcePolicies(stage: Stage): Promise<void> {
-  const { code, stderr } = await stage.plane.kubectl(['apply', '-f', '-'], await renderPolicies());
-  if (code !== 0) throw new Error(`the policies cannot be applied: ${stderr}`);
+  await apply(stage, await renderKinds('ValidatingAdmissionPolicy(Binding)?'));
   while (!(await isRefused(stage))) await pause(100);
 }
 
-async function renderPolicies(): Promise<string> {
+/** Applies the chart's priorities of requests, for accounts of this release. */
+export async function applyFlowControl(stage: Stage): Promise<void> {
+  await apply(stage, await renderKinds('(FlowSchema|PriorityLevelConfiguration)'));
+}
+
+async function apply({ plane }: Stage, objects: string): Promise<void> {
+  const { code, stderr } = await plane.kubectl(['apply', '-f', '-'], objects);
+  if (code !== 0) throw new Error(`objects of the chart cannot be applied: ${stderr}`);
+}
+
+async function renderKinds(pattern: string): Promise<string> {
   const helm = (await ensureBinaries(['helm']))('helm');
-  const flags = ['--namespace', NAMESPACE, '--kube-version', '1.36.0', '--set', 'crds.enabled=false'];
+  const sets = ['--set', 'crds.enabled=false', '--set', 'flowControl.enabled=true'];
+  const flags = ['--namespace', NAMESPACE, '--kube-version', '1.36.0', ...sets];
   const { stdout } = await run(helm, ['template', RELEASE, `${checkoutRoot}/charts/sandlot`, ...flags], {
     maxBuffer: 64 * 2 ** 20,
   });
-  const isPolicy = /^kind: ValidatingAdmissionPolicy(Binding)?$/m;
+  const isWanted = new RegExp(`^kind: ${pattern}$`, 'm');
   return stdout
     .split(/^---$/m)
-    .filter((text) => isPolicy.test(text))
+    .filter((text) => isWanted.test(text))
     .join('\n---\n');
 }
 

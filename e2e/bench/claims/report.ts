@@ -3,7 +3,15 @@ import { CONTROLLERS } from './stage.ts';
 
 /** Renders the results as Markdown tables: times compared with the floor of the same run, then costs. */
 export function renderReport(results: readonly Result[]): string {
-  return [getTimes(results), getCosts(results), getControllers(results)].join('\n\n');
+  return [getTimes(results), getCosts(results), getControllers(results), ...results.map(getWrites)].join('\n\n');
+}
+
+/** Every tenth of a write per claim and more, of all clients. */
+function getWrites({ scenario, writesByKind }: Result): string {
+  const rows = Object.entries(writesByKind).filter(([, count]) => count >= 0.1);
+  const total = Object.values(writesByKind).reduce((sum, count) => sum + count, 0);
+  const cells = [...rows, ['all', total] as const].map(([kind, count]) => [kind, count.toFixed(2)]);
+  return formatTable([`writes per claim of ${scenario}`, 'count'], cells);
 }
 
 function getTimes(results: readonly Result[]): string {

@@ -1,17 +1,18 @@
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import { defineResource } from '@sandlot/kube';
 import type { KubeObject } from '@sandlot/kube';
+import type { ControlPlaneOptions } from '@sandlot/local-cluster';
 import { runBurst, clear, deleteClaim } from './bursts.ts';
-import { countNow, countWritesForClaims } from './counts.ts';
+import { countNow, countWritesByKind, countWritesForClaims } from './counts.ts';
 import type { Counts } from './counts.ts';
-import { runInParallel, measureFloor } from './floor.ts';
+import { measureFloor } from './floor.ts';
 import { claimObject, buildPoolObject, POOL, buildTemplateObject } from './objects.ts';
 import { buildLatencies, Observer } from './observer.ts';
 import type { Latencies } from './observer.ts';
 import type { Scenario } from './scenarios.ts';
-import { enforcePolicies } from './policies.ts';
+import { applyFlowControl, enforcePolicies } from './policies.ts';
 import { waitUntilFull } from './pool.ts';
-import { drive, pause } from './shapes.ts';
+import { drive, pause, runInParallel } from './shapes.ts';
 import type { Shape } from './shapes.ts';
 import { CONTROLLERS, NAMESPACE, Stage } from './stage.ts';
 import type { ControllerName } from './stage.ts';
@@ -32,6 +33,8 @@ export interface Result extends Latencies {
   /** The longest latency of a claim, and the number of claims that adopted a warm Sandbox. */
   readonly maxMs: number;
   readonly warm: number;
+  /** Writes of all clients per claim, by account and kind. */
+  readonly writesByKind: Readonly<Record<string, number>>;
 }
 
 interface ControllerResult {
@@ -59,15 +62,23 @@ export interface RunOptions {
   readonly without?: string | undefined;
   /** Whether the chart's admission policies are in force, for the floor as well. */
   readonly policies?: boolean | undefined;
+  /** Whether the chart's priorities of requests are in force. */
+  readonly flowControl?: boolean | undefined;
+  /** How many requests the API server serves at once; by default as many as it does by its own default. */
+  readonly seats?: number | undefined;
 }
 
 export async function runScenario(scenario: Scenario, options: RunOptions): Promise<Result> {
-  const { say, warmUp, without, policies = false } = options;
+  const { say, warmUp, without, policies = false, flowControl = false } = options;
   const { shape, pool, idle = 0 } = scenario;
   say(`${scenario.name}: raising a control plane`);
-  await using stage = await Stage.raise(2 * pool + shape.claims + idle);
+  await using stage = await Stage.raise(2 * pool + shape.claims + idle, buildSettings(options));
   if (without !== undefined) stage.env = { SANDLOT_PACING_OFF: without };
   if (policies) await enforcePolicies(stage);
+  if (flowControl) {
+    await applyFlowControl(stage);
+    await stage.usePriorities();
+  }
   say(`${scenario.name}: the floor`);
   const floor = await measureFloor(stage, scenario.kind, buildFloorShape(shape));
   await stage.startControllers(scenario.kill === true ? 2 : 1);
@@ -95,6 +106,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   const after = await countNow(stage);
   const handedOver = new Set([...observer.times.values()].flatMap(({ sandbox }) => sandbox ?? []));
   const writes = await countWritesForClaims(stage, since);
+  const all = await countWritesByKind(stage, since);
   const times = [...observer.times.values()];
   const latencies = buildLatencies(times);
   return {
@@ -107,7 +119,19 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
     ...computePerClaim(before, after, shape.claims),
     ...outage,
     maxMs: Math.max(...times.map(({ sentMs, readyMs = Infinity }) => readyMs - sentMs)),
+    writesByKind: Object.fromEntries([...all].map(([kind, count]) => [kind, count / shape.claims])),
     warm: [...handedOver].filter((name) => name.startsWith(`${POOL}-`)).length,
+  };
+}
+
+/** The API server shares out the sum of both limits. */
+function buildSettings({ seats }: RunOptions): ControlPlaneOptions {
+  if (seats === undefined) return {};
+  return {
+    apiServerFlags: [
+      `--max-requests-inflight=${Math.ceil(seats / 2)}`,
+      `--max-mutating-requests-inflight=${Math.floor(seats / 2)}`,
+    ],
   };
 }
 

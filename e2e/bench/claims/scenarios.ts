@@ -36,6 +36,9 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: 'sustained-50', kind: 'warm', shape: computeRate(50, 60), pool: 250, dwellMs: 3_000 },
   // The load pattern of upstream: claims live for three seconds, and the pool holds the demand of eight.
   { name: 'poisson-20', kind: 'warm', shape: computePoisson(20, 60), pool: 160, dwellMs: 3_000 },
+  // Whole lives, as many as the API server can serve: from the creation of a member to the deletion of its claim.
+  { name: 'lives', kind: 'life', shape: { kind: 'closed', workers: 32, claims: 1_500 }, pool: 250, dwellMs: 0 },
+  { name: 'lives-cold', kind: 'coldLife', shape: { kind: 'closed', workers: 32, claims: 1_000 }, pool: 0, dwellMs: 0 },
   { name: 'serial', kind: 'warm', shape: { kind: 'serial', claims: 50 }, pool: 20 },
   { name: 'batch-100', kind: 'batch', shape: runBurst(100), pool: 100 },
   { name: 'cold-100', kind: 'cold', shape: runBurst(100), pool: 0 },

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { createKubeClient, defineResource, loadCredentials, namespaces } from '@sandlot/kube';
 import type { KubeClient, KubeObject } from '@sandlot/kube';
 import { startControlPlane, startNats, startRedis } from '@sandlot/local-cluster';
-import type { ControlPlane, Server } from '@sandlot/local-cluster';
+import type { ControlPlane, ControlPlaneOptions, Server } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service-testkit';
 import type { ServiceProcess } from '@sandlot/service-testkit';
 import { bundleControllers, checkoutRoot } from '@sandlot/up';
@@ -23,7 +23,7 @@ export const NAMESPACE = 'bench';
 /** The release whose accounts the controllers have. */
 export const RELEASE = 'sandlot';
 
-const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
+export const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
 /** A simulated node has room for 999 pods; the difference is for the refill. */
 const PODS_PER_NODE = 900;
 /** The API server collects garbage a quarter as often as by default, where it takes a seventh of its time: memory is plentiful, CPU is not. */
@@ -53,13 +53,13 @@ export class Stage implements AsyncDisposable {
     this.client = client;
   }
 
-  /** Starts the servers, with nodes for that many `pods`. The controllers do not run yet. */
-  static async raise(pods: number): Promise<Stage> {
+  /** Starts the servers, with nodes for that many `pods`, and with these `settings` of the control plane. The controllers do not run yet. */
+  static async raise(pods: number, settings: ControlPlaneOptions = {}): Promise<Stage> {
     await bundleControllers();
     const kwokNodes = Math.max(4, Math.ceil(pods / PODS_PER_NODE));
     const parts = { kwokNodes, scheduler: true, controllerManager: true };
     const measured = { audit: true, profiling: true, heapGrowthPercent: HEAP_GROWTH_PERCENT };
-    const options = { ...parts, ...measured, crds: [CRDS] };
+    const options = { ...parts, ...measured, crds: [CRDS], ...settings };
     const [plane, nats, redis] = await Promise.all([startControlPlane(options), startNats(), startRedis()]);
     const credentials = await loadCredentials({ kubeconfig: plane.kubeconfigPath });
     const limits = { claim: UNLIMITED, normal: UNLIMITED, background: UNLIMITED };
@@ -67,6 +67,14 @@ export class Stage implements AsyncDisposable {
     await stage.client.create(namespaces, { metadata: { name: NAMESPACE } });
     for (const name of CONTROLLERS) await stage.#admit(name);
     return stage;
+  }
+
+  /** Gives the writes of each controller the priority that the chart's flow schemas give them; those of the bench only count. */
+  async usePriorities(): Promise<void> {
+    for (const name of CONTROLLERS) {
+      const spec = { priorityLevelConfiguration: { name: LEVELS[name] } };
+      await this.client.mergePatch(flowSchemas, { name: formatFlowSchema(name) }, { spec });
+    }
   }
 
   /** Starts one replica of each controller, and `claimControllers` of the claim-controller. */
@@ -194,6 +202,13 @@ const kubeconfig = z.object({
 export function getAccountName(name: ControllerName): string {
   return `${RELEASE}-${name}`;
 }
+
+/** The chart's priority level for the writes of each controller. */
+const LEVELS: Readonly<Record<ControllerName, string>> = {
+  'claim-controller': `${RELEASE}-claims`,
+  'sandbox-controller': `${RELEASE}-starts`,
+  'warmpool-controller': `${RELEASE}-refills`,
+};
 
 /** The name of the flow schema for the writes of a controller, without leases and Events. */
 export function formatFlowSchema(name: ControllerName): string {

@@ -41,6 +41,10 @@ export interface ControlPlaneOptions {
    * higher value takes more memory and less CPU time.
    */
   heapGrowthPercent?: number | undefined;
+  /** Further flags of kube-apiserver. */
+  apiServerFlags?: readonly string[] | undefined;
+  /** Further flags of kube-controller-manager. */
+  controllerManagerFlags?: readonly string[] | undefined;
   /** Makes kube-apiserver serve its profiles. */
   profiling?: boolean | undefined;
 }
@@ -190,7 +194,11 @@ class RunningControlPlane implements ControlPlane {
           bindAddress: '127.0.0.1',
           audit,
           serviceAccountAdmission: options.controllerManager === true,
-          extra: ['--endpoint-reconciler-type=none', `--profiling=${options.profiling === true}`],
+          extra: [
+            '--endpoint-reconciler-type=none',
+            `--profiling=${options.profiling === true}`,
+            ...(options.apiServerFlags ?? []),
+          ],
         }),
         env,
       ),
@@ -216,7 +224,7 @@ class RunningControlPlane implements ControlPlane {
     if (options.controllerManager === true) {
       const kubeconfig = join(folder, 'controller-manager.kubeconfig');
       await this.#writeKubeconfig(kubeconfig, 'controller-manager');
-      const flags = listControllerManagerFlags({ ...common, kubeconfig });
+      const flags = listControllerManagerFlags({ ...common, kubeconfig, extra: options.controllerManagerFlags });
       this.#others.push(await this.#spawn('kube-controller-manager', flags));
     }
     if (options.scheduler === true) {
