@@ -195,8 +195,9 @@ describe('the node component', () => {
   });
 
   it('gets its flags from the values, numbers in full', async () => {
-    const node = { storeFolder: '/data/saved', runscRoot: '/run/own/k8s.io', mostSaves: 9, wantedBytes: 0, keepFreeBytes: 34_359_738_368 };
-    const { spec } = getPod(await render({ ...withHibernation, hibernation: { enabled: true, node } }), NODE);
+    const node = { storeFolder: '/data/saved', runscRoot: '/run/own/k8s.io', mostSaves: 9, mostRestores: 12, wantedBytes: 0 };
+    const numbers = { keepFreeBytes: 34_359_738_368, mostFilesBytes: 4_294_967_296 };
+    const { spec } = getPod(await render({ ...withHibernation, hibernation: { enabled: true, node: { ...node, ...numbers } } }), NODE);
     const { args } = spec.containers[0] as unknown as { args: readonly string[] };
     expect(args).toEqual([
       '-node=$(NODE_NAME)',
@@ -209,8 +210,10 @@ describe('the node component', () => {
       '-metrics=:9090',
       '-tls-dir=/etc/sandlot/tls',
       '-most-saves=9',
+      '-most-restores=12',
       '-wanted-bytes=0',
       '-keep-free-bytes=34359738368',
+      '-most-files-bytes=4294967296',
     ]);
     const mounts = JSON.stringify(spec.containers[0]);
     for (const folder of [node.storeFolder, node.runscRoot]) expect(mounts).toContain(`"mountPath":"${folder}"`);
@@ -226,6 +229,8 @@ describe('the node component', () => {
     ['a relative folder', { storeFolder: 'snapshots' }],
     ['a whole disk', { stateFolder: '/' }],
     ['no saves at all', { mostSaves: 0 }],
+    ['no restores at all', { mostRestores: 0 }],
+    ['a negative size of files', { mostFilesBytes: -1 }],
   ])('rejects %s', async (_, node) => {
     const { code, stderr } = await template({ ...withHibernation, hibernation: { enabled: true, node } });
     expect(code).toBe(1);

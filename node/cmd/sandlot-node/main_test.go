@@ -182,6 +182,8 @@ func TestProbesAndMetrics(t *testing.T) {
 		`sandlot_node_saved_bytes_total 7`,
 		`sandlot_node_restores_total{result="failed"} 1`,
 		`sandlot_node_saves_in_progress 0`,
+		`sandlot_node_restores_in_progress 0`,
+		`sandlot_node_restores_waiting 0`,
 		`sandlot_node_store_used_bytes 7`,
 		`sandlot_node_recovery_failed 0`,
 	} {
@@ -253,7 +255,8 @@ func TestAgentWithWrongSettingsSaysWhatIsWrong(t *testing.T) {
 	}{
 		"a path that depends on where it starts": {[]string{"-root", "store"}, "-root is \\\"store\\\": it must be an absolute path"},
 		"no node":                                {[]string{"-node", ""}, "-node is"},
-		"no saves":                               {[]string{"-most-saves", "0"}, "-most-saves must be at least 1"},
+		"no saves":                               {[]string{"-most-saves", "0"}, "-most-saves and -most-restores must be at least 1"},
+		"no restores":                            {[]string{"-most-restores", "0"}, "-most-saves and -most-restores must be at least 1"},
 		"an unknown flag":                        {[]string{"-force"}, "force"},
 		"an argument":                            {[]string{"serve"}, "is no flag"},
 		"no TLS files":                           {[]string{"-tls-dir", "/nonexistent"}, "the TLS files of /nonexistent cannot be used"},

@@ -64,7 +64,7 @@ func newMetrics() *metrics {
 }
 
 // watch adds what is measured when someone asks.
-func (m *metrics) watch(s *store.Store, saver *save.Saver) {
+func (m *metrics) watch(s *store.Store, saver *save.Saver, ledger *grants.Ledger) {
 	gauge := func(name, help string, read func() float64) {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 	}
@@ -76,6 +76,8 @@ func (m *metrics) watch(s *store.Store, saver *save.Saver) {
 		return space
 	}
 	gauge("sandlot_node_saves_in_progress", "Saves in progress.", func() float64 { return float64(saver.CountSaves()) })
+	gauge("sandlot_node_restores_in_progress", "Restores in progress.", func() float64 { return float64(ledger.CountBegun()) })
+	gauge("sandlot_node_restores_waiting", "Pods that wait until fewer others are restored.", func() float64 { return float64(ledger.CountWaiting()) })
 	gauge("sandlot_node_store_free_bytes", "Free bytes of the disk of the store.", func() float64 { return float64(measure().FreeBytes) })
 	gauge("sandlot_node_store_used_bytes", "Bytes of all snapshots of the node.", func() float64 { return float64(measure().UsedBytes) })
 }

@@ -106,7 +106,7 @@ func (p *process) open(saving context.Context) error {
 	}
 	p.grants, err = grants.Open(grants.Options{
 		Folder: filepath.Join(p.State, "restores"), Store: p.store, Machine: p.machine.Describe,
-		BeginLimit: beginLimit, MostBeginLimit: mostBeginLimit, ArrivalGrace: arrivalGrace, KeepFor: keepGrants, Now: time.Now, Observe: p.metrics.observeRestore,
+		BeginLimit: beginLimit, MostBeginLimit: mostBeginLimit, ArrivalGrace: arrivalGrace, MostRestores: p.MostRestores, KeepFor: keepGrants, Now: time.Now, Observe: p.metrics.observeRestore,
 	})
 	if err != nil {
 		return errors.Join(err, p.store.Close())
@@ -122,7 +122,7 @@ func (p *process) open(saving context.Context) error {
 	if err := p.openRemote(); err != nil {
 		return errors.Join(err, p.grants.Close(), p.store.Close())
 	}
-	p.metrics.watch(p.store, p.saver)
+	p.metrics.watch(p.store, p.saver, p.grants)
 	return nil
 }
 

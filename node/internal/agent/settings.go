@@ -29,6 +29,8 @@ type Settings struct {
 	Metrics   string
 	TLSDir    string
 	MostSaves int
+	// MostRestores run at the same time.
+	MostRestores int
 	// WantedBytes is what a save needs beside the memory of its Pod. KeepFreeBytes is what it leaves of the disk.
 	WantedBytes, KeepFreeBytes int64
 	// MostFilesBytes is what the files of a container may have that are kept beside its memory.
@@ -55,6 +57,7 @@ func ReadSettings(args []string, lookUp func(string) (string, bool)) (Settings, 
 	flags.StringVar(&s.Metrics, "metrics", ":9090", "address for probes and metrics")
 	flags.StringVar(&s.TLSDir, "tls-dir", "/etc/sandlot/tls", "folder of tls.crt, tls.key and ca.crt")
 	flags.IntVar(&s.MostSaves, "most-saves", 2, "saves at the same time")
+	flags.IntVar(&s.MostRestores, "most-restores", 4, "restores at the same time; Pods of warm pools wait for those of claims")
 	flags.Int64Var(&s.WantedBytes, "wanted-bytes", 256<<20, "bytes a save needs beside the memory of its Pod")
 	flags.Int64Var(&s.KeepFreeBytes, "keep-free-bytes", 1<<30, "bytes a save leaves free on the disk")
 	flags.Int64Var(&s.MostFilesBytes, "most-files-bytes", 1<<30, "bytes of changed files of a container that are kept beside its memory; a Pod that begins with them has them in its memory once")
@@ -106,8 +109,8 @@ func (s Settings) check() error {
 			errs = append(errs, fmt.Errorf("-%s is %q: it must be an absolute path", flag, path))
 		}
 	}
-	if s.MostSaves < 1 || s.WantedBytes < 0 || s.KeepFreeBytes < 0 || s.MostFilesBytes < 0 || s.Grace < 0 {
-		errs = append(errs, errors.New("-most-saves must be at least 1; -wanted-bytes, -keep-free-bytes, -most-files-bytes and -grace must not be negative"))
+	if s.MostSaves < 1 || s.MostRestores < 1 || s.WantedBytes < 0 || s.KeepFreeBytes < 0 || s.MostFilesBytes < 0 || s.Grace < 0 {
+		errs = append(errs, errors.New("-most-saves and -most-restores must be at least 1; -wanted-bytes, -keep-free-bytes, -most-files-bytes and -grace must not be negative"))
 	}
 	return errors.Join(append(errs, s.checkS3())...)
 }

@@ -19,6 +19,7 @@ const (
 	restorePath  = "/v1/restores/" + otherUID
 	source       = `"source":{"sandboxName":"analyst","sandboxUid":"` + otherUID + `","podName":"analyst-1","podUid":"` + podUID + `"}`
 	hibernate    = `{` + source + `,"mode":"Hibernate"}`
+	snapshot     = `{` + source + `,"mode":"Snapshot"}`
 	announcement = `{"namespace":"team","podName":"analyst-2","snapshotUid":"` + snapshotUID + `"}`
 	begin        = `{"namespace":"team","podName":"analyst-2","podUid":"` + otherUID + `","snapshotUid":"` + snapshotUID + `"}`
 	copyPath     = "/v1/copies/team/" + otherUID
@@ -49,8 +50,8 @@ func TestSandboxIsSavedAnnouncedAndBegun(t *testing.T) {
 		t.Errorf("got %v", got.body)
 	}
 	n.expect(c, "GET "+restorePath, "", code(404, "Absent"))
-	for range 2 {
-		if got := n.expect(c, "PUT "+restorePath, announcement, ok(200)); got.text("state") != "Announced" {
+	for _, body := range []string{announcement, announcement, `{"spare":true,` + announcement[1:]} {
+		if got := n.expect(c, "PUT "+restorePath, body, ok(200)); got.text("state") != "Announced" {
 			t.Errorf("got %v", got.body)
 		}
 	}
@@ -121,7 +122,6 @@ func TestSandboxStartsFromACopy(t *testing.T) {
 }
 
 func TestFailuresHaveTheirCodes(t *testing.T) {
-	snapshot := `{` + source + `,"mode":"Snapshot"}`
 	rows := map[string]struct {
 		prepare func(n *node)
 		line    string
@@ -304,6 +304,20 @@ func TestSourceOfASpentHibernationDoesNotGoOn(t *testing.T) {
 	if n.podStatus() != "paused" {
 		t.Error("the sandbox goes on twice")
 	}
+}
+
+func TestPodWhoseTurnDoesNotComeMayAskAgain(t *testing.T) {
+	n := newNode(t)
+	c := n.controller()
+	n.expect(c, "PUT "+snapshotPath, snapshot, ok(200))
+	n.expect(c, "PUT "+copyPath, copyBody, ok(200))
+	n.expect(c, "PUT "+restorePath, announcement, ok(200))
+	n.expect(n.shim, shimBegin, begin, ok(200))
+	ofCopy := strings.NewReplacer(otherUID, podUID, snapshotUID, otherUID)
+	n.expect(c, "PUT /v1/restores/"+podUID, ofCopy.Replace(announcement), ok(200))
+	n.expect(n.shim, shimBegin, ofCopy.Replace(begin), code(429, "Full"))
+	n.expect(n.shim, shimEnd, end(true), ok(204))
+	n.expect(n.shim, shimBegin, ofCopy.Replace(begin), ok(200))
 }
 
 func TestAnswerComesWithTheEndOfTheRestore(t *testing.T) {

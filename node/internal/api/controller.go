@@ -199,6 +199,8 @@ type restoreBody struct {
 	SnapshotUID string `json:"snapshotUid"`
 	// Only is "files" for a Pod that begins with the files of the snapshot and not with its memory.
 	Only string `json:"only"`
+	// Spare is set for a Pod of a warm pool: those that somebody waits for are restored first.
+	Spare bool `json:"spare"`
 }
 
 type restoreAnswer struct {
@@ -218,7 +220,7 @@ func (a *Agent) announceRestore(r *http.Request) (any, error) {
 	if err := decode(r, &body); err != nil {
 		return nil, err
 	}
-	request := grants.Request{Namespace: body.Namespace, PodName: body.PodName, PodUID: podUID, SnapshotUID: body.SnapshotUID, Only: body.Only}
+	request := grants.Request{Namespace: body.Namespace, PodName: body.PodName, PodUID: podUID, SnapshotUID: body.SnapshotUID, Only: body.Only, Spare: body.Spare}
 	if err := request.Check(); err != nil {
 		return nil, refuse(err)
 	}

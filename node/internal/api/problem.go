@@ -59,6 +59,7 @@ var rules = []rule{
 	{isA[*grants.ConflictError], http.StatusConflict, "Conflict"},
 	{isA[*grants.BegunError], http.StatusConflict, "Begun"},
 	{isA[*grants.NotAnnouncedError], http.StatusForbidden, "NotAnnounced"},
+	{isA[*grants.FullError], http.StatusTooManyRequests, "Full"},
 	{isA[*grants.AlreadyBegunError], http.StatusConflict, "AlreadyBegun"},
 	{isA[*grants.OutcomeError], http.StatusConflict, "Conflict"},
 	{is(context.Canceled), http.StatusServiceUnavailable, "Busy"},

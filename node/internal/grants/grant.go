@@ -38,6 +38,8 @@ type Request struct {
 	SnapshotUID string `json:"snapshotUid"`
 	// Only is OnlyFiles for a Pod that begins with the files of the snapshot and not with its memory. The shim does not know it.
 	Only string `json:"only,omitempty"`
+	// Spare is set for a Pod that no user waits for: one of a warm pool. The shim does not know it.
+	Spare bool `json:"spare,omitempty"`
 }
 
 // OnlyFiles gives a Pod the files of a snapshot without its memory.
@@ -74,9 +76,15 @@ func (g Grant) leavesFilesTo(asked Request) bool {
 	return g.State == Failed && g.Only == "" && asked.Only == OnlyFiles
 }
 
+// isOf reports whether the announcement is repeated. A claim may have taken the Pod from its warm pool meanwhile.
+func (g Grant) isOf(asked Request) bool {
+	asked.Spare = g.Spare
+	return g.Request == asked
+}
+
 // isAskedBy compares with what the shim knows.
 func (g Grant) isAskedBy(asked Request) bool {
-	asked.Only = g.Only
+	asked.Only, asked.Spare = g.Only, g.Spare
 	return g.Request == asked
 }
 

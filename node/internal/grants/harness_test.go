@@ -1,6 +1,7 @@
 package grants_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -31,6 +32,10 @@ type node struct {
 	now    time.Time
 	// limit is how long a Pod waits for its announcement.
 	limit time.Duration
+	// most is how many restores run at a time; 0: four.
+	most int
+	// clock is that of the ledger; nil: it shows now.
+	clock func() time.Time
 }
 
 func newNode(t *testing.T) *node {
@@ -69,12 +74,19 @@ func (n *node) saveAs(key store.Key, manifest store.Manifest) {
 	}
 }
 
+func (n *node) tell() time.Time {
+	if n.clock != nil {
+		return n.clock()
+	}
+	return n.now
+}
+
 func (n *node) open() (*grants.Ledger, error) {
 	return grants.Open(grants.Options{
 		Folder: filepath.Join(n.folder, "grants"), Store: n.store, BeginLimit: n.limit, KeepFor: time.Hour,
-		MostBeginLimit: 100 * time.Second, ArrivalGrace: 30 * time.Second,
+		MostBeginLimit: 100 * time.Second, ArrivalGrace: 30 * time.Second, MostRestores: cmp.Or(n.most, 4),
 		Machine: func(ctx context.Context) (fingerprint.Fingerprint, error) { return machine, ctx.Err() },
-		Now:     func() time.Time { return n.now },
+		Now:     n.tell,
 	})
 }
 

@@ -24,6 +24,9 @@ type Ledger struct {
 	grants map[string]Grant
 	// arriving counts the snapshots that are on their way, by namespace.
 	arriving map[string]int
+	// line has the Pods that are announced and wait for the restores of others. Waiters counts those that were ever in it.
+	line    map[*waiter]bool
+	waiters int
 	// changed is closed, and replaced, whenever a grant changes.
 	changed chan struct{}
 }
@@ -39,6 +42,8 @@ type Options struct {
 	BeginLimit time.Duration
 	// MostBeginLimit bounds it while a snapshot is on its way into the Pod's namespace, and ArrivalGrace longer.
 	MostBeginLimit, ArrivalGrace time.Duration
+	// MostRestores run at the same time. Others wait for MostBeginLimit at most.
+	MostRestores int
 	// KeepFor is how long the outcome of a restore can be asked for after its snapshot is gone.
 	KeepFor time.Duration
 	Now     func() time.Time
@@ -56,7 +61,7 @@ func Open(options Options) (*Ledger, error) {
 	if err != nil {
 		return nil, errors.Join(err, disk.root.Close())
 	}
-	return &Ledger{Options: options, disk: disk, grants: grants, arriving: map[string]int{}, changed: make(chan struct{})}, nil
+	return &Ledger{Options: options, disk: disk, grants: grants, arriving: map[string]int{}, line: map[*waiter]bool{}, changed: make(chan struct{})}, nil
 }
 
 // Close ends the use of the folder.
@@ -77,8 +82,8 @@ func (l *Ledger) Announce(ctx context.Context, request Request) (Grant, error) {
 	defer l.mutex.Unlock()
 	for _, held := range l.grants {
 		switch {
-		case held.Request == request:
-			return held, nil
+		case held.isOf(request):
+			return l.repeat(held, request)
 		case held.PodUID == request.PodUID || held.Snapshot() == request.Snapshot() && !held.leavesFilesTo(request):
 			return Grant{}, &ConflictError{request, held}
 		}
@@ -89,6 +94,14 @@ func (l *Ledger) Announce(ctx context.Context, request Request) (Grant, error) {
 	}
 	if obstacle != "" {
 		return l.change(Grant{Request: request, State: Failed, Message: obstacle})
+	}
+	return l.change(Grant{Request: request, State: Announced})
+}
+
+// repeat keeps the grant as it is, but a Pod that a claim has taken from its warm pool meanwhile is no spare one any more.
+func (l *Ledger) repeat(held Grant, request Request) (Grant, error) {
+	if held.State != Announced || held.Spare == request.Spare {
+		return held, nil
 	}
 	return l.change(Grant{Request: request, State: Announced})
 }
@@ -127,8 +140,8 @@ func (l *Ledger) Withdraw(podUID string) error {
 	return l.forget(podUID)
 }
 
-// Begin lets the Pod have its snapshot and returns what it begins with. It waits for the announcement. It returns a
-// NotAnnouncedError or an AlreadyBegunError, and the context's error if the caller or the agent gave up.
+// Begin lets the Pod have its snapshot and returns what it begins with. It waits for the announcement, and for its turn. It
+// returns a NotAnnouncedError, a FullError or an AlreadyBegunError, and the context's error if the caller or the agent gave up.
 func (l *Ledger) Begin(ctx context.Context, request Request) (Given, error) {
 	if err := request.Check(); err != nil {
 		return Given{}, err
@@ -137,34 +150,40 @@ func (l *Ledger) Begin(ctx context.Context, request Request) (Given, error) {
 	defer end()
 	limit := time.NewTimer(l.BeginLimit)
 	defer limit.Stop()
-	began := l.Now()
+	began, w := l.Now(), &waiter{podUID: request.PodUID}
+	defer l.leave(w)
 	for p := (&patience{ledger: l, namespace: request.Namespace, most: most, limit: limit}); ; {
-		given, changed, err := l.tryBegin(most, request)
-		if err == nil {
-			return given, nil
+		given, changed, err := l.tryBegin(most, request, w)
+		if changed == nil {
+			return given, err
 		}
-		var unknown *UnknownError
-		if !errors.As(err, &unknown) {
-			return Given{}, err
-		}
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return Given{}, ctx.Err()
-		}
-		if p.isAtItsEnd() {
+		case w.isAnnounced && most.Err() != nil:
+			return Given{}, &FullError{request, l.MostRestores}
+		case w.isAnnounced:
+			waitInLine(most, changed)
+			continue
+		case p.isAtItsEnd():
 			return Given{}, &NotAnnouncedError{request, fmt.Sprintf("the controller did not announce it within %s", l.Now().Sub(began).Round(time.Second))}
 		}
 		p.wait(changed)
 	}
 }
 
-// tryBegin returns what to wait for with an UnknownError.
-func (l *Ledger) tryBegin(ctx context.Context, request Request) (Given, <-chan struct{}, error) {
+// tryBegin returns what to wait for if the Pod may not begin yet.
+func (l *Ledger) tryBegin(ctx context.Context, request Request, w *waiter) (Given, <-chan struct{}, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	held, isKnown := l.grants[request.PodUID]
 	switch {
-	case ctx.Err() != nil || !isKnown:
-		return Given{}, l.changed, &UnknownError{request.PodUID}
+	case ctx.Err() != nil:
+		return Given{}, l.changed, nil
+	case !isKnown:
+		w.isAnnounced = false
+		l.stepOut(w)
+		return Given{}, l.changed, nil
 	case !held.isAskedBy(request):
 		return Given{}, nil, &NotAnnouncedError{request, "this Pod UID is announced with another name or snapshot"}
 	case held.State == Begun:
@@ -179,6 +198,10 @@ func (l *Ledger) tryBegin(ctx context.Context, request Request) (Given, <-chan s
 	if err != nil {
 		return Given{}, nil, &NotAnnouncedError{request, err.Error()}
 	}
+	if !l.isNext(w) {
+		return Given{}, l.changed, nil
+	}
+	delete(l.line, w)
 	held.State = Begun
 	_, err = l.change(held)
 	return l.give(held, manifest), nil, err

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   findCondition,
+  labels,
   sandboxes,
   sandboxSnapshotClasses,
   sandboxSnapshots,
@@ -142,13 +143,21 @@ export class Harness extends ControllerHarness {
   /** A Pod that waits to be restored from the snapshot. */
   addMarkedPod(
     name: string,
-    parts: { owner?: OwnerReference; namespace?: string; node?: string; annotated?: string; only?: string } = {},
+    parts: {
+      owner?: OwnerReference;
+      namespace?: string;
+      node?: string;
+      annotated?: string;
+      only?: string;
+      pool?: string;
+    } = {},
   ): Pod {
     const uid = this.snapshot().metadata.uid ?? '';
     const mark = { 'sandlot.dev/restore-snapshot': uid };
     const named = parts.annotated === undefined ? mark : { 'sandlot.dev/restore-snapshot': parts.annotated };
     const annotations = { ...named, ...(parts.only === undefined ? {} : { 'sandlot.dev/restore-only': parts.only }) };
-    return this.addPod(name, { owner: this.owner(), ...parts, marks: { labels: mark, annotations } });
+    const member = parts.pool === undefined ? {} : { [labels.warmPoolMember]: parts.pool };
+    return this.addPod(name, { owner: this.owner(), ...parts, marks: { labels: { ...mark, ...member }, annotations } });
   }
 
   /** A Pod that no node has taken yet. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -83,6 +83,11 @@ export class RealAgent implements AsyncDisposable {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await writeFile(join(folder, 'checkpoint.img'), CONTENT);
     await writeFile(join(folder, 'manifest.json'), JSON.stringify({ ...about, machine, ...size }));
+  }
+
+  /** What the agent has written down about the restore of a Pod. */
+  async readGrant(podUID: string): Promise<unknown> {
+    return JSON.parse(await readFile(join(this.#folders[0] ?? '', 'state', 'restores', `${podUID}.json`), 'utf8'));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

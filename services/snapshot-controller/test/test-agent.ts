@@ -29,6 +29,7 @@ const restoreBody = z.strictObject({
   podName: z.string(),
   snapshotUid: z.string(),
   only: z.literal('files').optional(),
+  spare: z.boolean().optional(),
 });
 
 type SaveBody = z.output<typeof saveBody>;
@@ -37,6 +38,7 @@ type SaveBody = z.output<typeof saveBody>;
 interface Grant {
   readonly snapshotUid: string;
   readonly only?: 'files' | undefined;
+  readonly spare?: boolean | undefined;
   state: 'Announced' | 'Begun' | 'Restored' | 'Failed';
   message: string;
 }
@@ -104,7 +106,7 @@ export class TestAgent implements AsyncDisposable {
   holdsTransfers = false;
   /** UIDs of Pods that stand still for a hibernation on this node. */
   readonly paused = new Set<string>();
-  /** An agent from before files were kept. */
+  /** An agent from before files were kept, and before restores were bounded. */
   isOld = false;
   /** While true, saves do not end by themselves. */
   holdsSaves = false;
@@ -360,7 +362,8 @@ export class TestAgent implements AsyncDisposable {
   }
 
   /** After memory that failed in one Pod, another one may have the files. */
-  #announce(podUID: string, { namespace, snapshotUid, only }: z.output<typeof restoreBody>): Answer {
+  #announce(podUID: string, { namespace, snapshotUid, only, spare }: z.output<typeof restoreBody>): Answer {
+    if (this.isOld && spare !== undefined) return UNKNOWN_FIELD;
     if (!this.stored.has(`${namespace}/${snapshotUid}`)) return ABSENT;
     const isRival = ([uid, grant]: [string, Grant]): boolean => {
       const leaves = grant.state === 'Failed' && grant.only === undefined && only !== undefined;
@@ -368,7 +371,7 @@ export class TestAgent implements AsyncDisposable {
     };
     const rival = [...this.grants].find(isRival);
     if (rival !== undefined) return refuse({ status: 409, code: 'Conflict', message: `Pod ${rival[0]} has it` });
-    const grant = this.grants.get(podUID) ?? { snapshotUid, only, state: 'Announced' as const, message: '' };
+    const grant = this.grants.get(podUID) ?? { snapshotUid, only, spare, state: 'Announced' as const, message: '' };
     this.grants.set(podUID, grant);
     return { status: 200, body: { state: grant.state, message: grant.message } };
   }
@@ -389,7 +392,7 @@ const REMOTE_REFUSED = refuse({ status: 422, code: 'RemoteRefused', message: 'it
 const FORBIDDEN = refuse({ status: 403, code: 'Forbidden', message: 'not the controller' });
 const ABSENT = refuse({ status: 404, code: 'Absent', message: 'it is not here' });
 const TOO_MUCH = refuse({ status: 422, code: 'QuotaExceeded', message: 'the Pod takes more than the quota has left' });
-const UNKNOWN_FIELD = refuse({ status: 400, code: 'Invalid', message: 'json: unknown field "files"' });
+const UNKNOWN_FIELD = refuse({ status: 400, code: 'Invalid', message: 'json: unknown field' });
 const TAKEN = refuse({ status: 409, code: 'Conflict', message: 'it is no copy of that snapshot' });
 const NOT_SHARED = refuse({ status: 422, code: 'NotShared', message: 'it belongs to its Sandbox alone' });
 const HOLD_ENDED = refuse({ status: 409, code: 'HoldEnded', message: 'the Pod went on since it was saved' });

@@ -64,14 +64,7 @@ export class AgentClient {
     const body = { source: { sandboxName, sandboxUid, podName, podUid }, ...rest };
     const put = (all: object): Promise<Manifest> =>
       this.#ask({ method: 'PUT', path: formatPath(id), body: all, limitMs: SAVE_MS }, { answer: manifest, signal });
-    if (files !== true) return put(body);
-    try {
-      return await put({ ...body, files });
-    } catch (error) {
-      // During an upgrade an agent may be older than this controller, and not know the field. Memory comes first.
-      if (error instanceof AgentRefusal && error.code === 'Invalid') return put(body);
-      throw error;
-    }
+    return putFor({ body, more: { files: files === true ? files : undefined } }, put);
   }
 
   /**
@@ -138,8 +131,9 @@ export class AgentClient {
   async restore({ namespace, uid }: SnapshotId, pod: RestoreRequest, signal: AbortSignal): Promise<RestoreEnd> {
     const path = `/v1/restores/${pod.podUID}`;
     const body = { namespace, podName: pod.podName, snapshotUid: uid, only: pod.only };
-    const announce = (): Promise<RestoreAnswer> =>
-      this.#ask({ method: 'PUT', path, body, limitMs: QUICK_MS }, { answer: restoreAnswer, signal });
+    const put = (all: object): Promise<RestoreAnswer> =>
+      this.#ask({ method: 'PUT', path, body: all, limitMs: QUICK_MS }, { answer: restoreAnswer, signal });
+    const announce = (): Promise<RestoreAnswer> => putFor({ body, more: { spare: pod.spare } }, put);
     const wait = (): Promise<RestoreAnswer> => {
       const limitMs = WAIT_SECONDS * 1_000 + QUICK_MS;
       const message = { method: 'GET', path: `${path}?waitSeconds=${WAIT_SECONDS}`, limitMs } as const;
@@ -210,6 +204,23 @@ export class AgentClient {
     sent.on('error', reject);
     sent.end(content);
     return promise;
+  }
+}
+
+interface Extended {
+  readonly body: object;
+  /** A field that older agents do not know, or undefined. */
+  readonly more: Readonly<Record<string, true | undefined>>;
+}
+
+/** During an upgrade an agent may be older than this controller, and refuse a field that it does not know. It does without. */
+async function putFor<T>({ body, more }: Extended, put: (all: object) => Promise<T>): Promise<T> {
+  if (Object.values(more).every((value) => value === undefined)) return put(body);
+  try {
+    return await put({ ...body, ...more });
+  } catch (error) {
+    if (error instanceof AgentRefusal && error.code === 'Invalid') return put(body);
+    throw error;
   }
 }
 

@@ -47,6 +47,19 @@ describe('the agent of a node', () => {
     await client.erase({ ...ID, uid: bare }, false, never);
   });
 
+  it('learns that no user waits for a Pod, and is asked for the same once a claim has it', async () => {
+    const bare = '77777777-7425-40de-944b-e07fc1f90ae7';
+    await store(bare, 'Hibernate');
+    const pod = { ...POD, podUID: '88888888-7425-40de-944b-e07fc1f90ae7' };
+    const message = 'the snapshot is of OCI version 1, this node has 1.2.1';
+    for (const spare of [true, undefined] as const) {
+      const end = await client.restore({ ...ID, uid: bare }, { ...pod, spare }, never);
+      expect(end).toEqual({ state: 'Failed', message });
+      expect(await agent.readGrant(pod.podUID)).toMatchObject({ podUid: pod.podUID, spare: true });
+    }
+    await client.erase({ ...ID, uid: bare }, false, never);
+  });
+
   it('copies what may be shared, once for each start, also when the original is gone by then', async () => {
     const [original, copy] = ['22222222-7425-40de-944b-e07fc1f90ae7', '33333333-7425-40de-944b-e07fc1f90ae7'];
     await store(original, 'Snapshot');

@@ -78,6 +78,8 @@ export interface RestoreRequest {
   readonly podUID: string;
   /** The Pod boots with the files. */
   readonly only?: 'files' | undefined;
+  /** No user waits for the Pod: it is one of a warm pool, and the node restores others first. */
+  readonly spare?: true | undefined;
 }
 
 /** What the bucket has, for a node that does not have it. */

@@ -1,16 +1,21 @@
-import { isUploaded } from '@sandlot/api-types';
+import { isUploaded, labels } from '@sandlot/api-types';
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import type { RemoteData } from '../agent/messages.ts';
+import type { Scene } from '../plan/scene.ts';
 import type { Step } from '../plan/steps.ts';
 import type { Restore } from '../status/build-status.ts';
 
 /** The call that lets a Pod have the snapshot, which is the same however often it is repeated. */
 export function buildRestoreStep(
-  object: SandboxSnapshot,
+  { object, pods }: Pick<Scene, 'object' | 'pods'>,
   { podName, podUID, nodeName, only }: Pick<Restore, 'podName' | 'podUID' | 'nodeName' | 'only'>,
 ): Step {
   const remote = isHere(object, nodeName) ? undefined : findRemoteData(object);
-  return { kind: 'restore', nodeName, request: { podName, podUID, only }, ...(remote === undefined ? {} : { remote }) };
+  const pod = pods.find(({ metadata }) => metadata.uid === podUID);
+  // A claim that takes the Sandbox from its warm pool removes the label.
+  const isSpare = pod?.metadata.labels?.[labels.warmPoolMember] !== undefined;
+  const request = { podName, podUID, only, ...(isSpare ? { spare: true as const } : {}) };
+  return { kind: 'restore', nodeName, request, ...(remote === undefined ? {} : { remote }) };
 }
 
 /** Whether this node has the data, as far as the status says. */

@@ -19,7 +19,7 @@ export function decideFollow(scene: Scene, restore: Restore): Plan {
   if (call?.state === 'refused') return decideRefusal(scene, restore, call);
   if (scene.isRestoreNodeGone === true) return failOnGoneNode(scene, restore);
   if (scene.isRestorePodGone) return decideWithdrawal(scene, restore);
-  if (call === undefined) return { steps: [buildRestoreStep(scene.object, restore)] };
+  if (call === undefined) return { steps: [buildRestoreStep(scene, restore)] };
   return call.state === 'running' ? NOTHING : decideAway(scene, restore, call);
 }
 
@@ -58,7 +58,7 @@ function decideAway(scene: Scene, restore: Restore, away: Away): Plan {
     });
   }
   const retryMs = getRetryMs(away);
-  return scene.nowMs < retryMs ? { steps: [], nextMs: retryMs } : { steps: [buildRestoreStep(scene.object, restore)] };
+  return scene.nowMs < retryMs ? { steps: [], nextMs: retryMs } : { steps: [buildRestoreStep(scene, restore)] };
 }
 
 /** The Pod ended. If it never began, another one may have the snapshot. Only the node knows. */

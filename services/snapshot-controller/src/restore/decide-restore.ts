@@ -44,7 +44,7 @@ function announce(scene: Scene, pod: Pod): Step[] {
   const { nodeName = '' } = pod.spec;
   const request = { podName: name, podUID: uid, ...(asksForFiles(pod) ? { only: ONLY_FILES } : {}) } as const;
   const status = buildRestoreStatus(scene, { ...request, nodeName, state: 'Announced' });
-  return [{ kind: 'status', status }, buildRestoreStep(scene.object, { ...request, nodeName })];
+  return [{ kind: 'status', status }, buildRestoreStep(scene, { ...request, nodeName })];
 }
 
 type Check = (object: SandboxSnapshot, pod: Pod) => string | undefined;

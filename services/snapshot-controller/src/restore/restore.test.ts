@@ -50,6 +50,27 @@ describe('a Pod that is marked for a restore', () => {
     expect(h.status().restore?.message).toBe('runsc: exit status 1');
   });
 
+  it.each([
+    ['that nobody waits for', 'hash', true],
+    ['that somebody waits for', undefined, undefined],
+  ])('is announced as one %s', async (_who, pool, spare) => {
+    await h.startController();
+    await h.asleep();
+    const pod = h.addMarkedPod('notebook', { pool });
+    await h.until(() => h.agent.grants.has(uidOf(pod)));
+    expect(h.agent.grants.get(uidOf(pod))?.spare).toBe(spare);
+  });
+
+  it('of a warm pool is announced to an older agent as any other', async () => {
+    h.agent.isOld = true;
+    await h.startController();
+    await h.asleep();
+    const pod = h.addMarkedPod('notebook', { pool: 'hash' });
+    await h.until(() => h.agent.grants.has(uidOf(pod)));
+    h.agent.end(uidOf(pod), 'Restored');
+    await h.until(() => state() === 'Restored');
+  });
+
   it('is not announced before it is on a node, nor before the snapshot is Ready', async () => {
     h.agent.holdsSaves = true;
     await h.startController();
