@@ -26,8 +26,11 @@ export function copy({ phase = 'Ready', uid = 'copy-1', ...parts }: HibernationP
   return { ...base, metadata: { ...metadata, ...base.metadata, annotations: notes }, status };
 }
 
-/** The copy before the snapshot-controller has looked at it. */
-export const newCopy = (): SandboxSnapshot => ({ ...copy(), status: undefined });
+/** The copy before the snapshot-controller has looked at it, made so many seconds from the time of every test. */
+export const newCopy = (created = -60): SandboxSnapshot => ({
+  ...copy({ created: later(created) }),
+  status: undefined,
+});
 
 /** What became of the restore of the copy, in {@link startedPod} unless `parts` say otherwise. */
 export const outcome = (

@@ -58,6 +58,7 @@ export const eventReasons = {
   hibernated: 'Hibernated',
   hibernationFailed: 'HibernationFailed',
   hibernationExpired: 'HibernationExpired',
+  snapshotControllerAway: 'SnapshotControllerAway',
   movedFromNode: 'MovedFromNode',
   restored: 'Restored',
   filesRestored: 'FilesRestored',

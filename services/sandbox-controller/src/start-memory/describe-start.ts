@@ -5,6 +5,7 @@ import {
   snapshotConditions,
   snapshotReasons,
 } from '@sandlot/api-types';
+import { formatUnseen, isUnseen } from '../hibernate/unseen.ts';
 import { findOnlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import { findCopy, isStartRefused, isStrict, readStart } from './start-record.ts';
@@ -17,11 +18,13 @@ export function findStartProblem({ sandbox }: Snapshot): string | undefined {
 }
 
 /** What a Sandbox waits for that has no Pod because its copy is being made; undefined otherwise. */
-export function findStartWait({ sandbox, hibernations }: Snapshot): string | undefined {
+export function findStartWait({ sandbox, hibernations, nowMs }: Snapshot): string | undefined {
   const { restoreFrom } = sandbox.spec;
   if (restoreFrom === undefined || readStart(sandbox).kind !== 'open') return undefined;
-  const said = findCondition(findCopy(sandbox, hibernations)?.status?.conditions, snapshotConditions.ready);
+  const copy = findCopy(sandbox, hibernations);
   const wait = messages.startPending(restoreFrom.snapshotName);
+  if (copy !== undefined && isUnseen(copy, nowMs)) return `${wait}: ${formatUnseen(copy)}`;
+  const said = findCondition(copy?.status?.conditions, snapshotConditions.ready);
   return said === undefined || ORDINARY.has(said.reason) ? wait : `${wait}: ${said.message}`;
 }
 

@@ -5,9 +5,10 @@ import { findAwaited, findNext } from '../hibernate/choose-hibernation.ts';
 import { findMark, getProblem } from '../hibernate/hibernations.ts';
 import { judgeRestoration, STARTED_ANEW } from '../hibernate/judge-restoration.ts';
 import { findCopyRefusal, findCopyRejection, findRestoreRefusal } from '../hibernate/refusals.ts';
+import { formatUnseen, isUnseen } from '../hibernate/unseen.ts';
 import { isTerminating } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
-import { findCopy } from './start-record.ts';
+import { findCopy, isStrict } from './start-record.ts';
 
 /** What follows for a start. `copy`: the copy has to be made. `choose`: it is ready to be restored. */
 export type Verdict =
@@ -25,7 +26,12 @@ export function judgeOpen(snapshot: Snapshot): Verdict {
   if (copy === undefined) return judgeUncopied(snapshot);
   if (isTerminating(copy)) return WAIT;
   if (copy.status?.phase === 'Failed') return { kind: 'failed', why: getProblem(copy) };
-  return copy.status?.phase === 'Ready' ? judgeReady(snapshot, copy) : WAIT;
+  return copy.status?.phase === 'Ready' ? judgeReady(snapshot, copy) : judgeUnmade(snapshot, copy);
+}
+
+/** A Sandbox that may boot does not wait for a snapshot-controller that is away. */
+function judgeUnmade({ sandbox, nowMs }: Snapshot, copy: SandboxSnapshot): Verdict {
+  return isUnseen(copy, nowMs) && !isStrict(sandbox) ? { kind: 'failed', why: formatUnseen(copy) } : WAIT;
 }
 
 /** Where the API server rejects the copy, a Sandbox that may boot does so; any other one asks again. */

@@ -8,6 +8,8 @@ import { requeueAtMs } from '../lifetime/decide-requeue.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import { isRecordNews } from './start-record.ts';
 
+const UNSEEN = `the snapshot-controller has not looked at SandboxSnapshot "${buildStartName('notebook', starter().metadata.uid ?? '')}" for a minute. Look at its Deployment`;
+
 type Row = readonly [sentence: string, snapshot: Snapshot, acts: readonly string[]];
 
 const failed = copy({ phase: 'Failed', says: ['SnapshotNotFound', 'there is none'] });
@@ -23,6 +25,16 @@ describe('a Sandbox with restoreFrom, before its first Pod,', () => {
   it.each<Row>([
     ['makes its copy', startScene(), ['copy']],
     ['waits until somebody looks at the copy', startScene({ hibernations: [newCopy()] }), []],
+    [
+      'waits less than a minute for somebody to look at the copy',
+      startScene({ onFailure: 'Boot', hibernations: [newCopy(-59)] }),
+      [],
+    ],
+    [
+      'boots after that if it may',
+      startScene({ onFailure: 'Boot', hibernations: [newCopy(-60)] }),
+      [`record failed: ${UNSEEN}`, 'Event RestoreFailed'],
+    ],
     ['waits while the copy is pending', startScene({ hibernations: [copy({ phase: 'Pending' })] }), []],
     ['waits while the copy is being made', startScene({ hibernations: [copy({ phase: 'Saving' })] }), []],
     ['records the copy before it makes a Pod', startScene({ hibernations: [copy()] }), ['record copy-1']],

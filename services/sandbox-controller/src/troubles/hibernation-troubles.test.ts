@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { getStep } from '../../test/builders.ts';
 import { hibernation, later, podOf, scene, SUSPENDED } from '../../test/hibernations.ts';
 import type { HibernationParts } from '../../test/hibernations.ts';
-import { copy } from '../../test/starts.ts';
+import { copy, newCopy, startScene } from '../../test/starts.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
+import { getStatus } from '../status/status.ts';
 import { decideTroubles, findTroubleRequeueAtMs } from './decide-troubles.ts';
 
 /** A Sandbox that sleeps, whose memory is being deleted. */
@@ -36,5 +37,32 @@ describe('a memory that expires while its Sandbox sleeps', () => {
     ],
   ])('has none %s', (_, snapshot) => {
     expect(decideTroubles(snapshot)).toEqual([]);
+  });
+});
+
+describe('a save or a start that no snapshot-controller looks at', () => {
+  const unseen = (spec = {}): Snapshot =>
+    scene({
+      spec,
+      ownedPods: [podOf('pod-1')],
+      hibernations: [{ ...hibernation({ created: later(-60) }), status: undefined }],
+    });
+
+  it.each([
+    ['a suspension', unseen(SUSPENDED)],
+    ['a start', startScene({ hibernations: [newCopy(-60)] })],
+  ])('%s has an Event after a minute, which says where to look', (_, snapshot) => {
+    const { trouble } = getStep(decideTroubles(snapshot), 'reportTrouble');
+    expect(trouble.note).toMatchObject({ type: 'Warning', reason: 'SnapshotControllerAway' });
+    expect(trouble.note.message).toContain('for a minute. Look at its Deployment');
+    const early = { ...snapshot, nowMs: snapshot.nowMs - 1_000 };
+    expect([decideTroubles(early), findTroubleRequeueAtMs(early)]).toEqual([[], snapshot.nowMs]);
+  });
+
+  it('says so in the condition Ready', () => {
+    const ready = getStatus(startScene({ hibernations: [newCopy(-60)] })).conditions?.find(
+      ({ type }) => type === 'Ready',
+    );
+    expect(ready?.message).toContain('the snapshot-controller has not looked at SandboxSnapshot');
   });
 });

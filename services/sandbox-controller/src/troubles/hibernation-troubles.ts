@@ -1,13 +1,27 @@
 import { eventReasons, isRestorable } from '@sandlot/api-types';
 import type { SandboxSnapshot } from '@sandlot/api-types';
+import { findUnseenAtMs, formatUnseen } from '../hibernate/unseen.ts';
 import { findOnlyPod, isTerminating } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import { formatWarning } from '../plan/steps.ts';
 import type { Trouble } from '../plan/steps.ts';
 import { isCopy } from '../start-memory/start-record.ts';
 
-/** A memory that is deleted because its time is over, while no Pod has gone on from it. */
+/** Memory that expires while its Sandbox sleeps, and saves and starts about which no snapshot-controller says anything. */
 export function listHibernationTroubles(snapshot: Snapshot): Trouble[] {
+  return [...listExpired(snapshot), ...snapshot.hibernations.flatMap(listUnseen)];
+}
+
+/** A suspension and a start wait for it without end, unless the Sandbox may boot. */
+function listUnseen(object: SandboxSnapshot): Trouble[] {
+  const dueMs = findUnseenAtMs(object);
+  if (dueMs === undefined) return [];
+  const note = formatWarning(eventReasons.snapshotControllerAway, `Sandbox waits: ${formatUnseen(object)}`);
+  return [{ key: `unseen ${object.metadata.uid ?? ''}`, dueMs, note }];
+}
+
+/** A memory that is deleted because its time is over, while no Pod has gone on from it. */
+function listExpired(snapshot: Snapshot): Trouble[] {
   if (findOnlyPod(snapshot) !== undefined) return [];
   return snapshot.hibernations.filter((each) => isExpired(each, snapshot.nowMs)).map((each) => buildTrouble(each));
 }
