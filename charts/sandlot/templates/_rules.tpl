@@ -98,6 +98,10 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
   resources: [nodes]
   verbs: [get, list, patch, watch]
 {{ include "sandlot.rules.events" . }}
+# The reason why the copy of a disk has no volume is in its Events alone.
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [list]
 {{- end -}}
 
 {{- define "sandlot.rules.warmpool-controller" -}}

@@ -147,7 +147,7 @@ describe('roles of the controllers', () => {
       '/pods': 'get list watch',
       '/persistentvolumeclaims': 'create delete get',
       '/nodes': 'get list patch watch',
-      'events.k8s.io/events': 'create patch',
+      'events.k8s.io/events': 'create list patch',
     });
     expect(find(objects, 'Role', `${name}-leader`).rules).toMatchObject([{ verbs: ['create'] }, { resourceNames: [name] }]);
   });

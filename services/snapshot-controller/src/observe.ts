@@ -7,6 +7,7 @@ import type { Agents } from './agent/agents.ts';
 import type { AgentCalls } from './agent/calls.ts';
 import { callIds } from './agent/call-ids.ts';
 import { isRemoteNeeded } from './bucket/remote-needed.ts';
+import { areDisksLate } from './disks/decide-disks.ts';
 import { hasOwnDisks } from './disks/plan-disks.ts';
 import { lookAtDisks } from './look/look-at-disks.ts';
 import { lookAtOriginal } from './look/look-at-original.ts';
@@ -49,13 +50,17 @@ export async function observe(
 ): Promise<Omit<Scene, 'kept'>> {
   const calls = findCalls(deps.calls, object);
   const marked = [...deps.restoring.listByIndex(BY_SNAPSHOT, object.metadata.uid ?? '')].sort(byAge);
+  const { client } = deps;
+  const nowMs = deps.clock.now();
   return {
-    nowMs: deps.clock.now(),
+    nowMs,
     object,
     snapshotClass: findClass(deps.classes, object),
     source: needsLook(object, calls) ? await lookAtSource(deps.client, object, signal) : undefined,
     copied: needsLookAtOriginal(object) ? await lookAtOriginal(deps.client, object, signal) : undefined,
-    disks: needsDiskLook(object, calls) ? await lookAtDisks(deps.client, object, signal) : undefined,
+    disks: needsDiskLook(object, calls)
+      ? await lookAtDisks(object, { client, signal, asksWhy: areDisksLate(calls, nowMs) })
+      : undefined,
     isNodeGone: await isNodeGone(deps, object.status?.source?.nodeName, signal),
     isRestoreNodeGone: await isNodeGone(deps, object.status?.restore?.nodeName, signal),
     ...observeBucket(deps, object),

@@ -1,5 +1,5 @@
 // Disks of Sandboxes, and the provisioner that makes volumes for them.
-import { persistentVolumeClaims } from '@sandlot/kube';
+import { events, persistentVolumeClaims } from '@sandlot/kube';
 import type { PersistentVolumeClaim } from '@sandlot/kube';
 import { PLACE } from './harness.ts';
 import type { Harness } from './harness.ts';
@@ -11,6 +11,7 @@ export function addSandboxWithDisk(
   h: Harness,
   name = 'notebook-2',
   metadata: PersistentVolumeClaim['metadata'] = {},
+  spec: Partial<PersistentVolumeClaim['spec']> = {},
 ): void {
   h.addSandbox(name, { operatingMode: 'Running', volumeClaimTemplates: DISKS });
   h.api.seed(persistentVolumeClaims, {
@@ -21,6 +22,7 @@ export function addSandboxWithDisk(
       volumeMode: 'Filesystem',
       volumeName: 'pv-1',
       resources: { requests: { storage: '1Gi' } },
+      ...spec,
     },
     status: { phase: 'Bound', capacity: { storage: '2Gi' } },
   });
@@ -36,5 +38,15 @@ export function bind(h: Harness, phase: 'Bound' | 'Lost' = 'Bound'): void {
     h.api.change(persistentVolumeClaims, { namespace: PLACE, name: metadata.name ?? '' }, (claim) => {
       claim.status = { phase };
     });
+  }
+}
+
+/** The provisioner reports that it could make no volume for the copies. */
+export function say(h: Harness, note: string): void {
+  for (const { metadata } of listCopies(h)) {
+    const { name = '', namespace = '', uid = '' } = metadata;
+    const regarding = { kind: 'PersistentVolumeClaim', name, namespace, uid };
+    const event = { type: 'Warning', reason: 'ProvisioningFailed', action: 'Provision', note, regarding };
+    h.api.seed(events, { metadata: { namespace, name: `${name}.1` }, ...event });
   }
 }

@@ -63,8 +63,13 @@ const failed: readonly Row[] = [
   },
   {
     reason: snapshotReasons.saveFailed,
-    messages: ['<of the agent>', snapshotMessages.templateRefused('<name>', '<of the API server>')],
-    when: 'The save itself failed, or the API server refuses the template of the snapshot.',
+    messages: ['<of the agent>'],
+    when: 'The save itself failed.',
+  },
+  {
+    reason: snapshotReasons.templateRefused,
+    messages: [snapshotMessages.templateRefused('<name>', '<of the API server>')],
+    when: 'The API server refuses the template of the snapshot: the Pod of the Sandbox names a Secret, a ServiceAccount or something else that an admission policy keeps from templates.',
   },
   {
     reason: snapshotReasons.dataLost,
@@ -94,6 +99,15 @@ const failed: readonly Row[] = [
     reason: snapshotReasons.disksNotSupported,
     messages: [snapshotMessages.disksNotSupported('<name>'), snapshotMessages.disksMissing('<name>', '<name>')],
     when: 'The snapshot is a copy or has a `templateName`, and has no copies of the disks of the Sandbox.',
+  },
+  {
+    reason: snapshotReasons.disksRefused,
+    messages: [
+      snapshotMessages.disksRefused('<name>', snapshotMessages.diskNotCloned('<class>', '<of the provisioner>')),
+      snapshotMessages.disksRefused('<name>', snapshotMessages.diskWithoutClass),
+      snapshotMessages.disksRefused('<name>', '<of the API server>'),
+    ],
+    when: 'The disks of the Sandbox cannot be copied: their storage class does not clone, or the API server refuses the copies.',
   },
   {
     reason: snapshotReasons.disksFailed,

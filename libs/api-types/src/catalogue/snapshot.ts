@@ -22,8 +22,10 @@ export const snapshotReasons = {
   templateMismatch: 'TemplateMismatch',
   disksNotSupported: 'DisksNotSupported',
   disksFailed: 'DisksFailed',
+  disksRefused: 'DisksRefused',
   notAStart: 'NotAStart',
   templateExists: 'TemplateExists',
+  templateRefused: 'TemplateRefused',
   quotaExceeded: 'QuotaExceeded',
 } as const;
 
@@ -73,6 +75,12 @@ export const snapshotMessages = {
     `PersistentVolumeClaim "${claim}", the copy of a disk, was not made in time: ${detail}`,
   diskUnbound: (seconds: number) =>
     `it has no volume after ${seconds} s. The Events about it say why (kubectl get events)`,
+  disksRefused: (claim: string, detail: string) =>
+    `PersistentVolumeClaim "${claim}", the copy of a disk, cannot be made: ${detail}`,
+  diskNotCloned: (storageClass: string, said: string) =>
+    `StorageClass "${storageClass}" does not clone it (${said}). Use a StorageClass whose driver clones volumes that are in use, or a Sandbox without disks`,
+  diskWithoutClass:
+    'the disk has no StorageClass, and only a StorageClass clones volumes. Give its volumeClaimTemplate one, or use a Sandbox without disks',
   diskForeign: 'there is one of this name already, which is not of this snapshot. Delete it',
   diskWithoutSource: (claim: string, sandbox: string) =>
     `PersistentVolumeClaim "${claim}", which it copies, is not a disk of Sandbox "${sandbox}"`,
@@ -82,7 +90,8 @@ export const snapshotMessages = {
     `Sandbox "${sandbox}" has had its start, and starts from a snapshot once. Create another Sandbox`,
   templateExists: (name: string) =>
     `There is a SandboxTemplate "${name}" already, which is not of this snapshot. Choose another templateName`,
-  templateRefused: (name: string, detail: string) => `SandboxTemplate "${name}" cannot be made: ${detail}`,
+  templateRefused: (name: string, detail: string) =>
+    `SandboxTemplate "${name}" cannot be made: ${detail}. Use a Sandbox without that, or a snapshot without templateName and a SandboxTemplate of your own with restoreFrom`,
   tooManySnapshots: (most: number, name: string) =>
     `The namespace has ${most} SandboxSnapshots of the class "${name}" already, as many as its quota allows. Delete one`,
   tooManyBytes: (most: number, name: string) =>

@@ -5,7 +5,7 @@ import type { Manifest } from '../agent/messages.ts';
 import { getRetryMs, isHopeless } from '../agent/patience.ts';
 import { NOTHING } from '../plan/steps.ts';
 import type { Plan, Step } from '../plan/steps.ts';
-import type { DiskLook, Scene } from '../plan/scene.ts';
+import type { Calls, DiskLook, Scene } from '../plan/scene.ts';
 import { buildFailedStatus, buildReadyStatus } from '../status/build-status.ts';
 import type { Problem, Source } from '../status/build-status.ts';
 import { buildDisk, isCopyOf, isDiskOfSource, isOfSave } from './build-disk.ts';
@@ -15,6 +15,14 @@ import type { DiskRefused } from './disk-refused.ts';
 export const HOLD_SECONDS = 60;
 /** The Pod stands still meanwhile, and no watch shows the copies. */
 const LOOK_AGAIN_MS = 200;
+/** A provisioner tries again by itself, so what it said before may have been over soon. */
+const LATE_MS = 10_000;
+const LOOK_AGAIN_LATE_MS = 1_000;
+
+/** Whether the copies of a save that was answered take so long that their Events are worth a look. */
+export function areDisksLate({ save }: Pick<Calls, 'save'>, nowMs: number): boolean {
+  return save?.state === 'answered' && nowMs >= save.endedMs + LATE_MS;
+}
 
 /** The answer to the save. */
 type Answered = Extract<Call<Manifest>, { readonly state: 'answered' }>;
@@ -46,7 +54,8 @@ function decideCopies(scene: Scene, { nodeName }: Source, { value, endedMs }: An
   if (nowMs >= endedMs + HOLD_SECONDS * 1_000) {
     return fail(scene, describe(late.claimName, snapshotMessages.diskUnbound(HOLD_SECONDS)));
   }
-  return { steps: disks.flatMap((disk) => buildMissing(scene, value, disk)), nextMs: nowMs + LOOK_AGAIN_MS };
+  const pauseMs = nowMs >= endedMs + LATE_MS ? LOOK_AGAIN_LATE_MS : LOOK_AGAIN_MS;
+  return { steps: disks.flatMap((disk) => buildMissing(scene, value, disk)), nextMs: nowMs + pauseMs };
 }
 
 function buildMissing({ object }: Scene, { savedAt }: Manifest, { claimName, copy, source }: DiskLook): Step[] {
@@ -55,16 +64,22 @@ function buildMissing({ object }: Scene, { savedAt }: Manifest, { claimName, cop
 }
 
 function findDiskProblem({ object }: Scene, { savedAt }: Manifest, disk: DiskLook): Problem | undefined {
-  const { claimName, copy } = disk;
+  const { claimName, copy, said } = disk;
   if (copy === undefined) return findSourceProblem(object, disk);
   if (!isCopyOf(copy, object)) return describe(claimName, snapshotMessages.diskForeign);
   if (!isOfSave(copy, savedAt)) return describe(claimName, 'it is of an earlier save. Make another SandboxSnapshot');
+  if (said !== undefined) {
+    return refuse(claimName, snapshotMessages.diskNotCloned(copy.spec.storageClassName ?? '', said));
+  }
   const isGone = copy.metadata.deletionTimestamp !== undefined || copy.status?.phase === 'Lost';
   return isGone ? describe(claimName, 'it was deleted, or lost its volume') : undefined;
 }
 
 function findSourceProblem(object: SandboxSnapshot, { name, claimName, source }: DiskLook): Problem | undefined {
-  if (source !== undefined && isDiskOfSource(source, object)) return undefined;
+  if (source !== undefined && isDiskOfSource(source, object)) {
+    const isClonable = (source.spec.storageClassName ?? '') !== '';
+    return isClonable ? undefined : refuse(claimName, snapshotMessages.diskWithoutClass);
+  }
   const { sandboxName } = object.spec;
   return describe(claimName, snapshotMessages.diskWithoutSource(formatDiskName(name, sandboxName), sandboxName));
 }
@@ -82,7 +97,12 @@ function decideUnheld(scene: Scene, { nodeName }: Source, call: Unheld): Plan {
 
 /** Quotas and policies of the namespace bind the controller as they bind users. */
 export function decideRefusedDisk(scene: Scene, { claimName, message }: DiskRefused): Step {
-  return { kind: 'status', status: buildFailedStatus(scene, describe(claimName, message)) };
+  return { kind: 'status', status: buildFailedStatus(scene, refuse(claimName, message)) };
+}
+
+/** Another try would end in the same way. */
+function refuse(claimName: string, detail: string): Problem {
+  return { reason: snapshotReasons.disksRefused, message: snapshotMessages.disksRefused(claimName, detail) };
 }
 
 function describe(claimName: string, detail: string): Problem {

@@ -1,7 +1,7 @@
 import { labels, nameHash, sandboxSnapshotClasses, sandboxSnapshots } from '@sandlot/api-types';
 import { persistentVolumeClaims } from '@sandlot/kube';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { addSandboxWithDisk, bind, listCopies } from '../../test/disks.ts';
+import { addSandboxWithDisk, bind, listCopies, say } from '../../test/disks.ts';
 import { Harness, KEY, NODE, PLACE } from '../../test/harness.ts';
 import { addCopy, addStart, COPY } from '../../test/starts.ts';
 
@@ -34,8 +34,8 @@ async function save(): Promise<void> {
 }
 
 /** Fails, and nothing is left of it. */
-async function expectFailure(text: string): Promise<void> {
-  await h.until(() => h.summary() === 'Failed/DisksFailed');
+async function expectFailure(text: string, reason = 'DisksFailed'): Promise<void> {
+  await h.until(() => h.summary() === `Failed/${reason}`);
   expect(message()).toContain(text);
   await h.until(() => listCopies(h).length === 0 && h.agent.stored.size === 0);
   expect(h.agent.holds.size).toBe(0);
@@ -155,6 +155,36 @@ describe('a snapshot whose disks are not copied in time', () => {
     expect(message()).toContain('it has no volume after 60 s');
   });
 
+  it('fails soon when the provisioner says that it cannot, with its words and what to do', async () => {
+    await h.startController();
+    await begin();
+    say(h, 'volume cloning is not supported');
+    await h.elapse(9_000);
+    expect(h.summary()).toBe('Saving/Saving');
+    await h.elapse(2_000);
+    await expectFailure(
+      'StorageClass "fast" does not clone it (volume cloning is not supported). Use a StorageClass whose driver clones',
+      'DisksRefused',
+    );
+  });
+
+  it('has copies although the provisioner failed at first', async () => {
+    await h.startController();
+    await begin();
+    say(h, 'the source is busy');
+    bind(h);
+    await h.elapse(11_000);
+    await h.until(() => h.summary() === 'Ready/Saved');
+  });
+
+  it('fails at once for a disk without a storage class', async () => {
+    addSandboxWithDisk(h, 'static', {}, { storageClassName: '' });
+    await h.startController();
+    h.hibernate({ whenSaved: 'Resume', sandboxName: 'static' });
+    await expectFailure('the disk has no StorageClass', 'DisksRefused');
+    expect(h.writes()).not.toContain('create persistentvolumeclaims');
+  });
+
   it('fails when the Pod went on before', async () => {
     await h.startController();
     await begin();
@@ -169,7 +199,7 @@ describe('a snapshot whose disks are not copied in time', () => {
     h.api.faults.failNext({ match, answer: { status: 403, message: 'exceeded quota' } });
     await h.startController();
     h.hibernate({ whenSaved: 'Resume', sandboxName: 'notebook-2' });
-    await expectFailure('exceeded quota');
+    await expectFailure('exceeded quota', 'DisksRefused');
   });
 
   it('fails when a copy loses its volume', async () => {

@@ -47,6 +47,8 @@ export interface DiskLook {
   readonly copy?: PersistentVolumeClaim | undefined;
   /** What has the name of the disk of the Sandbox, looked up while there is no copy. */
   readonly source?: PersistentVolumeClaim | undefined;
+  /** Why the provisioner makes no volume for the copy, in its words; looked up once that takes long. */
+  readonly said?: string | undefined;
 }
 
 /** The last call of each kind to the agent, for one SandboxSnapshot. Absent: none by this process. */

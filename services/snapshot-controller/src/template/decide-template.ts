@@ -49,6 +49,6 @@ export function findDiskProblem({ object: { spec }, source, snapshotClass }: Sce
 /** An admission policy binds the controller as it binds users who may not create Pods. */
 export function decideRefusedTemplate(scene: Scene, { templateName, message }: TemplateRefused): Step {
   const text = snapshotMessages.templateRefused(templateName, message);
-  const problem = { reason: snapshotReasons.saveFailed, message: text };
+  const problem = { reason: snapshotReasons.templateRefused, message: text };
   return { kind: 'status', status: buildFailedStatus(scene, problem) };
 }

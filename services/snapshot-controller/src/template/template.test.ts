@@ -190,8 +190,8 @@ describe('no template is made', () => {
     h.api.faults.failNext({ match, answer: { status: 403, message: 'Remove secretKeyRef' } });
     await h.startController();
     await save();
-    expect(h.summary()).toBe('Failed/SaveFailed');
-    expect(h.status().conditions?.[0]?.message).toContain('Remove secretKeyRef');
+    expect(h.summary()).toBe('Failed/TemplateRefused');
+    expect(h.status().conditions?.[0]?.message).toContain('Remove secretKeyRef. Use a Sandbox without that');
     expect(h.agent.begun).toEqual([]);
   });
 });

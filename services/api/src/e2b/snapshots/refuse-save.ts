@@ -46,9 +46,12 @@ export function needsGVisor(template: string, kind: SnapshotKind): ApiError {
 
 /** The class of snapshots says whether disks are copied, which the snapshot-controller reads before it saves. */
 export function cannotCopyDisk(disk: string, kind: SnapshotKind): ApiError {
-  return notPossible(
-    kind === 'fork'
-      ? `sandbox with disk '${disk}' cannot be forked: this installation does not copy disks`
-      : `disk '${disk}' cannot be part of a snapshot: this installation does not copy disks`,
-  );
+  return refuseDisk(disk, kind, 'this installation does not copy disks');
+}
+
+/** `why` says what to do: the storage class of the template cannot clone, or the namespace may have no more disks. */
+export function refuseDisk(disk: string, kind: SnapshotKind, why: string): ApiError {
+  const what =
+    kind === 'fork' ? `sandbox with disk '${disk}' cannot be forked` : `disk '${disk}' cannot be part of a snapshot`;
+  return notPossible(`${what}: ${why}`);
 }

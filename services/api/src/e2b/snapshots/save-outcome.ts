@@ -2,7 +2,7 @@ import { findCondition, snapshotConditions, snapshotReasons } from '@sandlot/api
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import { ApiError, conflict, NO_RETRY, noSandbox, notEnabled, notPossible } from '../../errors/api-error.ts';
 import type { SnapshotKind } from '../../state/snapshots.ts';
-import { cannotCopyDisk, needsGVisor } from './refuse-save.ts';
+import { cannotCopyDisk, needsGVisor, refuseDisk } from './refuse-save.ts';
 
 /** What the messages name. */
 export interface Saved {
@@ -43,6 +43,10 @@ function buildError(reason: string | undefined, message: string, saved: Saved): 
       return needsGVisor(template, kind);
     case snapshotReasons.disksNotSupported:
       return disk === undefined ? notPossible(message) : cannotCopyDisk(disk, kind);
+    case snapshotReasons.disksRefused:
+      return refuseDisk(disk ?? '', kind, message);
+    case snapshotReasons.templateRefused:
+      return notPossible(`Sandbox '${sandboxID}' of template '${template}' cannot be ${VERB[kind]}: ${message}`);
     case snapshotReasons.sandboxNotFound:
       return noSandbox(sandboxID);
     case snapshotReasons.sandboxNotRunning:
@@ -53,6 +57,7 @@ function buildError(reason: string | undefined, message: string, saved: Saved): 
       return new ApiError({ status: 429, message, headers: NO_RETRY });
     case snapshotReasons.noSpace:
     case snapshotReasons.noNodeAgent:
+    case snapshotReasons.disksFailed:
       return unavailable(`Sandbox '${sandboxID}' cannot be ${VERB[kind]} now: ${message}`);
     default:
       return failed(`Sandbox '${sandboxID}' could not be saved: ${message}`);

@@ -248,6 +248,9 @@ describe('a save that is refused', () => {
     ['DisksNotSupported', 400, 'as the controller says'],
     ['QuotaExceeded', 429, 'as the controller says'],
     ['NoSnapshotClass', 403, 'memory snapshots are not enabled in this installation'],
+    ['DisksRefused', 400, "disk '' cannot be part of a snapshot: as the controller says"],
+    ['TemplateRefused', 400, "of template 'memory' cannot be snapshotted: as the controller says"],
+    ['DisksFailed', 503, 'cannot be snapshotted now: as the controller says'],
     ['NoSpace', 503, 'cannot be snapshotted now: as the controller says'],
     ['SaveFailed', 500, 'could not be saved: as the controller says'],
   ])('by the controller with %s is answered %i, and its object goes', async (reason, status, message) => {
