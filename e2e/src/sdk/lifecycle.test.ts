@@ -178,7 +178,7 @@ describe('a paused sandbox', () => {
     expect((await resumed.getInfo()).metadata).toEqual({ run: RUN, which: 'paused' });
   });
 
-  it('boots anew without its memory, if the pause or the connect wants that', async () => {
+  it('boots anew with its files and without its memory, if the pause or the connect wants that', async () => {
     await using sandbox = await openSandbox({ envs: { KEPT: 'yes' } });
     const boot = async (): Promise<number> => {
       const sleeper = await sandbox.commands.run('sleep 1000', { background: true });
@@ -187,13 +187,17 @@ describe('a paused sandbox', () => {
     };
     const running = async (): Promise<number[]> => (await sandbox.commands.list()).map(({ pid }) => pid);
     const first = await boot();
+    await sandbox.files.write('/home/user/kept', 'before the pause');
     expect(await sandbox.pause({ keepMemory: false })).toBe(true);
     await sandbox.connect();
     expect(await running()).not.toContain(first);
+    expect(await sandbox.files.read('/home/user/kept')).toBe('before the pause');
     const second = await boot();
+    await sandbox.files.write('/home/user/kept', 'before the reboot');
     expect(await sandbox.pause()).toBe(true);
     await sandbox.connect({ onResume: 'reboot' });
     expect(await running()).not.toContain(second);
+    expect(await sandbox.files.read('/home/user/kept')).toBe('before the reboot');
     expect((await sandbox.commands.run('echo "$KEPT"')).stdout).toBe('yes\n');
   });
 

@@ -132,6 +132,8 @@ export {
   needsFiles,
   isSpent,
   needsHibernation,
+  hasWantedMemory,
+  isMemoryUnwanted,
 } from './rules/snapshots.ts';
 export { findNeededPolicy, findPodNetworkGap, isPolicyInPlace } from './rules/sandbox-network.ts';
 export type { NeededPolicy } from './rules/sandbox-network.ts';
@@ -144,5 +146,7 @@ export {
   suspendPatch,
   buildUnresponsiveNote,
   hasUnresponsiveDaemon,
+  buildFilesNote,
+  keepsFilesAlone,
 } from './rules/suspension.ts';
 export { findWakeObstacle } from './rules/wake.ts';

@@ -35,6 +35,7 @@ export const apiEnvironment = {
 const GVISOR_TEMPLATES = [
   { name: 'memory' },
   { name: 'sleeper', suspensionStrategy: { type: 'Hibernate' as const } },
+  { name: 'filer', suspensionStrategy: { type: 'Hibernate' as const, hibernate: { contents: 'Files' as const } } },
   {
     name: 'memory-and-disk',
     volumeClaimTemplates: [

@@ -1,6 +1,8 @@
 // Stands in for the snapshot-controller and garbage collection, as far as the API sees them.
 import {
   buildHibernationName,
+  isMemoryUnwanted,
+  keepsFilesAlone,
   formatRfc3339,
   isHibernationOf,
   labels,
@@ -17,11 +19,10 @@ import { systemClock } from '@sandlot/std';
 /** What a Sandbox that is resumed goes on with. */
 export type Continued = 'memory' | 'files' | 'nothing';
 
-/** Saves a Sandbox that is suspended and hibernates. */
-export async function hibernate(client: KubeClient, sandbox: Sandbox): Promise<void> {
+/** Saves a Sandbox that is suspended and hibernates. `keepsFiles`: its class keeps them beside the memory. */
+export async function hibernate(client: KubeClient, sandbox: Sandbox, keepsFiles: boolean): Promise<void> {
   const { namespace, name = '', uid = '', generation = 0 } = sandbox.metadata;
-  const { type, hibernate: { contents } = {} } = sandbox.spec.suspensionStrategy ?? {};
-  if (type !== 'Hibernate') return;
+  if (sandbox.spec.suspensionStrategy?.type !== 'Hibernate') return;
   const owner = { apiVersion: 'agents.x-k8s.io/v1beta1', kind: 'Sandbox', name, uid, controller: true };
   const metadata = {
     namespace,
@@ -29,9 +30,12 @@ export async function hibernate(client: KubeClient, sandbox: Sandbox): Promise<v
     labels: { [labels.nameHash]: nameHash(name) },
     ownerReferences: [owner],
   };
-  const spec = { sandboxName: name, whenSaved: 'StayPaused' as const, ...(contents === undefined ? {} : { contents }) };
+  const contents = keepsFilesAlone(sandbox) ? ('Files' as const) : ('Memory' as const);
+  const spec = { sandboxName: name, whenSaved: 'StayPaused' as const, contents };
   await client.create(sandboxSnapshots, { metadata, spec });
-  await client.mergePatch(sandboxSnapshots, metadata, { status: { phase: 'Ready' } }, { subresource: 'status' });
+  const fingerprint = contents === 'Files' ? {} : { fingerprint: 'f1' };
+  const status = { phase: 'Ready', hasFiles: keepsFiles, ...fingerprint };
+  await client.mergePatch(sandboxSnapshots, metadata, { status }, { subresource: 'status' });
 }
 
 /** Consumes what was saved of a Sandbox that is resumed. */
@@ -41,7 +45,7 @@ export async function wake(client: KubeClient, sandbox: Sandbox): Promise<Contin
   const [saved] = items.filter((snapshot) => isHibernationOf(snapshot, sandbox));
   if (saved === undefined) return 'nothing';
   await client.delete(sandboxSnapshots, { namespace, name: saved.metadata.name ?? '' });
-  return saved.spec.contents === 'Files' ? 'files' : 'memory';
+  return saved.spec.contents === 'Files' || isMemoryUnwanted(saved, sandbox) ? 'files' : 'memory';
 }
 
 interface Problem {

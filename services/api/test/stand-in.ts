@@ -42,6 +42,10 @@ export class StandIn implements AsyncDisposable {
   readonly #sandboxes;
   /** Leaves every Sandbox in its current mode. */
   held = false;
+  /** The class of snapshots keeps files beside the memory. */
+  keepsFiles = true;
+  /** Every save fails, and the Pod ends all the same. */
+  savesNothing = false;
   /** What each sandbox went on with at its last resume, by id. */
   readonly continued = new Map<string, Continued>();
   /** What becomes of a claim that starts from a snapshot. */
@@ -158,7 +162,8 @@ export class StandIn implements AsyncDisposable {
   }
 
   async #keepMemory(sandbox: Sandbox, isPaused: boolean): Promise<void> {
-    if (isPaused) return hibernate(this.#client, sandbox);
+    if (isPaused && this.savesNothing) return;
+    if (isPaused) return hibernate(this.#client, sandbox, this.keepsFiles);
     this.continued.set(this.#findClaim(sandbox)?.metadata.name ?? '', await wake(this.#client, sandbox));
   }
 

@@ -181,6 +181,16 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     meaning:
       'The generation of a pause before which the daemon did not answer. No request wakes the Sandbox from that pause.',
   },
+  pauseKeepsFiles: {
+    on: 'Sandbox',
+    by: API,
+    meaning: 'The generation of a pause that keeps files and no memory. Counts for that suspension alone.',
+  },
+  unwantedMemory: {
+    on: 'Sandbox',
+    by: API,
+    meaning: 'UID of the SandboxSnapshot whose memory a client gave up: the next Pod boots with its files.',
+  },
   inplaceImage: {
     on: 'Sandbox, Pod',
     by: `${CLAIM}, ${SANDBOX}`,
@@ -196,6 +206,11 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     on: 'SandboxClaim',
     by: API,
     meaning: '`pause` suspends the Sandbox at `sandlot.dev/end-at`; otherwise `shutdownTime` ends the claim.',
+  },
+  autoPauseMemory: {
+    on: 'SandboxClaim',
+    by: API,
+    meaning: '`false`: the pause at `sandlot.dev/end-at` keeps the files of the Sandbox, and no memory.',
   },
   endAt: { on: 'SandboxClaim', by: `${API}, ${CLAIM}`, meaning: 'When the time of the sandbox is over: RFC 3339.' },
   timeoutSeconds: {

@@ -69,6 +69,10 @@ export const annotations = {
   transition: 'sandlot.dev/transition',
   /** On a Sandbox: the generation of the pause at which its daemon did not answer. */
   unresponsiveDaemon: 'sandlot.dev/unresponsive-daemon',
+  /** On a Sandbox: the generation of the pause that keeps its files alone. */
+  pauseKeepsFiles: 'sandlot.dev/pause-keeps-files',
+  /** On a Sandbox: UID of the SandboxSnapshot whose memory is not wanted any more, and whose files are. */
+  unwantedMemory: 'sandlot.dev/unwanted-memory',
   /** On a Sandbox, set by W1: the image that the first container of its live pod has to run. */
   inplaceImage: 'sandlot.dev/inplace-image',
   /** On a Pod: the container that ran when the image changed; a later one runs the new image. */
@@ -77,6 +81,8 @@ export const annotations = {
   metadata: 'sandlot.dev/metadata',
   /** On a claim: `pause` suspends its Sandbox at `endAt`; with any other value `shutdownTime` ends it. */
   onTimeout: 'sandlot.dev/on-timeout',
+  /** On a claim: `false` has the pause at `endAt` keep files, and no memory. */
+  autoPauseMemory: 'sandlot.dev/auto-pause-memory',
   /** On a claim: when its time ends, RFC 3339. */
   endAt: 'sandlot.dev/end-at',
   /** On a claim: its timeout in seconds at its last start, which a wake grants again. */

@@ -116,6 +116,17 @@ export function needsFiles(snapshot: Pick<SandboxSnapshot, 'spec' | 'status'>): 
   return leavesFiles(snapshot) || (hasFiles === true && (fingerprint === undefined || wereAsked));
 }
 
+/** Whether the snapshot has memory from which `sandbox` is to go on, and not files alone. */
+export function hasWantedMemory(snapshot: SandboxSnapshot, sandbox: Pick<Sandbox, 'metadata'>): boolean {
+  const hasMemory = snapshot.spec.contents !== 'Files' && !needsFiles(snapshot);
+  return hasMemory && !isMemoryUnwanted(snapshot, sandbox);
+}
+
+/** Whether a client has asked for a boot in place of this memory. */
+export function isMemoryUnwanted({ metadata: { uid } }: SandboxSnapshot, sandbox: Pick<Sandbox, 'metadata'>): boolean {
+  return uid !== undefined && sandbox.metadata.annotations?.[annotations.unwantedMemory] === uid;
+}
+
 /** Whether a new Pod may be made for the snapshot: it is saved, is not being deleted, and has something that no Pod had. */
 export function isRestorable({ metadata, spec, status }: SandboxSnapshot): boolean {
   const isLeft = !isSpent({ status }) || leavesFiles({ spec, status });

@@ -69,6 +69,20 @@ export function buildUnresponsiveNote({ metadata }: Pick<Sandbox, 'metadata'>): 
   return { [annotations.unresponsiveDaemon]: String((metadata.generation ?? 0) + 1) };
 }
 
+/**
+ * The annotation of a suspension that is to save the files of the containers, and no memory. It names the generation that the
+ * suspension makes of `sandbox`, so a later one by anybody keeps what the strategy says.
+ */
+export function buildFilesNote({ metadata }: Pick<Sandbox, 'metadata'>): Record<string, string> {
+  return { [annotations.pauseKeepsFiles]: String((metadata.generation ?? 0) + 1) };
+}
+
+/** Whether this suspension of a Sandbox that hibernates saves its files alone, by its strategy or by a request. */
+export function keepsFilesAlone({ metadata, spec }: Pick<Sandbox, 'metadata' | 'spec'>): boolean {
+  const isAsked = metadata.annotations?.[annotations.pauseKeepsFiles] === String(metadata.generation ?? 0);
+  return isAsked || spec.suspensionStrategy?.hibernate?.contents === 'Files';
+}
+
 /** Whether the Sandbox was paused although its daemon did not answer: with its memory it would not answer again. */
 export function hasUnresponsiveDaemon({ metadata }: Pick<Sandbox, 'metadata'>): boolean {
   return metadata.annotations?.[annotations.unresponsiveDaemon] === String(metadata.generation ?? 0);

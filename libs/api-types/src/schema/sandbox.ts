@@ -92,6 +92,12 @@ export const sandboxStatus = z.object({
     .describe('Latest activity, written coarsely. See [Idle](#idle-suspend-and-resume).'),
   suspendedAt: timestamp.optional().describe('When the latest suspension was complete.'),
   suspendedBy: z.enum(['User', 'Idle', 'Startup', 'API']).optional().describe('Who asked for the latest suspension.'),
+  keeps: z
+    .enum(['Memory', 'Files', 'Volumes'])
+    .optional()
+    .describe(
+      'While it is suspended: what the next resume goes on with. Memory: processes and files. Files: files, and the programs start anew. Volumes: nothing else, as always with `Stop`.',
+    ),
   resumedAt: timestamp.optional().describe('When the latest resume began.'),
   restarts: z
     .object({

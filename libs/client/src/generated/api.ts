@@ -376,7 +376,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Pauses a sandbox. Volumes stay; memory stays if its template hibernates. */
+        /** Pauses a sandbox. Volumes stay; memory and files stay if its template hibernates. */
         post: operations["pauseSandbox"];
         delete?: never;
         options?: never;

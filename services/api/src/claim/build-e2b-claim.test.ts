@@ -71,6 +71,12 @@ describe('buildE2bClaim', () => {
     });
   });
 
+  it('records that the pause at its end keeps no memory', () => {
+    const { metadata } = build({ autoPause: true, autoPauseMemory: false });
+    expect(metadata.annotations?.[annotations.autoPauseMemory]).toBe('false');
+    expect(build({ autoPause: true }).metadata.annotations).not.toHaveProperty(annotations.autoPauseMemory);
+  });
+
   it('refers to the stored environment variables and contains none of their values', () => {
     const claim = build({ envVars: { A: 'hunter2', 'b.c-d': 'hunter3' } });
     expect(claim.spec.envs).toEqual([

@@ -65,12 +65,13 @@ function getAnnotations({
   trace,
   nowMs,
 }: ClaimInput): Record<string, string> {
-  const { metadata, autoPause, autoResume, egress, control, hasControlKeys } = request;
+  const { metadata, autoPause, autoPauseMemory, autoResume, egress, control, hasControlKeys } = request;
   const fields: Record<string, string | undefined> = {
     ...buildKeyAnnotations(key.id, sandboxLimit),
     [annotations.createdAt]: new Date(nowMs).toISOString(),
     [annotations.snapshotName]: snapshotName,
     [annotations.onTimeout]: autoPause ? 'pause' : 'kill',
+    [annotations.autoPauseMemory]: autoPauseMemory ? undefined : 'false',
     [annotations.metadata]: Object.keys(metadata).length === 0 ? undefined : JSON.stringify(metadata),
     [annotations.autoResume]: autoResume ? 'true' : undefined,
     [annotations.trafficTokenHash]: trafficTokenHash,

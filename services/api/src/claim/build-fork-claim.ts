@@ -31,6 +31,7 @@ const INHERITED = [
   annotations.metadata,
   annotations.snapshotName,
   annotations.onTimeout,
+  annotations.autoPauseMemory,
   annotations.autoResume,
   annotations.network,
   annotations.pausedRetention,

@@ -43,19 +43,59 @@ describe('a pause with the stock client', () => {
     await sandbox.kill();
   });
 
-  it('keeps no memory if the client wants none, and a connect can drop what was kept', async () => {
+  it('keeps files and no memory if the client wants none, and the next pause keeps memory again', async () => {
     const sandbox = await create('sleeper');
     const { sandboxId } = sandbox;
     expect(await sandbox.pause({ keepMemory: false })).toBe(true);
     expect(await show(sandboxId)).toMatchObject({ state: 'paused', pauseMode: 'filesystem' });
     await sandbox.connect();
-    expect(stack.standIn.continued.get(sandboxId)).not.toBe('memory');
+    expect(stack.standIn.continued.get(sandboxId)).toBe('files');
+    await sandbox.pause();
+    await sandbox.connect();
+    expect(stack.standIn.continued.get(sandboxId)).toBe('memory');
+    await sandbox.kill();
+  });
+
+  it('keeps files alone where the template keeps no more, and refuses a client that asks for memory', async () => {
+    const sandbox = await create('filer');
+    const { sandboxId } = sandbox;
+    const refused = await post(`/sandboxes/${sandboxId}/pause`, { memory: true });
+    const message = 'memory cannot be kept: its template keeps files alone; pause with memory=false';
+    expect(refused).toMatchObject({ status: 400, body: { message } });
+    expect(await show(sandboxId)).toMatchObject({ state: 'running' });
+    expect(await sandbox.pause({ keepMemory: false })).toBe(true);
+    expect(await show(sandboxId)).toMatchObject({ pauseMode: 'filesystem' });
+    await sandbox.connect();
+    expect(stack.standIn.continued.get(sandboxId)).toBe('files');
+    await sandbox.kill();
+  });
+
+  it.each([
+    [true, 'files'],
+    [false, 'nothing'],
+  ])('is followed by a boot if a connect wants that; files kept beside the memory: %s', async (keepsFiles, left) => {
+    stack.standIn.keepsFiles = keepsFiles;
+    const sandbox = await create('sleeper');
+    const { sandboxId } = sandbox;
     await sandbox.pause();
     await sandbox.connect({ onResume: 'reboot' });
-    expect(stack.standIn.continued.get(sandboxId)).toBe('nothing');
+    stack.standIn.keepsFiles = true;
+    expect(stack.standIn.continued.get(sandboxId)).toBe(left);
     // On a running sandbox it means nothing.
     await sandbox.connect({ onResume: 'reboot' });
     expect(await show(sandboxId)).toMatchObject({ state: 'running' });
+    await sandbox.kill();
+  });
+
+  it('says that files are lost which it was to keep', async () => {
+    const sandbox = await create('sleeper');
+    const { sandboxId } = sandbox;
+    stack.standIn.savesNothing = true;
+    const reply = await post(`/sandboxes/${sandboxId}/pause`, { memory: false });
+    stack.standIn.savesNothing = false;
+    expect(reply).toMatchObject({ status: 503 });
+    expect((reply.body as { message: string }).message).toContain('the files of the sandbox could not be saved');
+    expect(await show(sandboxId)).toMatchObject({ state: 'paused', pauseMode: 'filesystem' });
     await sandbox.kill();
   });
 });
@@ -78,7 +118,7 @@ describe('a sandbox whose daemon does not answer', () => {
     expect(await show(sandboxId)).toMatchObject({ state: 'paused', pauseMode: 'full' });
     gateway.daemons.delete(sandboxId);
     await sandbox.connect({ onResume: 'reboot' });
-    expect(stack.standIn.continued.get(sandboxId)).toBe('nothing');
+    expect(stack.standIn.continued.get(sandboxId)).toBe('files');
     expect(await show(sandboxId)).not.toHaveProperty('envdUnresponsiveAtPause');
     expect(await sandbox.pause()).toBe(true);
     expect(await show(sandboxId)).not.toHaveProperty('envdUnresponsiveAtPause');

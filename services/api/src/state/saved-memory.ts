@@ -1,5 +1,7 @@
-// The memory of a sandbox that sleeps: the SandboxSnapshot from which its next start continues.
+// What a sandbox that sleeps has kept: the SandboxSnapshot from which its next start goes on.
 import {
+  annotations,
+  hasWantedMemory,
   isHibernationOf,
   isRestorable,
   nameHashSelector,
@@ -8,9 +10,9 @@ import {
 } from '@sandlot/api-types';
 import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
 import { isNotFound } from '@sandlot/kube';
-import type { KubeClient } from '@sandlot/kube';
+import type { JsonObject, KubeClient } from '@sandlot/kube';
 
-/** Reads and deletes saved memory at the API server. A Sandbox that does not hibernate costs no request. */
+/** Reads and gives up saved memory at the API server. A Sandbox that does not hibernate costs no request. */
 export class SavedMemory {
   readonly #client: Pick<KubeClient, 'list' | 'delete'>;
   /** Whether the installation saves memory at all; without it the API has no right to look. */
@@ -21,27 +23,48 @@ export class SavedMemory {
     this.isEnabled = isEnabled;
   }
 
-  /** Whether the next start of the Sandbox continues from saved memory. */
-  async has(sandbox: Sandbox): Promise<boolean> {
-    return (await this.#list(sandbox)).length > 0;
+  /** Whether a suspension of the Sandbox saves something besides its volumes. */
+  isExpected({ spec }: Sandbox): boolean {
+    return this.isEnabled && needsHibernation(spec);
   }
 
-  /** Deletes what is saved, so that the Sandbox boots at its next start. */
-  async drop(sandbox: Sandbox): Promise<void> {
-    for (const { metadata } of await this.#list(sandbox)) {
-      const { namespace, name = '', uid } = metadata;
-      try {
-        await this.#client.delete(sandboxSnapshots, { namespace, name }, { uid });
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-      }
+  /** Whether the next start of the Sandbox goes on from memory, or from files alone; undefined: neither was kept. */
+  async find(sandbox: Sandbox): Promise<'memory' | 'files' | undefined> {
+    const kept = await this.#list(sandbox);
+    if (kept.some((snapshot) => hasWantedMemory(snapshot, sandbox))) return 'memory';
+    return kept.length > 0 ? 'files' : undefined;
+  }
+
+  /**
+   * Gives up what is saved of the memory, so that the Sandbox boots at its next start: with its files where they were kept too.
+   * These need the patch of the Sandbox that it resolves with; undefined: nothing is left to do.
+   */
+  async discard(sandbox: Sandbox): Promise<JsonObject | undefined> {
+    const memories = (await this.#list(sandbox)).filter((snapshot) => hasWantedMemory(snapshot, sandbox));
+    for (const snapshot of memories) if (!hasFiles(snapshot)) await this.#delete(snapshot);
+    const [left] = memories.filter(hasFiles);
+    return left === undefined
+      ? undefined
+      : { metadata: { annotations: { [annotations.unwantedMemory]: left.metadata.uid ?? '' } } };
+  }
+
+  async #delete({ metadata: { namespace, name = '', uid } }: SandboxSnapshot): Promise<void> {
+    try {
+      await this.#client.delete(sandboxSnapshots, { namespace, name }, { uid });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
     }
   }
 
   async #list(sandbox: Sandbox): Promise<SandboxSnapshot[]> {
-    if (!this.isEnabled || !needsHibernation(sandbox.spec)) return [];
+    if (!this.isExpected(sandbox)) return [];
     const { namespace, name = '' } = sandbox.metadata;
     const { items } = await this.#client.list(sandboxSnapshots, { namespace, labelSelector: nameHashSelector(name) });
     return items.filter((snapshot) => isHibernationOf(snapshot, sandbox) && isRestorable(snapshot));
   }
+}
+
+/** A start from another Sandbox has its files in its memory alone. */
+function hasFiles({ spec, status }: SandboxSnapshot): boolean {
+  return status?.hasFiles === true && spec.copyOf === undefined;
 }

@@ -60,6 +60,16 @@ describe('a claim whose Sandbox is paused at its end', () => {
     expect(harness.getAnnotations('job')['sandlot.dev/end-at']).toBe(at(20));
   });
 
+  it.each([
+    ['its files alone, if the claim says so', { 'sandlot.dev/auto-pause-memory': 'false' }, true],
+    ['what its strategy says, if the claim does not', {}, false],
+  ])('keeps %s', async (_, more, isFiles) => {
+    await using harness = await served(paused(at(20), more));
+    await harness.eventually(() => expect(spec(harness).operatingMode).toBe('Suspended'));
+    const { generation, annotations = {} } = harness.sandbox('pool-m001')?.metadata ?? {};
+    expect(annotations['sandlot.dev/pause-keeps-files']).toBe(isFiles ? String(generation) : undefined);
+  });
+
   it('is left alone when its claim ends in another way', async () => {
     await using harness = await served({ 'sandlot.dev/on-timeout': 'kill', 'sandlot.dev/end-at': at(5) });
     await harness.elapse(20_000);

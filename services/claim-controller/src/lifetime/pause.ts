@@ -1,12 +1,13 @@
 import {
   annotations,
+  buildFilesNote,
   getModeSpelling,
   formatRfc3339,
   sandboxClaims,
   sandboxes,
   suspendPatch,
 } from '@sandlot/api-types';
-import type { SandboxClaim } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { done, isConflict, isNotFound, requeueAfter } from '@sandlot/kube';
 import type { JsonObject, ReconcileResult } from '@sandlot/kube';
 import type { Pass } from '../plan/pass.ts';
@@ -23,11 +24,18 @@ export async function pause(
   { sandbox, endedAtMs }: Step & { kind: 'pause' },
 ): Promise<ReconcileResult> {
   const { namespace, name = '' } = sandbox.metadata;
-  const patch = suspendPatch(sandbox, { by: 'API', spelling: getModeSpelling(sandbox.spec) });
+  const patch = buildPausePatch(claim, sandbox);
   const write = (): Promise<unknown> => deps.client.mergePatch(sandboxes, { namespace, name }, patch, { signal });
   if (!(await isWritten(write))) return CHANGED;
   deps.memory.of(claim).pausedForMs = endedAtMs;
   return done;
+}
+
+function buildPausePatch({ metadata }: SandboxClaim, sandbox: Sandbox): JsonObject {
+  const patch = suspendPatch(sandbox, { by: 'API', spelling: getModeSpelling(sandbox.spec) });
+  if (metadata.annotations?.[annotations.autoPauseMemory] !== 'false') return patch;
+  const { annotations: given, ...others } = patch['metadata'] as JsonObject;
+  return { ...patch, metadata: { ...others, annotations: { ...(given as JsonObject), ...buildFilesNote(sandbox) } } };
 }
 
 /** Gives a Sandbox that was woken after its end more time, and ends the retention of a paused one. */

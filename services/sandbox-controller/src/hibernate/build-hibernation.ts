@@ -1,4 +1,10 @@
-import { annotations, buildHibernationName, hashPodTemplate, SNAPSHOT_GROUP } from '@sandlot/api-types';
+import {
+  annotations,
+  buildHibernationName,
+  hashPodTemplate,
+  keepsFilesAlone,
+  SNAPSHOT_GROUP,
+} from '@sandlot/api-types';
 import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
 import { buildOwnerReference, buildTrackingLabel } from '../ownership/ownership.ts';
@@ -6,7 +12,7 @@ import { buildOwnerReference, buildTrackingLabel } from '../ownership/ownership.
 /** The SandboxSnapshot by which the Sandbox hibernates with `pod`. One Pod has one, so a repeated create finds the first. */
 export function buildHibernation(sandbox: Sandbox, pod: Pod): SandboxSnapshot {
   const { name = '', namespace } = sandbox.metadata;
-  const { snapshotClassName, contents } = sandbox.spec.suspensionStrategy?.hibernate ?? {};
+  const { snapshotClassName } = sandbox.spec.suspensionStrategy?.hibernate ?? {};
   return {
     apiVersion: `${SNAPSHOT_GROUP}/v1alpha1`,
     kind: 'SandboxSnapshot',
@@ -20,7 +26,7 @@ export function buildHibernation(sandbox: Sandbox, pod: Pod): SandboxSnapshot {
     spec: {
       sandboxName: name,
       ...(snapshotClassName === undefined ? {} : { snapshotClassName }),
-      ...(contents === 'Files' ? { contents } : {}),
+      ...(keepsFilesAlone(sandbox) ? { contents: 'Files' as const } : {}),
       whenSaved: 'StayPaused',
     },
   };

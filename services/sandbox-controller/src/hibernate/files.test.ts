@@ -1,10 +1,12 @@
 import { annotations, labels } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
 import { getStep, MOUNTED_RUNTIME } from '../../test/builders.ts';
-import { acts, hibernation, markedPod, podOf, scene, SUSPENDED } from '../../test/hibernations.ts';
+import { acts, hibernation, markedPod, podOf, scene, sleeper, SUSPENDED } from '../../test/hibernations.ts';
 import type { HibernationParts } from '../../test/hibernations.ts';
 import { decide } from '../decide.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
+import { getStatus } from '../status/status.ts';
 import { withFiles } from './restored-pod.ts';
 
 type Row = readonly [sentence: string, snapshot: Snapshot, acts: readonly string[]];
@@ -20,6 +22,14 @@ const beside = (from: HibernationParts, phase: 'Pending' | 'Running' = 'Pending'
 const FILES = { only: 'files' } as const;
 const EDITED = { podTemplate: { spec: { containers: [{ name: 'main', image: 'another' }] } } };
 const STOP = { suspensionStrategy: { type: 'Stop' } } as const;
+
+function withNote(key: string, value: string, spec = {}): Sandbox {
+  const sandbox = sleeper(spec);
+  return {
+    ...sandbox,
+    metadata: { ...sandbox.metadata, annotations: { ...sandbox.metadata.annotations, [key]: value } },
+  };
+}
 
 describe('a hibernation with files', () => {
   it.each<Row>([
@@ -52,6 +62,21 @@ describe('a hibernation with files', () => {
       'boots with its files after an edit of the template',
       waking(kept(), EDITED),
       ['restore only the files of saved-pod-1'],
+    ],
+    [
+      'boots with its files where a client wants no memory',
+      scene({ sandbox: withNote(annotations.unwantedMemory, 'saved-pod-1'), hibernations: [hibernation(kept())] }),
+      ['restore only the files of saved-pod-1'],
+    ],
+    [
+      'is restored with its memory where a client wanted none of another one',
+      scene({ sandbox: withNote(annotations.unwantedMemory, 'saved-pod-0'), hibernations: [hibernation(kept())] }),
+      ['restore saved-pod-1'],
+    ],
+    [
+      'is dropped where a client wants no memory and no files were kept',
+      scene({ sandbox: withNote(annotations.unwantedMemory, 'saved-pod-1'), hibernations: [hibernation()] }),
+      ['drop saved-pod-1', 'Event RestoreFailed'],
     ],
     ['is dropped by the strategy Stop', waking(kept('Failed'), STOP), ['drop saved-pod-1']],
     [
@@ -123,5 +148,33 @@ describe('a suspension', () => {
     const strategy = { type: 'Hibernate', hibernate: { contents: 'Files' } } as const;
     const snapshot = scene({ spec: { ...SUSPENDED, suspensionStrategy: strategy }, ownedPods: [podOf('pod-1')] });
     expect(getStep(decide(snapshot), 'createHibernation').hibernation.spec.contents).toBe('Files');
+  });
+
+  it.each([
+    [0, 'Files'],
+    [-1, undefined],
+  ])('saves files alone where the request for it says so, and no later one: %i', (difference, contents) => {
+    const generation = String((sleeper(SUSPENDED).metadata.generation ?? 0) + difference);
+    const sandbox = withNote(annotations.pauseKeepsFiles, generation, SUSPENDED);
+    const snapshot = scene({ sandbox, ownedPods: [podOf('pod-1')] });
+    expect(getStep(decide(snapshot), 'createHibernation').hibernation.spec.contents).toBe(contents);
+  });
+});
+
+describe('the status of a suspended Sandbox', () => {
+  it.each([
+    ['memory', [hibernation()], 'Memory'],
+    ['memory with files beside it', [hibernation(kept())], 'Memory'],
+    ['files', [hibernation({ files: 'alone' })], 'Files'],
+    ['files, because its memory was not restored', [hibernation(kept('Failed'))], 'Files'],
+    ['its volumes alone', [], 'Volumes'],
+    ['its volumes alone, because the save failed', [hibernation({ phase: 'Failed' })], 'Volumes'],
+  ] as const)('says that it keeps %s', (_, hibernations, keeps) => {
+    expect(getStatus(scene({ spec: SUSPENDED, hibernations })).keeps).toBe(keeps);
+  });
+
+  it('says that a Sandbox which does not hibernate keeps its volumes alone, and nothing while it runs', () => {
+    expect(getStatus(scene({ spec: { ...SUSPENDED, ...STOP } })).keeps).toBe('Volumes');
+    expect(getStatus(scene({ hibernations: [hibernation()] })).keeps).toBeUndefined();
   });
 });

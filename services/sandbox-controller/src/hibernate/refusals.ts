@@ -1,4 +1,4 @@
-import { annotations, hashPodTemplate, needsFiles } from '@sandlot/api-types';
+import { annotations, hashPodTemplate, isMemoryUnwanted, needsFiles } from '@sandlot/api-types';
 import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
 import type { Failure, RuntimeSettings, Snapshot } from '../plan/snapshot.ts';
@@ -46,14 +46,17 @@ export function findRestoreRefusal(
   if (needsInstaller(sandbox, settings.runtime)) {
     return INSTALLED;
   }
-  const isUsable = !isEdited(sandbox, hibernation) || needsOnlyFiles(sandbox, hibernation);
-  return isUsable ? undefined : 'podTemplate of the Sandbox was edited since';
+  if (needsOnlyFiles(sandbox, hibernation)) return undefined;
+  if (isEdited(sandbox, hibernation)) return 'podTemplate of the Sandbox was edited since';
+  return isMemoryUnwanted(hibernation, sandbox) ? 'a client asked for a boot, and no files were kept' : undefined;
 }
 
-/** Whether the next Pod boots with the files of `hibernation`. Files suit a Pod of another image, and memory does not. */
+/** Whether the next Pod boots with the files of `hibernation`. Files suit a Pod of another image, and a client
+ * that wants no memory. */
 export function needsOnlyFiles(sandbox: Sandbox, hibernation: SandboxSnapshot): boolean {
   if (needsFiles(hibernation)) return true;
-  return hibernation.status?.hasFiles === true && !isCopy(hibernation) && isEdited(sandbox, hibernation);
+  const isMemoryUseless = isEdited(sandbox, hibernation) || isMemoryUnwanted(hibernation, sandbox);
+  return hibernation.status?.hasFiles === true && !isCopy(hibernation) && isMemoryUseless;
 }
 
 function isEdited(sandbox: Sandbox, { metadata }: SandboxSnapshot): boolean {

@@ -187,6 +187,7 @@ describe.concurrent('a startup action', () => {
     startedAt: TIME,
     suspendedAt: TIME,
     suspendedBy: 'Startup' as const,
+    keeps: 'Volumes' as const,
     startup: { completedTime: TIME },
     phase: 'Suspended' as const,
     ...(name === '' ? {} : { selector: selector(name) }),

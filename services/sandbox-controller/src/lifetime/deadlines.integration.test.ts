@@ -231,6 +231,7 @@ describe.concurrent('time', () => {
           lastActivityTime: TIME,
           suspendedAt: TIME,
           suspendedBy: 'Idle',
+          keeps: 'Volumes',
           phase: 'Suspended',
         }),
       );

@@ -234,7 +234,7 @@ describe.concurrent('a Sandbox that is suspended', () => {
     await stopPod('sleeper');
     const asleep = await cluster.until('sleeper', SUSPENDED);
     const stopped = ['Ready=False/SandboxSuspended: Sandbox is suspended', terminated];
-    const record = { suspendedAt: TIME, suspendedBy: 'User' as const };
+    const record = { suspendedAt: TIME, suspendedBy: 'User' as const, keeps: 'Volumes' as const };
     expect(wholeStatus(asleep)).toEqual(
       expected({ generation: 2, conditions: stopped, ...kept, ...record, phase: 'Suspended' }),
     );
@@ -316,6 +316,7 @@ describe.concurrent('a Sandbox that is suspended', () => {
         ...base(name),
         suspendedAt: TIME,
         suspendedBy: 'User',
+        keeps: 'Volumes',
         phase: 'Suspended',
       }),
     );
@@ -338,7 +339,7 @@ describe.concurrent('a Sandbox that is suspended', () => {
     await cluster.create('unborn', { operatingMode: 'Suspended', volumeClaimTemplates: [work], service: true });
     const asleep = await cluster.until('unborn', SUSPENDED);
     const conditions = ['Ready=False/SandboxSuspended: Sandbox is suspended', terminated];
-    const record = { suspendedAt: TIME, suspendedBy: 'User' as const, startedAt: TIME };
+    const record = { suspendedAt: TIME, suspendedBy: 'User' as const, keeps: 'Volumes' as const, startedAt: TIME };
     expect(wholeStatus(asleep)).toEqual(expected({ conditions, ...network('unborn'), ...record, phase: 'Suspended' }));
     expect(await cluster.isGone(persistentVolumeClaims, 'work-unborn')).toBe(false);
     expect(await cluster.isGone(pods, 'unborn')).toBe(true);

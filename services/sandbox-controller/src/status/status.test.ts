@@ -79,6 +79,7 @@ describe('the whole status', () => {
       startedAt: EARLIER,
       suspendedAt: NOW,
       suspendedBy: 'Idle',
+      keeps: 'Volumes',
     });
   });
 
@@ -276,6 +277,7 @@ describe('writing the status', () => {
           phase: 'Suspended',
           suspendedAt: NOW,
           suspendedBy: 'User',
+          keeps: 'Volumes',
         },
       },
     });

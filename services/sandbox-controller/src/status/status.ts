@@ -8,6 +8,8 @@ import {
   getSuspender,
 } from '@sandlot/api-types';
 import type { Condition, Sandbox, SandboxStatus } from '@sandlot/api-types';
+import { findNext } from '../hibernate/choose-hibernation.ts';
+import { needsOnlyFiles } from '../hibernate/refusals.ts';
 import { findStartup } from '../lifetime/decide-startup.ts';
 import { findExpiryMs, findStartedAt } from '../lifetime/expiry.ts';
 import { findLastActivity } from '../lifetime/idle.ts';
@@ -108,8 +110,9 @@ function getPhase(snapshot: Snapshot, conditions: readonly Condition[]): NonNull
   return isAwaitingRestart(snapshot) || sandbox.status?.phase === 'Restarting' ? 'Restarting' : 'Pending';
 }
 
-/** When the last suspension was complete and who requested it, or when the Sandbox was resumed. */
-function buildSuspensionFields({ sandbox, nowMs }: Snapshot, conditions: readonly Condition[]): SandboxStatus {
+/** When the last suspension was complete, who requested it and what it keeps, or when the Sandbox was resumed. */
+function buildSuspensionFields(snapshot: Snapshot, conditions: readonly Condition[]): SandboxStatus {
+  const { sandbox, nowMs } = snapshot;
   const { suspendedAt, suspendedBy, resumedAt, conditions: before } = sandbox.status ?? {};
   const wasSuspended = isTrue(before, sandboxConditions.suspended);
   if (resolveMode(sandbox.spec) === 'Running') {
@@ -119,7 +122,15 @@ function buildSuspensionFields({ sandbox, nowMs }: Snapshot, conditions: readonl
   return {
     suspendedAt: wasSuspended ? suspendedAt : formatRfc3339(nowMs),
     suspendedBy: wasSuspended ? suspendedBy : getSuspender(sandbox),
+    keeps: findKept(snapshot),
   };
+}
+
+/** What the next Pod begins with, as far as it is known now. */
+function findKept(snapshot: Snapshot): NonNullable<SandboxStatus['keeps']> {
+  const next = findNext(snapshot);
+  if (next === undefined) return 'Volumes';
+  return needsOnlyFiles(snapshot.sandbox, next) ? 'Files' : 'Memory';
 }
 
 function findExpiresAt(sandbox: Sandbox, startedAt: string | undefined): string | undefined {

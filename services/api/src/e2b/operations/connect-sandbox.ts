@@ -18,7 +18,7 @@ import { patchClaim } from './guarded-patches.ts';
 import { extendSandbox } from './set-timeout.ts';
 import { created, nameInAudit, oneSandbox } from './shape.ts';
 import type { SandboxCall } from './shape.ts';
-import { resume } from './transitions.ts';
+import { discardMemory, resume } from './transitions.ts';
 import type { TransitionDeps } from './transitions.ts';
 
 export interface ConnectDeps extends TransitionDeps {
@@ -91,7 +91,7 @@ async function findForTimeout(deps: ConnectDeps, call: SandboxCall<{ timeout: nu
   return claimed;
 }
 
-/** `memory: false` lets a paused sandbox boot from its volumes; it means nothing to one that runs. */
+/** `memory: false` lets a paused sandbox boot from its files and volumes; it means nothing to one that runs. */
 interface Wish {
   readonly timeout: number;
   readonly memory?: boolean | null | undefined;
@@ -117,15 +117,12 @@ async function connectSandbox(deps: ConnectDeps, claimed: ClaimedSandbox, wish: 
   return { current: await resumeSandbox(deps, current, wish.timeout), resumed: true };
 }
 
-/** Drops saved memory that the client does not want. Throws an ApiError 409 if it wants memory in which the daemon hangs. */
-async function chooseMemory(
-  { savedMemory }: ConnectDeps,
-  { claim, sandbox }: ClaimedSandbox,
-  memory: Wish['memory'],
-): Promise<void> {
+/** Gives up saved memory that the client does not want. Throws an ApiError 409 if it wants memory in which the daemon hangs. */
+async function chooseMemory(deps: ConnectDeps, claimed: ClaimedSandbox, memory: Wish['memory']): Promise<void> {
+  const { claim, sandbox } = claimed;
   if (sandbox === undefined) return;
-  if (memory === false) await savedMemory.drop(sandbox);
-  else if (hasUnresponsiveDaemon(sandbox) && (await savedMemory.has(sandbox)))
+  if (memory === false) await discardMemory(deps, claimed);
+  else if (hasUnresponsiveDaemon(sandbox) && (await deps.savedMemory.find(sandbox)) === 'memory')
     throw unresponsiveGuest(claim.metadata.name);
 }
 

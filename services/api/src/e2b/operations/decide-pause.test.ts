@@ -1,30 +1,40 @@
 import { describe, expect, it } from 'vitest';
 import { decideOnHealth, decidePause, needsHealth, readSuspension } from './decide-pause.ts';
 
-const sandbox = (type: 'Stop' | 'Hibernate' | undefined) => ({
-  spec: { podTemplate: { spec: { containers: [] } }, ...(type === undefined ? {} : { suspensionStrategy: { type } }) },
+const STRATEGIES = {
+  none: undefined,
+  stop: { type: 'Stop' },
+  hibernate: { type: 'Hibernate' },
+  files: { type: 'Hibernate', hibernate: { contents: 'Files' } },
+} as const;
+
+const sandbox = (strategy: keyof typeof STRATEGIES) => ({
+  spec: { podTemplate: { spec: { containers: [] } }, suspensionStrategy: STRATEGIES[strategy] },
 });
 
 describe('a pause', () => {
   it.each([
-    ['keeps memory by default', [undefined, 'Hibernate'], [true, false], 'full'],
-    ['keeps memory that is asked for', [true, 'Hibernate'], [true, false], 'full'],
-    ['keeps no memory if the client wants none', [false, 'Hibernate'], [true, false], 'filesystem'],
-    ['keeps the volumes alone if that is allowed', [null, 'Stop'], [true, true], 'filesystem'],
-    ['is not weakened where that is not allowed', [undefined, 'Stop'], [true, false], 'refused'],
-    ['is not weakened without a strategy', [undefined, undefined], [true, false], 'refused'],
-    ['is never weakened for a client that asks for memory', [true, 'Stop'], [true, true], 'refused'],
-    ['does not trust a strategy that the installation cannot follow', [true, 'Hibernate'], [false, true], 'refused'],
+    ['keeps memory by default', [undefined, 'hibernate'], [true, false], 'full'],
+    ['keeps memory that is asked for', [true, 'hibernate'], [true, false], 'full'],
+    ['keeps no memory if the client wants none', [false, 'hibernate'], [true, false], 'filesystem'],
+    ['keeps the volumes alone if that is allowed', [null, 'stop'], [true, true], 'filesystem'],
+    ['is not weakened where that is not allowed', [undefined, 'stop'], [true, false], 'refused'],
+    ['is not weakened without a strategy', [undefined, 'none'], [true, false], 'refused'],
+    ['is never weakened for a client that asks for memory', [true, 'stop'], [true, true], 'refused'],
+    ['keeps files where the template keeps no more', [undefined, 'files'], [true, true], 'filesystem'],
+    ['is not weakened where the template keeps files alone', [true, 'files'], [true, true], 'refused'],
+    ['does not trust a strategy that the installation cannot follow', [true, 'hibernate'], [false, true], 'refused'],
   ] as const)('%s', (...[, [memory, strategy], [hibernates, fallsBack], kind]) => {
     expect(decidePause(memory, sandbox(strategy), { hibernates, fallsBack }).kind).toBe(kind);
   });
 
   it.each([
-    [true, 'memory cannot be kept: its template does not hibernate; pause with memory=false'],
-    [false, 'memory cannot be kept: this installation does not hibernate; pause with memory=false'],
-  ])('that is refused says why and what to do: %s', (hibernates, message) => {
-    const refused = decidePause(true, sandbox('Stop'), { hibernates, fallsBack: false });
-    expect(refused).toEqual({ kind: 'refused', message });
+    ['stop', true, 'its template does not hibernate'],
+    ['files', true, 'its template keeps files alone'],
+    ['hibernate', false, 'this installation does not hibernate'],
+  ] as const)('that is refused says why and what to do: %s', (strategy, hibernates, why) => {
+    const refused = decidePause(true, sandbox(strategy), { hibernates, fallsBack: false });
+    expect(refused).toEqual({ kind: 'refused', message: `memory cannot be kept: ${why}; pause with memory=false` });
   });
 });
 

@@ -13,7 +13,7 @@ interface MemoryRules {
 export type PauseKind =
   /** Memory is kept. */
   | { readonly kind: 'full' }
-  /** Memory is lost; when the Sandbox hibernates, the API deletes what was saved. */
+  /** Memory is lost. Files are kept if the Sandbox hibernates, and otherwise its volumes alone. */
   | { readonly kind: 'filesystem' }
   | { readonly kind: 'refused'; readonly message: string };
 
@@ -24,10 +24,16 @@ export function decidePause(
   { hibernates, fallsBack }: MemoryRules,
 ): PauseKind {
   if (memory === false) return { kind: 'filesystem' };
-  if (hibernates && needsHibernation(spec)) return { kind: 'full' };
+  const why = findMemoryObstacle(spec, hibernates);
+  if (why === undefined) return { kind: 'full' };
   if (fallsBack && memory !== true) return { kind: 'filesystem' };
-  const why = hibernates ? 'its template does not hibernate' : 'this installation does not hibernate';
   return { kind: 'refused', message: `memory cannot be kept: ${why}; pause with memory=false` };
+}
+
+function findMemoryObstacle(spec: Sandbox['spec'], hibernates: boolean): string | undefined {
+  if (!hibernates) return 'this installation does not hibernate';
+  if (!needsHibernation(spec)) return 'its template does not hibernate';
+  return spec.suspensionStrategy?.hibernate?.contents === 'Files' ? 'its template keeps files alone' : undefined;
 }
 
 /** What a pause asks about the daemon before it begins. */

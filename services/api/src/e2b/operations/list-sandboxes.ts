@@ -88,7 +88,7 @@ async function buildPauseMode(
   { sandbox }: ClaimedSandbox,
 ): Promise<Pick<SandboxDetail, 'pauseMode'>> {
   if (sandbox === undefined || getState(sandbox) !== 'paused') return {};
-  return { pauseMode: (await savedMemory.has(sandbox)) ? 'full' : 'filesystem' };
+  return { pauseMode: (await savedMemory.find(sandbox)) === 'memory' ? 'full' : 'filesystem' };
 }
 
 function listPage(deps: ListDeps, key: ApiKey, query: ListQuery): Answer {

@@ -17,8 +17,8 @@ import type { PauseKind } from './decide-pause.ts';
 import { findOwnSandbox } from './find-sandbox.ts';
 import { patchClaim } from './guarded-patches.ts';
 import { done, nameInAudit, oneSandbox } from './shape.ts';
-import { checkPausable, resume, suspend } from './transitions.ts';
-import type { TransitionDeps } from './transitions.ts';
+import { checkPausable, discardMemory, resume, suspend } from './transitions.ts';
+import type { Suspension, TransitionDeps } from './transitions.ts';
 
 export interface PauseDeps extends TransitionDeps, HealthDeps {
   readonly snapshots: Snapshots;
@@ -34,7 +34,7 @@ export function pauseRoute(deps: PauseDeps): Route {
       ...endpoint(
         'pauseSandbox',
         'post /sandboxes/{sandboxID}/pause',
-        'Pauses a sandbox. Volumes stay; memory stays if its template hibernates.',
+        'Pauses a sandbox. Volumes stay; memory and files stay if its template hibernates.',
       ),
       ...oneSandbox,
       headers: pauseHeaders,
@@ -74,16 +74,32 @@ async function pauseSandbox(deps: PauseDeps, claimed: ClaimedSandbox, wish: Paus
     fallsBack: deps.pauseFallsBack,
   });
   if (pause.kind === 'refused') throw badRequest(pause.message);
+  const keepsFiles = pause.kind === 'filesystem';
   const isUnresponsive = await isDaemonUnresponsive(deps, running, { ...wish, pause: pause.kind });
   const retained = await patchClaim(deps, running, ({ claim }) =>
     buildRetentionPatch(claim, deps.clock.now(), wish.retention),
   );
-  const suspended = await suspendRetained(deps, retained, isUnresponsive).catch(async (error: unknown) => {
-    await restoreEnd(deps, { before: claimed.claim, retained });
-    throw error;
-  });
-  if (pause.kind === 'filesystem') return deps.savedMemory.drop(suspended);
-  if (!(await deps.savedMemory.has(suspended))) throw unavailable(MEMORY_LOST);
+  const suspended = await suspendRetained(deps, retained, { isUnresponsive, keepsFiles }).catch(
+    async (error: unknown) => {
+      await restoreEnd(deps, { before: claimed.claim, retained });
+      throw error;
+    },
+  );
+  await assertKept(deps, { ...retained, sandbox: suspended }, pause.kind);
+}
+
+/** Throws an ApiError 503 if what the pause was to keep is lost. */
+async function assertKept(deps: PauseDeps, claimed: ClaimedSandbox, pause: 'full' | 'filesystem'): Promise<void> {
+  const { sandbox } = claimed;
+  if (sandbox === undefined) return;
+  const { savedMemory } = deps;
+  if (pause === 'full') {
+    if ((await savedMemory.find(sandbox)) !== 'memory') throw unavailable(MEMORY_LOST);
+    return;
+  }
+  // An edit of the spec at the same moment, or a controller of an older release, has saved the memory as well.
+  await discardMemory(deps, claimed);
+  if (savedMemory.isExpected(sandbox) && (await savedMemory.find(sandbox)) === undefined) throw unavailable(FILES_LOST);
 }
 
 /** Whether the pause has to record that the daemon does not answer. Throws an ApiError 503 if it must not begin because of that. */
@@ -105,8 +121,8 @@ const UNHEALTHY = 'the sandbox was not paused: its daemon does not answer';
 const UNSURE =
   'the sandbox was not paused: the API cannot find out whether its daemon answers; pause it without requireHealthyGuest';
 
-async function suspendRetained(deps: PauseDeps, retained: ClaimedSandbox, isUnresponsive: boolean): Promise<Sandbox> {
-  const sandbox = await suspend(deps, retained, { isUnresponsive });
+async function suspendRetained(deps: PauseDeps, retained: ClaimedSandbox, how: Suspension): Promise<Sandbox> {
+  const sandbox = await suspend(deps, retained, how);
   return waitUntilSuspended(deps, { ...retained, sandbox });
 }
 
@@ -136,6 +152,9 @@ const LOST_END =
 
 const MEMORY_LOST =
   'the memory of the sandbox could not be saved, and its template then ends its processes; its volumes are kept';
+
+const FILES_LOST =
+  'the files of the sandbox could not be saved, and its template then ends its processes; its volumes are kept';
 
 const unavailable = (message: string): ApiError => new ApiError({ status: 503, message, headers: NO_RETRY });
 

@@ -71,7 +71,8 @@ async function setup() {
 type Replica = Awaited<ReturnType<typeof startReplica>>;
 
 const actions = {
-  'a pause': async ({ deps, find }: Replica) => suspend(deps, await find(), { isUnresponsive: false }),
+  'a pause': async ({ deps, find }: Replica) =>
+    suspend(deps, await find(), { isUnresponsive: false, keepsFiles: false }),
   'a snapshot': async ({ deps, find }: Replica) => beginSave(deps, await find(), 'snapshot'),
   'a fork': async ({ deps, find }: Replica) => beginSave(deps, await find(), 'fork'),
 } as const;

@@ -1,5 +1,12 @@
 // Pauses and resumes, one at a time over all replicas (docs/reference/e2b-api.md#one-at-a-time).
-import { annotations, buildUnresponsiveNote, getModeSpelling, resumePatch, suspendPatch } from '@sandlot/api-types';
+import {
+  annotations,
+  buildFilesNote,
+  buildUnresponsiveNote,
+  getModeSpelling,
+  resumePatch,
+  suspendPatch,
+} from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { JsonObject } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
@@ -7,6 +14,7 @@ import { createSandboxId } from '@sandlot/tenancy';
 import { conflict } from '../../errors/api-error.ts';
 import type { ApiError } from '../../errors/api-error.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
+import type { SavedMemory } from '../../state/saved-memory.ts';
 import { getState, isSuspended } from '../../state/sandbox-state.ts';
 import { findDoing, formatTransition } from '../../state/transition.ts';
 import { patchSandbox } from './guarded-patches.ts';
@@ -40,23 +48,26 @@ export async function checkPausable(deps: TransitionDeps, claimed: ClaimedSandbo
   return { ...claimed, sandbox };
 }
 
-interface Suspension {
+export interface Suspension {
   /** Its daemon does not answer. */
   readonly isUnresponsive: boolean;
+  /** Its files are saved, and no memory, if it hibernates. */
+  readonly keepsFiles: boolean;
 }
 
 /** Suspends the Sandbox. Throws an ApiError: 409 as {@link checkPausable}, also if another request comes first. */
 export function suspend(
   deps: TransitionDeps,
   claimed: ClaimedSandbox,
-  { isUnresponsive }: Suspension,
+  { isUnresponsive, keepsFiles }: Suspension,
 ): Promise<Sandbox> {
   const { name } = claimed.claim.metadata;
   return patchSandbox(deps, claimed, (sandbox) => {
     assertPausable(name, sandbox, deps.clock.now());
     const patch = suspendPatch(sandbox, { by: 'API', spelling: getModeSpelling(sandbox.spec) });
     const note = isUnresponsive ? buildUnresponsiveNote(sandbox) : { [annotations.unresponsiveDaemon]: null };
-    return annotate(patch, { [annotations.transition]: null, ...note });
+    const files = keepsFiles ? buildFilesNote(sandbox) : { [annotations.pauseKeepsFiles]: null };
+    return annotate(patch, { [annotations.transition]: null, ...note, ...files });
   });
 }
 
@@ -69,6 +80,17 @@ export function resume(deps: TransitionDeps, claimed: ClaimedSandbox): Promise<S
     const patch = resumePatch(sandbox, { spelling: getModeSpelling(sandbox.spec) });
     return annotate(patch, { [annotations.transition]: text });
   });
+}
+
+export interface DiscardDeps extends PatchDeps {
+  readonly savedMemory: Pick<SavedMemory, 'discard'>;
+}
+
+/** Lets the next start of a suspended Sandbox boot, with its files if they were kept. Throws an ApiError 404. */
+export async function discardMemory(deps: DiscardDeps, claimed: ClaimedSandbox): Promise<void> {
+  if (claimed.sandbox === undefined) return;
+  const patch = await deps.savedMemory.discard(claimed.sandbox);
+  if (patch !== undefined) await patchSandbox(deps, claimed, () => patch);
 }
 
 function annotate(patch: JsonObject, added: JsonObject): JsonObject {

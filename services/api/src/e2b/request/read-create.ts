@@ -13,6 +13,8 @@ export interface CreateRequest {
   readonly templateID: string;
   readonly timeoutSeconds: number;
   readonly autoPause: boolean;
+  /** Whether the pause at its end may keep its memory. */
+  readonly autoPauseMemory: boolean;
   readonly autoResume: boolean;
   readonly allowPublicTraffic: boolean;
   /** The sandbox's own egress rules; undefined: those of its template. */
@@ -48,6 +50,7 @@ export function readCreate(body: NewSandbox, limits: Pick<Allowance, 'maxTimeout
     templateID: body.templateID,
     timeoutSeconds: body.timeout,
     autoPause: body.autoPause === true,
+    autoPauseMemory: body.autoPauseMemory !== false,
     autoResume: body.autoResume?.enabled === true,
     allowPublicTraffic: body.network?.allowPublicTraffic !== false,
     egress,
