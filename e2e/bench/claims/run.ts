@@ -69,16 +69,11 @@ export interface RunOptions {
 }
 
 export async function runScenario(scenario: Scenario, options: RunOptions): Promise<Result> {
-  const { say, warmUp, without, policies = false, flowControl = false } = options;
+  const { say, warmUp } = options;
   const { shape, pool, idle = 0 } = scenario;
   say(`${scenario.name}: raising a control plane`);
   await using stage = await Stage.raise(2 * pool + shape.claims + idle, buildSettings(options));
-  if (without !== undefined) stage.env = { SANDLOT_PACING_OFF: without };
-  if (policies) await enforcePolicies(stage);
-  if (flowControl) {
-    await applyFlowControl(stage);
-    await stage.usePriorities();
-  }
+  await prepare(stage, options);
   say(`${scenario.name}: the floor`);
   const floor = await measureFloor(stage, scenario.kind, buildFloorShape(shape));
   await stage.startControllers(scenario.kill === true ? 2 : 1);
@@ -122,6 +117,14 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
     writesByKind: Object.fromEntries([...all].map(([kind, count]) => [kind, count / shape.claims])),
     warm: [...handedOver].filter((name) => name.startsWith(`${POOL}-`)).length,
   };
+}
+
+async function prepare(stage: Stage, { without, policies = false, flowControl = false }: RunOptions): Promise<void> {
+  if (without !== undefined) stage.env = { SANDLOT_PACING_OFF: without };
+  if (policies) await enforcePolicies(stage);
+  if (!flowControl) return;
+  await applyFlowControl(stage);
+  await stage.usePriorities();
 }
 
 /** The API server shares out the sum of both limits. */
