@@ -67,14 +67,14 @@ func (r Runsc) Pause(ctx context.Context, sandbox string, held *os.File) error {
 }
 
 // IsUnrecorded reports whether a pause may have stopped the sandbox although its state says that it runs: gVisor could not
-// write the state, or did not end. Such a sandbox cannot be resumed.
+// write the state, did not end, or was killed. Such a sandbox cannot be resumed.
 func IsUnrecorded(pause error) bool {
 	failed, isOurs := errors.AsType[*Error](pause)
 	if !isOurs {
 		return false
 	}
-	_, exited := errors.AsType[*exec.ExitError](failed.Err)
-	return !exited || strings.Contains(failed.Tail, "saving container metadata")
+	exit, isOver := errors.AsType[*exec.ExitError](failed.Err)
+	return !isOver || !exit.Exited() || strings.Contains(failed.Tail, "saving container metadata")
 }
 
 // Resume lets a paused sandbox go on.

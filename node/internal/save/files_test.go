@@ -141,6 +141,7 @@ func TestPodGoesOnAfterTheDeathOfTheAgentThatKeepsFiles(t *testing.T) {
 
 func TestMemoryIsSavedWhenGVisorDiesOverTheFiles(t *testing.T) {
 	for name, script := range map[string]string{
+		"it is killed at work": `if [ $verb = fscheckpoint ]; then killInTheMiddle "$@"; fi`,
 		"it is killed":         `if [ $verb = fscheckpoint ]; then kill -9 $$; fi`,
 		"it fails":             `if [ $verb = fscheckpoint ]; then echo "no disk" >&2; exit 1; fi`,
 		"it writes no file":    `if [ $verb = fscheckpoint ]; then exit 0; fi`,
@@ -148,6 +149,7 @@ func TestMemoryIsSavedWhenGVisorDiesOverTheFiles(t *testing.T) {
 	} {
 		for _, mode := range []save.Mode{save.Hibernate, save.Snapshot} {
 			n := newNode(t)
+			n.pod.Exec("sh", "-c", "busybox dd if=/dev/urandom of=/noise bs=1M count=64")
 			n.wrap(script)
 			n.startAgent()
 			m, err := n.saver.Save(t.Context(), keepFiles(mode))

@@ -150,13 +150,20 @@ func (n *node) expectNothing() {
 	n.pod.GoesOn()
 }
 
-// wrap puts a script before runsc. In it, $verb is the verb, and run runs the real program.
+// wrap puts a script before runsc. In it, $verb is the verb, and run runs the real program; killInTheMiddle runs it as well, and
+// kills it and the script while gVisor writes the files of a checkpoint.
 func (n *node) wrap(script string) {
 	n.t.Helper()
 	path := filepath.Join(n.t.TempDir(), "runsc")
 	text := `#!/bin/sh
 for verb in "$@"; do case "$verb" in --*) ;; pause|resume|checkpoint|fscheckpoint|state) break ;; esac; done
 run() { ` + n.runsc.Binary + ` "$@"; }
+killInTheMiddle() {
+	for arg; do if [ "$before" = --image-path ]; then folder=$arg; fi; before=$arg; done
+	(exec ` + n.runsc.Binary + ` "$@") & pid=$!
+	while [ ! -s "$folder/pages.img" ] && kill -0 $pid 2>/dev/null; do :; done
+	kill -9 $pid; kill -9 $$
+}
 ` + script + "\nrun \"$@\"\n"
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 		n.t.Fatal(err)
