@@ -3,21 +3,6 @@
 {{- default (printf "%s-gateway-key" (include "sandlot.fullname" .)) .Values.gateway.existingSecret -}}
 {{- end -}}
 
-{{/* The key pair as the Secret holds it, in base64: the one in the cluster, else a new one, kept for the rest of this rendering. */}}
-{{- define "sandlot.gateway.keys" -}}
-{{- if not .Values._gatewayKeys -}}
-{{- $found := (lookup "v1" "Secret" .Release.Namespace (include "sandlot.gateway.secretName" .) | default dict).data | default dict -}}
-{{- $keys := pick $found "signing.key" "signing.pub" -}}
-{{- if lt (len $keys) 2 -}}
-{{- $key := genPrivateKey "ed25519" -}}
-{{- $certificate := genSelfSignedCertWithKey "sandlot-gateway" list list 36500 $key -}}
-{{- $keys = dict "signing.key" (b64enc $key) "signing.pub" (b64enc $certificate.Cert) -}}
-{{- end -}}
-{{- $_ := set .Values "_gatewayKeys" $keys -}}
-{{- end -}}
-{{- toYaml .Values._gatewayKeys -}}
-{{- end -}}
-
 {{/* Files of the gateway: its certificate, and the authority of the NATS server. */}}
 {{- define "sandlot.gateway.mounts" -}}
 {{ include "sandlot.nats.caMount" . }}

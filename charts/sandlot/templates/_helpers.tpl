@@ -59,23 +59,6 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end -}}
 
-{{/*
-A password that is generated once and stays: the one in the cluster's Secret if there is one, else a new one, kept for
-the rest of this rendering. A letter comes first because the NATS server would read digits as a number.
-Call with (dict "root" $ "secret" NAME "key" KEY).
-*/}}
-{{- define "sandlot.password" -}}
-{{- $made := .root.Values._passwords | default dict -}}
-{{- $id := printf "%s/%s" .secret .key -}}
-{{- if not (hasKey $made $id) -}}
-{{- $found := lookup "v1" "Secret" .root.Release.Namespace .secret -}}
-{{- $data := (default dict $found).data | default dict -}}
-{{- $_ := set $made $id (ternary (get $data .key | b64dec) (printf "p%s" (randAlphaNum 31)) (hasKey $data .key)) -}}
-{{- $_ := set .root.Values "_passwords" $made -}}
-{{- end -}}
-{{- get $made $id -}}
-{{- end -}}
-
 {{- define "sandlot.nats.fullname" -}}{{ include "sandlot.fullname" . }}-nats{{- end -}}
 {{- define "sandlot.redis.fullname" -}}{{ include "sandlot.fullname" . }}-redis{{- end -}}
 

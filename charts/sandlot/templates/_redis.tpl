@@ -52,11 +52,15 @@ maxmemory {{ .Values.redis.maxMemory }}
 maxmemory-policy noeviction
 {{- end -}}
 
-{{/* Users, each with the keys that are its own and without the commands of an administrator. The shell fills in passwords. */}}
+{{/*
+Users, each with the keys that are its own and without the commands of an administrator. The shell fills in passwords: in a
+rotation also the one before, so that controllers that have not restarted yet stay connected.
+*/}}
 {{- define "sandlot.redis.acl" -}}
 user default off
-user admin on >$ADMIN_PASSWORD ~* &* +@all
+user admin on >$ADMIN_PASSWORD ${ADMIN_PASSWORD_PREVIOUS:+>$ADMIN_PASSWORD_PREVIOUS} ~* &* +@all
 {{- range keys (include "sandlot.controllers" . | fromYaml) | sortAlpha }}
-user {{ . }} on >${{ include "sandlot.redis.passwordVariable" . }} ~{{ include "sandlot.redis.prefix" $ }}:{{ . }}:* resetchannels +@all -@admin -@dangerous +info
+{{- $variable := include "sandlot.redis.passwordVariable" . }}
+user {{ . }} on >${{ $variable }} ${{ "{" }}{{ $variable }}_PREVIOUS:+>${{ $variable }}_PREVIOUS} ~{{ include "sandlot.redis.prefix" $ }}:{{ . }}:* resetchannels +@all -@admin -@dangerous +info
 {{- end }}
 {{- end -}}

@@ -9,26 +9,6 @@
 {{- include "sandlot.image" (dict "root" . "registry" $image.registry "repository" $image.repository "name" "runtime" "digest" .Values.runtime.image.digest "tag" (coalesce .Values.runtime.image.tag $image.tag .Chart.AppVersion)) -}}
 {{- end -}}
 
-{{/*
-The keys as the Secret holds them, in base64: those that are in the cluster, else new ones, kept for the rest of this
-rendering. Templates cannot print the public half of a key alone, so that it is in a certificate.
-*/}}
-{{- define "sandlot.runtime.keys" -}}
-{{- if not .Values._runtimeKeys -}}
-{{- $found := (lookup "v1" "Secret" .Release.Namespace (include "sandlot.runtime.secretName" .) | default dict).data | default dict -}}
-{{- $keys := pick $found "signing.key" "signing.pub" "envd.key" -}}
-{{- if lt (len $keys) 3 -}}
-{{- $key := genPrivateKey "ed25519" -}}
-{{- $certificate := genSelfSignedCertWithKey "sandlot-runtime" list list 36500 $key -}}
-{{- $keys = dict "signing.key" (b64enc $key) "signing.pub" (b64enc $certificate.Cert) "envd.key" (randBytes 32 | b64enc) -}}
-{{- end -}}
-{{- /* A Secret of an earlier release has none, and keeps its other keys. */ -}}
-{{- $_ := set $keys "identity.seed" (get $found "identity.seed" | default (randBytes 32 | b64enc)) -}}
-{{- $_ := set .Values "_runtimeKeys" $keys -}}
-{{- end -}}
-{{- toYaml .Values._runtimeKeys -}}
-{{- end -}}
-
 {{/* Settings of the sandbox-controller alone: the daemon it puts into pods, and the keys that daemon trusts. */}}
 {{- define "sandlot.env.runtime.sandbox-controller" -}}
 - { name: RUNTIME_IMAGE, value: {{ include "sandlot.runtime.image" . | quote }} }

@@ -17,6 +17,9 @@ function verbsByResource({ rules = [] }: Rendered): Record<string, string> {
   return Object.fromEntries(pairs);
 }
 
+/** The only role over Secrets in the namespace of the release. */
+const KEEPER = 'Role sandlot-system sandlot-key-keeper';
+
 describe('the API of the chart', () => {
   it('may write claims and edit Sandboxes, and reads Secrets only in the namespace of its keys', async () => {
     expect(verbsByResource(find(await render(), 'ClusterRole', 'sandlot-api'))).toEqual({
@@ -46,7 +49,7 @@ describe('the API of the chart', () => {
         .map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''} ${metadata.name}`);
       const keys = values === valueSets['high-availability'] ? 'sandlot-keys' : 'sandlot-system-keys';
       const envs = ['sandlot-api-envs', 'sandlot-claim-controller-envs'].map((role) => `Role sandlot-system-envs ${role}`);
-      expect(places.sort()).toEqual([...envs, `Role ${keys} sandlot-api-keys`].sort());
+      expect(places.sort()).toEqual([...envs, `Role ${keys} sandlot-api-keys`, KEEPER].sort());
     }
   });
 

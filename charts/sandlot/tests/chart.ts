@@ -88,22 +88,15 @@ export function template(values: object = {}): Promise<HelmResult> {
   return remember(['template', values], () => templateAnew(values));
 }
 
-function templateAnew(values: object): Promise<HelmResult> {
-  const flags = ['-n', release.namespace, '--kube-version', KUBE_VERSION, ...valueFlags(values)];
-  return helm(['template', release.name, chartFolder, ...flags]);
-}
-
-/**
- * Renders the chart and returns every object. Equal values give equal passwords: the result comes from the first rendering
- * of the run. Throws with helm's message if it fails.
- */
+/** Renders the chart and returns every object. Throws with helm's message if it fails. */
 export function render(values: object = {}): Promise<readonly Rendered[]> {
   return remember(['render', values], async () => parseObjects(await template(values)));
 }
 
-/** Like {@link render}, but runs helm each time, which generates other passwords. */
-export async function renderAnew(values: object = {}): Promise<readonly Rendered[]> {
-  return parseObjects(await templateAnew(values));
+/** Like {@link template}, but runs helm each time. */
+export function templateAnew(values: object): Promise<HelmResult> {
+  const flags = ['-n', release.namespace, '--kube-version', KUBE_VERSION, ...valueFlags(values)];
+  return helm(['template', release.name, chartFolder, ...flags]);
 }
 
 async function parseObjects({ code, stdout, stderr }: HelmResult): Promise<readonly Rendered[]> {

@@ -32,11 +32,6 @@ const readRetention = (): Promise<string> =>
   kubectl(['get', 'sandboxsnapshotclass', 'node', '-o', 'jsonpath={.spec.retention}']);
 const inRelease = (...args: string[]): Promise<string> => kubectl(['-n', release.namespace, ...args]);
 
-async function readCertificates(): Promise<readonly string[]> {
-  const read = (name: string): Promise<string> => inRelease('get', 'secret', name, '-o', 'jsonpath={.data}');
-  return Promise.all(['sandlot-node-tls', 'sandlot-snapshot-controller-tls'].map(read));
-}
-
 describe('hibernation on a real API server', () => {
   it('breaks the restricted Pod Security Standard in these points, for root and its folders, and in no others', async () => {
     await kubectl(['label', 'namespace', release.namespace, 'pod-security.kubernetes.io/warn=restricted']);
@@ -59,16 +54,6 @@ describe('hibernation on a real API server', () => {
     expect(await readClass()).toBe(uid);
     await install(`${ON},hibernation.retention.readySeconds=3600`);
     expect(JSON.parse(await readRetention())).toEqual({ failedSeconds: 600, readySeconds: 3600 });
-  });
-
-  it('keeps both certificates on upgrade, and replaces both when one is lost, because their authority has no key', async () => {
-    const before = await readCertificates();
-    await install(ON);
-    expect(await readCertificates()).toEqual(before);
-    await inRelease('delete', 'secret', 'sandlot-snapshot-controller-tls');
-    await install(ON);
-    const after = await readCertificates();
-    expect(after.filter((text) => before.includes(text))).toEqual([]);
   });
 
   it('can be turned off, and then leaves nothing but the CRDs and the class', async () => {

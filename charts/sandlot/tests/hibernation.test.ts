@@ -5,6 +5,7 @@ import { connect, createServer } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { find, podTemplates, render, template, withHibernation } from './chart.ts';
 import type { PodTemplate, Rendered } from './chart.ts';
+import { makeCredentials } from './credentials.ts';
 
 const NODE = 'sandlot-node';
 const CONTROLLER = 'sandlot-snapshot-controller';
@@ -51,8 +52,6 @@ describe('hibernation', () => {
       `Role ${CONTROLLER}-leader`,
       `RoleBinding ${CONTROLLER}-leader`,
       'SandboxSnapshotClass node',
-      `Secret ${NODE}-tls`,
-      `Secret ${CONTROLLER}-tls`,
       `ServiceAccount ${NODE}`,
       `ServiceAccount ${CONTROLLER}`,
       ...['budgets', 'nodes', 'saved-disks', 'snapshots', 'starts'].flatMap((name) => [
@@ -274,14 +273,13 @@ describe('the network of the node component', () => {
 });
 
 describe('the certificates of snapshot-controller and node component', () => {
-  const readFiles = (objects: readonly Rendered[], name: string): Record<string, string> =>
-    Object.fromEntries(
-      Object.entries(find(objects, 'Secret', `${name}-tls`).data ?? {}).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]),
-    );
+  const readFiles = async (): Promise<readonly [Record<string, string>, Record<string, string>]> => {
+    const made = await makeCredentials(await render(withHibernation));
+    return [made[`${NODE}-tls`] ?? {}, made[`${CONTROLLER}-tls`] ?? {}];
+  };
 
   it('have one authority, whose key is nowhere, and one name each', async () => {
-    const objects = await render(withHibernation);
-    const [node, controller] = [readFiles(objects, NODE), readFiles(objects, CONTROLLER)];
+    const [node, controller] = await readFiles();
     for (const files of [node, controller]) expect(Object.keys(files).sort()).toEqual(['ca.crt', 'tls.crt', 'tls.key']);
     expect(node['ca.crt']).toBe(controller['ca.crt']);
     const read = (files: Record<string, string>): X509Certificate => new X509Certificate(files['tls.crt'] ?? '');
@@ -297,8 +295,7 @@ describe('the certificates of snapshot-controller and node component', () => {
   });
 
   it('let each side verify the other over TLS 1.3', async () => {
-    const objects = await render(withHibernation);
-    const [node, controller] = [readFiles(objects, NODE), readFiles(objects, CONTROLLER)];
+    const [node, controller] = await readFiles();
     const options = (files: Record<string, string>): object => ({ ca: files['ca.crt'], cert: files['tls.crt'], key: files['tls.key'] });
     const server = createServer({ ...options(node), minVersion: 'TLSv1.3', requestCert: true, rejectUnauthorized: true });
     const seen = new Promise<string | undefined>((resolve) => {
@@ -315,10 +312,10 @@ describe('the certificates of snapshot-controller and node component', () => {
     server.close();
   });
 
-  it('may be in Secrets of the operator, and then the chart makes none', async () => {
+  it('may be in Secrets of the operator, and then the key-keeper makes none', async () => {
     const tls = { nodeSecret: 'node-certificate', controllerSecret: 'client-certificate' };
     const objects = await render({ ...withHibernation, hibernation: { enabled: true, tls } });
-    expect(listNames(objects).filter((name) => /Secret sandlot-(node|snapshot)/.test(name))).toEqual([]);
+    expect(Object.keys(await makeCredentials(objects)).filter((name) => /sandlot-(node|snapshot)/.test(name))).toEqual([]);
     expect(JSON.stringify(getPod(objects, NODE).spec)).toContain('"secretName":"node-certificate"');
     expect(JSON.stringify(getPod(objects, CONTROLLER).spec)).toContain('"secretName":"client-certificate"');
   });

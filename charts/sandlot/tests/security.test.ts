@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Rendered } from './chart.ts';
-import { chartFolder, find, podTemplates, render, renderAnew, valueSets } from './chart.ts';
+import { makeCredentials } from './credentials.ts';
+import type { Credentials } from './credentials.ts';
+import { chartFolder, find, podTemplates, render, valueSets } from './chart.ts';
 
 const workloads = [
   'sandlot-api',
   'sandlot-claim-controller',
   'sandlot-gateway',
+  'sandlot-key-keeper',
   'sandlot-nats',
   'sandlot-redis',
   'sandlot-sandbox-controller',
@@ -17,7 +20,7 @@ const workloads = [
 ];
 
 describe('pods of the release', () => {
-  it('belong to the eight known workloads', async () => {
+  it('belong to the nine known workloads', async () => {
     expect(
       podTemplates(await render())
         .map(([name]) => name)
@@ -68,6 +71,7 @@ describe('pods of the release', () => {
       'sandlot-api': true,
       'sandlot-claim-controller': true,
       'sandlot-gateway': true,
+      'sandlot-key-keeper': true,
       'sandlot-sandbox-controller': true,
       'sandlot-warmpool-controller': true,
       'sandlot-nats': false,
@@ -95,6 +99,7 @@ describe('pods of the release', () => {
       'sandlot-default-deny',
       'sandlot-gateway',
       'sandlot-gateway-nats',
+      'sandlot-key-keeper',
       'sandlot-nats',
       'sandlot-redis',
       'sandlot-runtime-init',
@@ -111,24 +116,21 @@ describe('passwords', () => {
   });
 
   it('are generated: long, and different for each user and installation', async () => {
-    const first = listSecrets(await renderAnew());
-    const second = listSecrets(await renderAnew());
+    const objects = await render();
+    const [first, second] = [listTexts(await makeCredentials(objects)), listTexts(await makeCredentials(objects))];
     const all = [...first, ...second];
     expect(new Set(all).size).toBe(all.length);
-    const passwords = first.filter((secret) => /^p[A-Za-z0-9]{31}$/.test(secret));
+    const passwords = first.filter((secret) => /^p[0-9a-f]{56}$/.test(secret));
     expect(passwords).toHaveLength(13);
     expect(first).toHaveLength(25);
   });
 
   it('reach containers by reference only', async () => {
     const objects = await render();
-    const passwords = listSecrets(objects);
-    const visible = JSON.stringify(objects.filter(({ kind }) => kind !== 'Secret'));
     const env = podTemplates(objects).flatMap(([, { spec }]) =>
       spec.containers.flatMap((container) => container.env ?? []),
     );
     const literal = env.filter(({ name, value }) => name.endsWith('PASSWORD') && value !== undefined);
-    expect(passwords.filter((password) => visible.includes(password))).toEqual([]);
     expect(literal).toEqual([]);
   });
 
@@ -139,22 +141,19 @@ describe('passwords', () => {
       runtime: { existingSecret: 'mine-as-well' },
       gateway: { existingSecret: 'and-this' },
     });
-    expect(objects.filter(({ kind }) => kind === 'Secret')).toEqual([]);
+    expect(await makeCredentials(objects)).toEqual({});
   });
 });
 
 function podTemplate(objects: readonly Rendered[], name: string): ReturnType<typeof podTemplates>[number][1] {
-  const kind = /-(?:controller|gateway|api|streams)$/.test(name) ? 'Deployment' : 'StatefulSet';
+  const kind = /-(?:controller|gateway|api|streams|key-keeper)$/.test(name) ? 'Deployment' : 'StatefulSet';
   const template = find(objects, kind, name).spec?.template;
   if (template === undefined) throw new Error(`${name} has no pod template`);
   return template;
 }
 
-function listSecrets(objects: readonly Rendered[]): readonly string[] {
-  return objects
-    .filter(({ kind }) => kind === 'Secret')
-    .flatMap(({ data }) => Object.values(data ?? {}))
-    .map((value) => Buffer.from(value, 'base64').toString());
+function listTexts(credentials: Credentials): readonly string[] {
+  return Object.values(credentials).flatMap((entries) => Object.values(entries));
 }
 
 /** Returns the keys of values that contain a password or token. */

@@ -3,8 +3,6 @@ import { startControlPlane } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chartFolder, helm, release, template, valueSets } from './chart.ts';
 
-const DAY_MS = 86_400_000;
-
 let plane: ControlPlane;
 
 beforeAll(async () => {
@@ -37,25 +35,6 @@ async function ensureInstalled(): Promise<void> {
   if (!isInstalled) await install();
 }
 
-async function readPasswords(): Promise<Readonly<Record<string, unknown>>> {
-  const read = async (secret: string): Promise<unknown> => {
-    const text = await kubectl(['-n', release.namespace, 'get', 'secret', secret, '-o', 'json']);
-    return (JSON.parse(text) as { data: unknown }).data;
-  };
-  return {
-    nats: await read('sandlot-nats-auth'),
-    redis: await read('sandlot-redis-auth'),
-    runtime: await read('sandlot-runtime'),
-    natsCertificate: await read('sandlot-nats-tls'),
-    redisCertificate: await read('sandlot-redis-tls'),
-  };
-}
-
-async function readTemplates(): Promise<string> {
-  const path = '{range .items[*]}{.metadata.name} {.spec.template.metadata.annotations}{"\\n"}{end}';
-  return kubectl(['-n', release.namespace, 'get', 'deployments,statefulsets', '-o', `jsonpath=${path}`]);
-}
-
 /** The text without what Helm creates after the installation, of kinds that the installation brings. */
 function withoutHooks(text: string): string {
   return text
@@ -86,53 +65,6 @@ describe('the chart on a real API server', () => {
     const args = ['apply', '--server-side', '--dry-run=server', '-f', '-'];
     const { stderr } = await plane.kubectl(args, inOneNamespace(stdout));
     expect(stderr).toBe('');
-  });
-
-  it('keeps passwords and pods on upgrade, and generates new passwords if their Secret was deleted', async () => {
-    await install();
-    const [before, podsBefore] = [await readPasswords(), await readTemplates()];
-    await install('--set', 'log.level=debug');
-    expect(await readPasswords()).toEqual(before);
-    expect(await readTemplates()).toBe(podsBefore);
-
-    await kubectl(['-n', release.namespace, 'delete', 'secret', 'sandlot-nats-auth']);
-    await install();
-    const after = await readPasswords();
-    expect(after['nats']).not.toEqual(before['nats']);
-    expect(after['redis']).toEqual(before['redis']);
-    expect(await readTemplates()).not.toBe(podsBefore);
-  });
-
-  it('adds the seed to the keys of an earlier release, and keeps the others', async () => {
-    await ensureInstalled();
-    const { runtime: before } = await readPasswords();
-    const patch = JSON.stringify([{ op: 'remove', path: '/data/identity.seed' }]);
-    await kubectl(['-n', release.namespace, 'patch', 'secret', 'sandlot-runtime', '--type=json', '-p', patch]);
-    await install();
-    const { runtime: after } = await readPasswords();
-    expect(after).toEqual({ ...(before as object), 'identity.seed': expect.any(String) as string });
-    expect(after).not.toEqual(before);
-  });
-
-  it('replaces a certificate in an upgrade of its last year, and restarts its server and their clients', async () => {
-    await ensureInstalled();
-    const [before, podsBefore] = [await readPasswords(), await readTemplates()];
-    const soon = `sandlot.dev/expires-at=${new Date(Date.now() + 300 * DAY_MS).toISOString().slice(0, 10)}`;
-    await kubectl(['-n', release.namespace, 'annotate', '--overwrite', 'secret', 'sandlot-nats-tls', soon]);
-    await install();
-    const after = await readPasswords();
-    expect(after['natsCertificate']).not.toEqual(before['natsCertificate']);
-    expect(after).toEqual({ ...before, natsCertificate: after['natsCertificate'] });
-    const changed = (await readTemplates()).split('\n').filter((line) => !podsBefore.split('\n').includes(line));
-    expect(changed.map((line) => line.split(' ')[0]).toSorted()).toEqual([
-      'sandlot-api',
-      'sandlot-claim-controller',
-      'sandlot-gateway',
-      'sandlot-nats',
-      'sandlot-sandbox-controller',
-      'sandlot-streams',
-      'sandlot-warmpool-controller',
-    ]);
   });
 
   it('installs CRDs that serve the kinds of agent-sandbox in both versions, and snapshots', async () => {

@@ -15,6 +15,8 @@ import { silentLogger } from '@sandlot/std';
 import type { Logger } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { find, podTemplates, release, render } from './chart.ts';
+import { makeCredentials } from './credentials.ts';
+import type { Credentials } from './credentials.ts';
 import type { ContainerSpec, Rendered } from './chart.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 25 };
@@ -36,7 +38,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sandlot-tls-'));
   await issueCertificates(bin('pki'), { dir: join(folder, 'other'), certificates: [] });
   objects = await render(VALUES);
-  await Promise.all([writeCertificate('nats'), writeCertificate('redis')]);
+  const credentials = await makeCredentials(objects);
+  await Promise.all([writeCertificate(credentials, 'nats'), writeCertificate(credentials, 'redis')]);
   Object.assign(ports, { nats: await findFreePort(), redis: await findFreePort() });
   await startNats(bin('nats-server'));
   await startRedis();
@@ -49,11 +52,11 @@ afterAll(async () => {
 });
 
 /** Writes the files of the server's Secret. */
-async function writeCertificate(server: 'nats' | 'redis'): Promise<void> {
-  const { data = {} } = find(objects, 'Secret', `sandlot-${server}-tls`);
+async function writeCertificate(credentials: Credentials, server: 'nats' | 'redis'): Promise<void> {
+  const files = credentials[`sandlot-${server}-tls`] ?? {};
   const write = ([name, text]: readonly [string, string]): Promise<void> =>
-    writeFile(join(folder, `${server}-${name}`), Buffer.from(text, 'base64'));
-  await Promise.all(Object.entries(data).map(write));
+    writeFile(join(folder, `${server}-${name}`), text);
+  await Promise.all(Object.entries(files).map(write));
 }
 
 async function startNats(program: string): Promise<void> {

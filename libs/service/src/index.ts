@@ -4,6 +4,7 @@ export { main } from './main.ts';
 export { ledgerNames, openOutboxes } from './outboxes.ts';
 export type { OutboxInput } from './outboxes.ts';
 export { runBusWorker } from './run-bus-worker.ts';
+export { runKubeWorker } from './run-kube-worker.ts';
 export { runController } from './run.ts';
 export type { ControllerProcess } from './run.ts';
 export type { ControllerParts } from './controller-parts.ts';

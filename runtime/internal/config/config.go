@@ -23,9 +23,9 @@ const DefaultDir = "/.sandlot"
 type Config struct {
 	// Dir holds the binary and the state; empty: the state is kept in memory only.
 	Dir string
-	// PublicKey verifies /init; nil means debug mode, in which the first caller may set the token. Read returns nil only
-	// if the environment asks for debug mode.
-	PublicKey ed25519.PublicKey
+	// PublicKeys verify /init, each on its own: a rotation adds one. None means debug mode, in which the first caller may set
+	// the token. Read returns none only if the environment asks for debug mode.
+	PublicKeys []ed25519.PublicKey
 	// GatewayKeys verify the gateway's proofs. Without them, the daemon recognises no gateway.
 	GatewayKeys []ed25519.PublicKey
 	SandboxUID  string
@@ -94,7 +94,7 @@ func Read(getenv func(string) string) (Config, error) {
 		return Config{}, err
 	}
 	c.Exec.Timeout = time.Duration(seconds) * time.Second
-	if c.PublicKey, err = publicKey("SANDLOT_RUNTIME_PUBLIC_KEY", getenv("SANDLOT_RUNTIME_PUBLIC_KEY")); err != nil {
+	if c.PublicKeys, err = publicKeys("SANDLOT_RUNTIME_PUBLIC_KEY", getenv("SANDLOT_RUNTIME_PUBLIC_KEY")); err != nil {
 		return c, err
 	}
 	if c.GatewayKeys, err = publicKeys("SANDLOT_GATEWAY_PUBLIC_KEYS", getenv("SANDLOT_GATEWAY_PUBLIC_KEYS")); err != nil {
@@ -110,7 +110,7 @@ func (c Config) ReadAgain(getenv func(string) string) (Config, error) {
 	if err != nil {
 		// Nobody has the secret key, so no /init is accepted.
 		unusable, _, unlucky := ed25519.GenerateKey(nil)
-		now = Config{PublicKey: unusable}
+		now = Config{PublicKeys: []ed25519.PublicKey{unusable}}
 		err = errors.Join(err, unlucky)
 	}
 	now.Dir, now.EnvdPort, now.ExecPort = c.Dir, c.EnvdPort, c.ExecPort
@@ -135,11 +135,11 @@ func Ports(getenv func(string) string) ([]int, error) {
 // checkProtection refuses a daemon that would serve every caller because its key was forgotten.
 func checkProtection(c Config, unprotected bool) error {
 	switch {
-	case c.PublicKey == nil && !unprotected:
+	case len(c.PublicKeys) == 0 && !unprotected:
 		return fmt.Errorf("SANDLOT_RUNTIME_PUBLIC_KEY is empty: it must be the key of the installation; on a developer's machine, set SANDLOT_RUNTIME_UNPROTECTED=true to let every caller in")
-	case c.PublicKey != nil && unprotected:
+	case len(c.PublicKeys) > 0 && unprotected:
 		return fmt.Errorf("SANDLOT_RUNTIME_UNPROTECTED is true: with SANDLOT_RUNTIME_PUBLIC_KEY it must be unset")
-	case c.PublicKey != nil && c.SandboxUID == "":
+	case len(c.PublicKeys) > 0 && c.SandboxUID == "":
 		return fmt.Errorf("SANDLOT_SANDBOX_UID is empty: with SANDLOT_RUNTIME_PUBLIC_KEY it must name the sandbox")
 	}
 	return nil

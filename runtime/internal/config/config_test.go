@@ -26,9 +26,9 @@ func TestReadHasDefaults(t *testing.T) {
 }
 
 func TestReadTakesEveryVariable(t *testing.T) {
-	c, err := read("SANDLOT_RUNTIME_PUBLIC_KEY="+key, "SANDLOT_GATEWAY_PUBLIC_KEYS="+key+", "+key, "SANDLOT_SANDBOX_UID=uid", "SANDLOT_RUNTIME_DIR=/d", "SANDLOT_ENVD_PORT=1", "SANDLOT_EXEC_PORT=0", "SANDLOT_EXEC_OPEN=true",
+	c, err := read("SANDLOT_RUNTIME_PUBLIC_KEY="+key+","+key+","+key, "SANDLOT_GATEWAY_PUBLIC_KEYS="+key+", "+key, "SANDLOT_SANDBOX_UID=uid", "SANDLOT_RUNTIME_DIR=/d", "SANDLOT_ENVD_PORT=1", "SANDLOT_EXEC_PORT=0", "SANDLOT_EXEC_OPEN=true",
 		"SANDLOT_IDENTITY_FILE=/k", "SANDLOT_IDENTITY=v1", "SANDLOT_DEFAULT_USER=me", "SANDLOT_WORKDIR=/w", "SANDBOX_BASE_DIR=/b", "SANDBOX_EXEC_TIMEOUT_SECONDS=7", "SANDLOT_EXEC_MODE=argv")
-	if got := fmt.Sprintln(len(c.PublicKey), len(c.GatewayKeys), c.SandboxUID, c.IdentityFile, c.Identity, c.EnvdPort, c.ExecPort, c.ExecAccess, c.DefaultUser, c.Workdir, c.Exec, err); got != "32 2 uid /k v1 1 0 true me /w {/b 7s true} <nil>\n" {
+	if got := fmt.Sprintln(len(c.PublicKeys), len(c.GatewayKeys), c.SandboxUID, c.IdentityFile, c.Identity, c.EnvdPort, c.ExecPort, c.ExecAccess, c.DefaultUser, c.Workdir, c.Exec, err); got != "3 2 uid /k v1 1 0 true me /w {/b 7s true} <nil>\n" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -97,7 +97,7 @@ func TestARestoredDaemonKeepsWhatBelongsToTheImageAndReadsWhatBelongsToThePod(t 
 		t.Errorf("got %s", got)
 	}
 	closed, err := before.ReadAgain(getenv(nil))
-	if err == nil || len(closed.PublicKey) != 32 || closed.PublicKey.Equal(before.PublicKey) || closed.SandboxUID != "" || closed.ExecAccess != "" || closed.EnvdPort != 1 {
+	if err == nil || len(closed.PublicKeys) != 1 || closed.PublicKeys[0].Equal(before.PublicKeys[0]) || closed.SandboxUID != "" || closed.ExecAccess != "" || closed.EnvdPort != 1 {
 		t.Errorf("a Pod without a key for the daemon does not close it: %v %+v", err, closed)
 	}
 }

@@ -100,7 +100,7 @@ func loadIdentity(c config.Config) (*tls.Config, error) {
 // processes.
 func handlers(c config.Config, shared parts) []http.Handler {
 	store, table := shared.store, shared.table
-	managed := c.PublicKey != nil
+	managed := len(c.PublicKeys) > 0
 	gateway := proof.NewVerifier(c.GatewayKeys, c.SandboxUID, time.Now)
 	s := session.New(users.Machine(), store, session.Defaults{User: c.DefaultUser, Workdir: c.Workdir})
 	rpcs := http.NewServeMux()
@@ -111,7 +111,7 @@ func handlers(c config.Config, shared parts) []http.Handler {
 	transfer := &files.Service{Session: s, Store: store, Managed: managed, Now: time.Now}
 	envd := server.Envd(server.NewGate(store, managed), []server.Route{
 		{Path: "/health", Handler: server.Only(http.MethodGet, server.Health())},
-		{Path: "/init", Handler: server.Only(http.MethodPost, &server.Init{Store: store, PublicKey: c.PublicKey, SandboxUID: c.SandboxUID, Restored: shared.restored})},
+		{Path: "/init", Handler: server.Only(http.MethodPost, &server.Init{Store: store, PublicKeys: c.PublicKeys, SandboxUID: c.SandboxUID, Restored: shared.restored})},
 		{Path: "/envs", Handler: server.Only(http.MethodGet, server.Envs(store))},
 		{Path: "/metrics", Handler: server.Only(http.MethodGet, metrics.NewMeter(metrics.Container, time.Now).Handler())},
 		{Path: "/files", Handler: transfer.Files()},

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -37,8 +38,8 @@ const (
 // Init serves POST /init (docs/reference/runtime.md#init).
 type Init struct {
 	Store *state.Store
-	// PublicKey is the installation's key; nil in debug mode.
-	PublicKey  ed25519.PublicKey
+	// PublicKeys are the installation's keys, more than one while it rotates them; none in debug mode.
+	PublicKeys []ed25519.PublicKey
 	SandboxUID string
 	// Restored means that the daemon came into this Pod from a snapshot.
 	Restored bool
@@ -142,7 +143,7 @@ func merge(current state.Settings, body initBody) state.Settings {
 // authorise returns the timestamp of the signature. It is 0 if the request has the current token instead, or in debug
 // mode no token is set yet.
 func (i *Init) authorise(r *http.Request, body []byte, current state.Settings) (int64, *httpx.Error) {
-	if i.PublicKey != nil && r.Header.Get("X-Sandlot-Signature") != "" {
+	if len(i.PublicKeys) > 0 && r.Header.Get("X-Sandlot-Signature") != "" {
 		return i.verify(r, body, current)
 	}
 	if current.AccessToken != "" {
@@ -151,7 +152,7 @@ func (i *Init) authorise(r *http.Request, body []byte, current state.Settings) (
 		}
 		return 0, httpx.Fail(http.StatusUnauthorized, "the header X-Access-Token is missing or wrong")
 	}
-	if i.PublicKey != nil {
+	if len(i.PublicKeys) > 0 {
 		return 0, httpx.Fail(http.StatusUnauthorized, "the header X-Sandlot-Signature is missing")
 	}
 	return 0, nil
@@ -164,13 +165,18 @@ func (i *Init) verify(r *http.Request, body []byte, current state.Settings) (int
 		return 0, httpx.Fail(http.StatusUnauthorized, "the header X-Sandlot-Timestamp must be Unix milliseconds")
 	}
 	signature, err := base64.StdEncoding.DecodeString(r.Header.Get("X-Sandlot-Signature"))
-	if err != nil || !ed25519.Verify(i.PublicKey, SignedText(i.SandboxUID, stamp, body), signature) {
+	if err != nil || !i.isSigned(SignedText(i.SandboxUID, stamp, body), signature) {
 		return 0, httpx.Refuse(i.mistake(r), "the signature is not one for this sandbox and body")
 	}
 	if at <= current.SignedAt {
 		return 0, httpx.Refuse(RefusedTime, "the signature is not newer than the last one accepted")
 	}
 	return at, nil
+}
+
+// isSigned says whether one of the installation's keys has made the signature.
+func (i *Init) isSigned(text, signature []byte) bool {
+	return slices.ContainsFunc(i.PublicKeys, func(key ed25519.PublicKey) bool { return ed25519.Verify(key, text, signature) })
 }
 
 // mistake returns what is wrong with a signature that does not match.

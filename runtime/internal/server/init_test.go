@@ -19,7 +19,7 @@ func sendInit(key ed25519.PublicKey, header http.Header, body string) (int, stat
 	request := httptest.NewRequest("POST", "/init", strings.NewReader(body))
 	request.Header = header
 	answer := httptest.NewRecorder()
-	(&Init{Store: store, PublicKey: key, SandboxUID: "uid"}).ServeHTTP(answer, request)
+	(&Init{Store: store, PublicKeys: []ed25519.PublicKey{key}, SandboxUID: "uid"}).ServeHTTP(answer, request)
 	return answer.Code, store.Current()
 }
 
@@ -29,6 +29,10 @@ func TestARefusalTellsTheInstallationWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, other, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, later, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,6 +47,7 @@ func TestARefusalTellsTheInstallationWhy(t *testing.T) {
 		{"a call for the pod that had the address before", "before", "before", secret, 0, "401 other-sandbox"},
 		{"a call that comes late", "uid", "uid", secret, 18, "401 not-newer"},
 		{"a good call", "uid", "uid", secret, 16, "204 "},
+		{"a good call with the next key of a rotation", "uid", "uid", later, 16, "204 "},
 	} {
 		store := state.Open(nil, state.Owner{})
 		_ = store.Change(func(state.Settings) (state.Settings, error) { return state.Settings{SignedAt: row.accepted}, nil })
@@ -52,7 +57,7 @@ func TestARefusalTellsTheInstallationWhy(t *testing.T) {
 		signature := ed25519.Sign(row.secret, SignedText(row.signedFor, "17", []byte("{}")))
 		request.Header.Set("X-Sandlot-Signature", base64.StdEncoding.EncodeToString(signature))
 		answer := httptest.NewRecorder()
-		(&Init{Store: store, PublicKey: public, SandboxUID: "uid"}).ServeHTTP(answer, request)
+		(&Init{Store: store, PublicKeys: []ed25519.PublicKey{public, next}, SandboxUID: "uid"}).ServeHTTP(answer, request)
 		if got := strconv.Itoa(answer.Code) + " " + answer.Header().Get("X-Sandlot-Refusal"); got != row.want {
 			t.Errorf("%s: got %s", row.name, got)
 		}

@@ -86,48 +86,6 @@ snapshot-controller: snapshot-controller
 {{- default (printf "%s-%s-tls" (include "sandlot.fullname" .root) .side) $own -}}
 {{- end -}}
 
-{{/*
-Both certificates as their Secrets hold them, in base64, and their last day: those in the cluster while they are good for
-another year and have one authority, else new ones for ten years, kept for the rest of this rendering. The key of the
-authority is thrown away, so that no other client can prove to be the snapshot-controller.
-*/}}
-{{- define "sandlot.hibernation.certificates" -}}
-{{- if not .Values._snapshotCertificates -}}
-{{- $sides := include "sandlot.hibernation.sides" . | fromYaml -}}
-{{- $files := dict -}}
-{{- $authorities := list -}}
-{{- $days := list -}}
-{{- range $side, $_ := $sides -}}
-{{- $found := lookup "v1" "Secret" $.Release.Namespace (include "sandlot.hibernation.tlsSecret" (dict "root" $ "side" $side)) | default dict -}}
-{{- $kept := pick ($found.data | default dict) "ca.crt" "tls.crt" "tls.key" -}}
-{{- if eq (len $kept) 3 -}}
-{{- $_ := set $files $side $kept -}}
-{{- $authorities = append $authorities (get $kept "ca.crt") -}}
-{{- $days = append $days (get (($found.metadata | default dict).annotations | default dict) "sandlot.dev/expires-at" | default "1970-01-02") -}}
-{{- end -}}
-{{- end -}}
-{{- $expires := first (sortAlpha $days) | default "1970-01-02" -}}
-{{- $inAYear := dateModify "8760h" now | unixEpoch | int64 -}}
-{{- if or (lt (len $files) 2) (gt (len (uniq $authorities)) 1) (lt (toDate "2006-01-02" $expires | unixEpoch | int64) $inAYear) -}}
-{{- $authority := genCAWithKey (printf "%s-node authority" (include "sandlot.fullname" .)) 3650 (genPrivateKey "ecdsa") -}}
-{{- range $side, $name := $sides -}}
-{{- $certificate := genSignedCertWithKey $name list (list $name) 3650 $authority (genPrivateKey "ecdsa") -}}
-{{- $_ := set $files $side (dict "ca.crt" (b64enc $authority.Cert) "tls.crt" (b64enc $certificate.Cert) "tls.key" (b64enc $certificate.Key)) -}}
-{{- end -}}
-{{- $expires = dateModify "87600h" now | date "2006-01-02" -}}
-{{- end -}}
-{{- $_ := set .Values "_snapshotCertificates" (dict "files" $files "expires" $expires) -}}
-{{- end -}}
-{{- toYaml .Values._snapshotCertificates -}}
-{{- end -}}
-
-{{/* Annotation of pods that restarts them with a new certificate; empty with Secrets of the operator's. Call with (dict "root" $ "side" COMPONENT). */}}
-{{- define "sandlot.hibernation.checksum" -}}
-{{- if not .root.Values.hibernation.tls.nodeSecret -}}
-checksum/{{ .side }}-certificate: {{ get (get (include "sandlot.hibernation.certificates" .root | fromYaml).files .side) "tls.crt" | sha256sum | trunc 16 | quote }}
-{{- end -}}
-{{- end -}}
-
 {{/* Where the snapshot-controller finds the node components, and who it is to them. */}}
 {{- define "sandlot.hibernation.env" }}
 - { name: SNAPSHOT_AGENT_NAMESPACE, value: {{ .Release.Namespace | quote }} }

@@ -128,6 +128,17 @@ a snapshot, the sandbox-controller the snapshots of Sandboxes.
     && object.spec.?selector.?matchLabels.orValue({}) == {'sandlot.dev/memory': 'protected'})
 {{- end -}}
 
+{{- define "sandlot.policies.credentialFences" -}}
+{{- $names := list -}}
+{{- range include "sandlot.keys.secrets" . | fromJsonArray }}{{ if not .given }}{{ $names = append $names .name }}{{ end }}{{ end -}}
+- rule: controllers
+  says: The key-keeper may only create and change the Secrets that hold the credentials of the release
+  holds: >-
+    request.operation != 'DELETE' && object.metadata.namespace == '{{ .Release.Namespace }}'
+    && object.metadata.name in {{ include "sandlot.policies.list" (sortAlpha $names) }}
+    && object.?type.orValue('Opaque') in ['Opaque', 'kubernetes.io/tls'] && variables.owners == variables.oldOwners
+{{- end -}}
+
 {{- define "sandlot.policies.startFences" -}}
 - rule: controllers
   says: The snapshot-controller may only create templates that start from a SandboxSnapshot, which owns them

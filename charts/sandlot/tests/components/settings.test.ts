@@ -159,7 +159,7 @@ describe('the values of the registry', () => {
   it('give every Pod the credentials', async () => {
     const values = { ...withHibernation, global: { imagePullSecrets: [{ name: 'mirror' }] }, image: { pullSecrets: [{ name: 'own' }] } };
     const secrets = podTemplates(await render(values)).map(([, { spec }]) => spec['imagePullSecrets']);
-    expect(secrets).toHaveLength(10);
+    expect(secrets).toHaveLength(11);
     for (const list of secrets) expect(list).toEqual([{ name: 'mirror' }, { name: 'own' }]);
   });
 });

@@ -12,7 +12,7 @@ export type RuntimeDelivery = 'InitContainer' | 'ImageVolume';
 export interface RuntimeSettings {
   /** Image of the daemon for Sandboxes that name none; empty when the installation has none. */
   readonly image: string;
-  /** Ed25519 public key of the installation, base64 of its 32 bytes. Empty: no daemon is injected. */
+  /** Ed25519 public keys of the installation, base64 of their 32 bytes, separated by commas, the one in use first. Empty: no daemon is injected. */
   readonly publicKey: string;
   /** Ed25519 public keys of the gateway in the same form, the one that it signs with first. Empty: daemons obey no gateway. */
   readonly gatewayKeys: readonly string[];

@@ -51,6 +51,12 @@ describe('a Pod whose daemon trusts another key than that of the installation', 
     ['is left alone when a claim has it', { owner: 'SandboxClaim' }, []],
     ['is left alone while it terminates', { terminating: true }, []],
     ['is left alone while the installation has no key', { publicKey: '' }, []],
+    ['is left alone while a rotation adds a key', { publicKey: `${RUNTIME.publicKey},${LATER_KEY}` }, []],
+    [
+      'is replaced when a rotation uses a key that it does not know',
+      { publicKey: `${LATER_KEY},${RUNTIME.publicKey}` },
+      ['deletePod'],
+    ],
   ])('%s', (_, given, expected) => {
     expect(decideSteps(given)).toEqual(expected);
   });

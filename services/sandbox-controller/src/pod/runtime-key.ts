@@ -22,7 +22,15 @@ export function isUselessMember(sandbox: Sandbox, pod: Pod, { publicKey, gateway
   const [first] = listDaemonContainers(pod);
   if (first === undefined) return false;
   const trusted = new Map(first.env?.map(({ name, value }) => [name, value]));
-  return trusted.get(DAEMON_KEY) !== publicKey || !isGatewayTrusted(trusted.get(DAEMON_GATEWAY_KEYS), gatewayKeys);
+  return (
+    !isTrusted(trusted.get(DAEMON_KEY), publicKey) || !isGatewayTrusted(trusted.get(DAEMON_GATEWAY_KEYS), gatewayKeys)
+  );
+}
+
+/** Of the keys of the installation the one in use comes first; the others are there for a rotation. */
+function isTrusted(trusted: string | undefined, publicKey: string): boolean {
+  const [current = ''] = publicKey.split(',');
+  return trusted !== undefined && trusted.split(',').includes(current);
 }
 
 /** A daemon of an earlier release has no such variable, and does without. */

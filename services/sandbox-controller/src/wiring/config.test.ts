@@ -17,8 +17,10 @@ describe('settings', () => {
     const { x = '' } = publicKey.export({ format: 'jwk' });
     const raw = Buffer.from(x, 'base64url').toString('base64');
     expect(loadConfig(sandboxSettings, { RUNTIME_PUBLIC_KEY: pem }).RUNTIME_PUBLIC_KEY).toBe(raw);
+    const both = loadConfig(sandboxSettings, { RUNTIME_PUBLIC_KEY: pem + pem }).RUNTIME_PUBLIC_KEY;
+    expect(both).toBe(`${raw},${raw}`);
     const other = generateKeyPairSync('x25519').publicKey.export({ format: 'pem', type: 'spki' }).toString();
-    for (const wrong of [other, 'nonsense']) {
+    for (const wrong of [other, pem + other, 'nonsense']) {
       expect(() => loadConfig(sandboxSettings, { RUNTIME_PUBLIC_KEY: wrong })).toThrow(/RUNTIME_PUBLIC_KEY/);
     }
   });

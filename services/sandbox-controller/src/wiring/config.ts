@@ -16,10 +16,10 @@ export const sandboxSettings = controllerSettings.extend({
     .default('V1Alpha1'),
   /** Image of the in-sandbox daemon for Sandboxes that name none. */
   RUNTIME_IMAGE: z.string().default(''),
-  /** By this key the daemon recognises the installation; without it no daemon is injected. */
+  /** By these keys the daemon recognises the installation, the one in use first; without one no daemon is injected. */
   RUNTIME_PUBLIC_KEY: ed25519PublicKeys()
-    .refine(({ length }) => length === 1, { error: 'one Ed25519 public key or certificate in PEM' })
-    .transform(([key = '']) => key)
+    .refine(({ length }) => length > 0, { error: 'Ed25519 public keys or certificates in PEM' })
+    .transform((keys) => keys.join(','))
     .default(''),
   /** By these keys the daemon recognises the gateway, the one in use first; without them it obeys no gateway. */
   GATEWAY_PUBLIC_KEYS: ed25519PublicKeys().default([]),

@@ -5,8 +5,15 @@ import type { ContextFile } from './content-key.ts';
 /** Names of the chart's controllers, which are also the names of their services and images. */
 export const controllerNames = ['sandbox-controller', 'warmpool-controller', 'claim-controller'] as const;
 export type ControllerName = (typeof controllerNames)[number];
-/** Names of all our Node processes in the chart: the controllers, the API, the gateway, who declares the streams, and the one of hibernation. */
-export const serviceNames = [...controllerNames, 'api', 'gateway', 'streams', 'snapshot-controller'] as const;
+/** Names of all our Node processes in the chart: the controllers, the API, the gateway, who declares the streams, who makes credentials, and the one of hibernation. */
+export const serviceNames = [
+  ...controllerNames,
+  'api',
+  'gateway',
+  'streams',
+  'key-keeper',
+  'snapshot-controller',
+] as const;
 type ServiceName = (typeof serviceNames)[number];
 export type ImageName =
   | ServiceName

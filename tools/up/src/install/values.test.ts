@@ -15,6 +15,7 @@ const images = (
     'api',
     'gateway',
     'streams',
+    'key-keeper',
     'nats',
     'redis',
   ] as const
@@ -31,6 +32,7 @@ describe('buildChartValues', () => {
       runtime: { image: { tag: 't-runtime' } },
       snapshotController: { image: { tag: 't-snapshot-controller' } },
       hibernation: { node: { image: { tag: 't-node' } } },
+      keyKeeper: { image: { tag: 't-key-keeper' } },
       api: { image: { tag: 't-api' } },
       gateway: {
         image: { tag: 't-gateway' },

@@ -38,6 +38,7 @@ export interface ChartValues {
     readonly disks?: { readonly method: 'Clone' };
     readonly node: { readonly image: { readonly tag: string } } & Partial<NodePlaces>;
   };
+  readonly keyKeeper: { readonly image: { readonly tag: string } };
   readonly api: { readonly image: { readonly tag: string } };
   readonly gateway: {
     readonly image: { readonly tag: string };
@@ -98,6 +99,7 @@ export function buildChartValues(
       ...(isLocal ? { enabled: true as const, disks: { method: 'Clone' as const } } : {}),
       node: { ...controller('node'), ...(isLocal ? gvisorPlaces : {}) },
     },
+    keyKeeper: controller('key-keeper'),
     api: controller('api'),
     gateway: {
       ...controller('gateway'),

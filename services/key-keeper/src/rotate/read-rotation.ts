@@ -1,0 +1,49 @@
+import { phases } from '../plan/plan.ts';
+import type { Phase } from '../plan/plan.ts';
+import type { Recipe, WantedSecret } from '../plan/wanted.ts';
+
+/** Annotation by which the operator asks for a stage of a rotation: `ENTRY STAGE`, such as `signing prepare`. */
+export const ROTATE = 'sandlot.dev/rotate';
+
+export interface Rotation {
+  readonly entry: string;
+  readonly recipe: Recipe;
+  readonly phase: Phase;
+}
+
+/** Without a way to accept two values there is no overlap: only `switch` makes sense. */
+const STAGES: Readonly<Record<Recipe, readonly Phase[]>> = {
+  signing: ['prepare', 'switch', 'finish'],
+  sealing: ['prepare', 'switch'],
+  password: ['switch', 'finish'],
+  bytes: ['switch'],
+};
+
+/** The rotation that an annotation asks for, or what is wrong with it. */
+export function readRotation(
+  { entries: wanted }: WantedSecret,
+  text: string,
+  entries: Readonly<Record<string, string>>,
+): Rotation | string {
+  const [entry = '', stage = ''] = text.trim().split(/\s+/);
+  const recipe = Object.hasOwn(wanted, entry) ? wanted[entry] : undefined;
+  if (recipe === undefined) return `${ROTATE} names ${entry}, which is none of ${Object.keys(wanted).join(', ')}`;
+  const phase = phases.find((known) => known === stage);
+  if (phase === undefined || !STAGES[recipe].includes(phase)) {
+    return `${ROTATE} of ${entry} can be ${STAGES[recipe].join(', ')}`;
+  }
+  const needsNext = recipe === 'signing' && phase === 'switch';
+  if (needsNext && entries[formatNext(entry)] === undefined)
+    return `prepare the rotation of ${entry} before the switch`;
+  return { entry, recipe, phase };
+}
+
+/** Where the next private key waits for the switch. */
+export function formatNext(entry: string): string {
+  return `${entry}.next`;
+}
+
+/** Where a server finds the password of before the switch. */
+export function formatPrevious(entry: string): string {
+  return `${entry}.previous`;
+}
