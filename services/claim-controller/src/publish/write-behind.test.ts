@@ -61,6 +61,23 @@ describe('annotations written behind', () => {
     expect(failed).toEqual(wanted);
   });
 
+  it.each([
+    [300, 340, true],
+    [300, 360, false],
+    [0, 60, false],
+  ])('that were sent at once, and asked for after %i ms, are waited for if they take %i ms: %s', async (...times) => {
+    const [askedMs, answeredMs, isAnswered] = times;
+    const { clock, writeBehind } = setUp(async (patch) => {
+      await clock.sleep(answeredMs + askedMs);
+      return patch;
+    });
+    const sent = writeBehind.writeNow(named('job'), { first: '1' });
+    await clock.advance(askedMs);
+    const settled = sent.settle();
+    await clock.advance(askedMs + 100);
+    expect((await settled) !== undefined).toBe(isAnswered);
+  });
+
   it('follow within a second while no more than ten claims wait', async () => {
     const { clock, written, writeBehind } = setUp();
     for (let n = 0; n < 10; n += 1) writeBehind.schedule(named(`job-${n}`), { first: '1' });

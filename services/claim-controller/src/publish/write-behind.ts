@@ -9,7 +9,7 @@ import type { Clock, Logger, Timer } from '@sandlot/std';
 const PATIENTLY = { priority: 'background', deadlineMs: 60_000 } as const;
 /** A claim waits for these. */
 const AT_ONCE = { priority: 'claim' } as const;
-/** How long a claim waits for its annotations after all else is done. */
+/** How much longer a claim waits for its annotations than for what was sent beside them: a slow server is slow with both. */
 const PATIENCE_MS = 50;
 
 export interface WriteBehindDeps {
@@ -82,8 +82,12 @@ export class WriteBehind {
 
   /** Writes these annotations at once. If that fails, the next pass over the claim schedules them. */
   writeNow(claim: SandboxClaim, notes: Notes): SentNotes {
+    const { clock } = this.#deps;
+    const sentMs = clock.monotonic();
     const writing = this.#track(this.#write({ claim, notes }, AT_ONCE));
-    return { settle: () => Promise.race([writing, this.#deps.clock.sleep(PATIENCE_MS).then(() => undefined)]) };
+    const giveUp = (): Promise<undefined> =>
+      clock.sleep(clock.monotonic() - sentMs + PATIENCE_MS).then(() => undefined);
+    return { settle: () => Promise.race([writing, giveUp()]) };
   }
 
   #getNewest(claim: SandboxClaim): SandboxClaim {
