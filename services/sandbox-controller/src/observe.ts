@@ -45,7 +45,7 @@ export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot 
     ...observeHolds(deps, sandbox),
     ...found,
     ...memory,
-    drain: deps.drain?.find(sandbox, found.ownedPods[0]),
+    ...observeDrain(deps, sandbox, { ...found, ...memory }),
     ...(await observeNetwork(deps, sandbox, { ...found, ...memory, failures: [...failures, ...found.failures] })),
     service: collections.services.own.get(key),
     disks: await observeDisks(deps, sandbox),
@@ -61,6 +61,15 @@ function recordFirstSight({ quietStarts, adoptionHolds, earlyActivity }: Observe
   quietStarts.grant(sandbox);
   adoptionHolds.grant(sandbox);
   earlyActivity.record(sandbox);
+}
+
+function observeDrain(
+  { drain }: ObserveDeps,
+  sandbox: Sandbox,
+  { ownedPods: [pod], hibernations: [newest] }: Pick<Snapshot, 'ownedPods' | 'hibernations'>,
+): Pick<Snapshot, 'drain' | 'isSourceEmptied'> {
+  if (drain === undefined) return {};
+  return { drain: drain.find(sandbox, pod), isSourceEmptied: drain.isEmptied(newest?.status?.source?.nodeName) };
 }
 
 type Holds = Pick<Snapshot, 'quietMs' | 'statusHoldUntilMs'>;

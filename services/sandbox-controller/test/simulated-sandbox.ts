@@ -113,6 +113,7 @@ export class SimulatedSandbox {
       drain: this.#isLeaving(ownedPods[0]?.metadata.uid)
         ? { hasTurn: this.hasTurn, needsUpload: this.hasBucket }
         : undefined,
+      isSourceEmptied: this.#isLeaving(this.memory.objects[0]?.status?.source?.podUID),
       needsNetworkLook: false,
       foreignPod,
       service: this.service,

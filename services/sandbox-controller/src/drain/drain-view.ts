@@ -24,10 +24,14 @@ export class DrainView {
 
   /** Undefined: the node of the Pod stays. */
   find(sandbox: Sandbox, pod: Pod | undefined): Drain | undefined {
-    const { nodeName } = pod?.spec ?? {};
-    const node = nodeName === undefined ? undefined : this.#stores.nodes.get(nodeName);
-    if (pod === undefined || node === undefined || !isDraining(node)) return undefined;
+    if (pod === undefined || !this.isEmptied(pod.spec.nodeName)) return undefined;
     return { hasTurn: this.#hasTurn(pod), needsUpload: this.#findClass(sandbox)?.spec.store === 'Bucket' };
+  }
+
+  /** Whether the node of this name is there and is being emptied. */
+  isEmptied(nodeName: string | undefined): boolean {
+    const node = nodeName === undefined ? undefined : this.#stores.nodes.get(nodeName);
+    return node !== undefined && isDraining(node);
   }
 
   /**

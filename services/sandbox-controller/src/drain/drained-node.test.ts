@@ -57,8 +57,12 @@ describe('kubectl drain', () => {
     await h.until(() => h.readyReason() === 'DependenciesNotReady', 'it is not Ready');
     await h.elapse(5_000);
     expect([await h.evict(), h.pod()?.metadata.uid]).toEqual([false, before]);
-    h.report({ remote: { state: 'Uploaded', digest: 'd', at: savedAt } });
+    h.report({ remote: { state: 'Uploaded', digest: 'd', at: new Date(h.clock.now()).toISOString() } });
     await h.endPod();
+    // `kubectl drain` asks again after five seconds. A Pod on another node would be evicted, or keep the drain waiting.
+    await h.elapse(5_000);
+    await expect(h.evict()).rejects.toThrow(/not found/);
+    await h.elapse(5_000);
     expect(await h.untilNextPod(before)).toBeDefined();
   });
 

@@ -1,4 +1,5 @@
 import { findMoveAtMs } from '../drain/judge-move.ts';
+import { findVacantUntilMs } from '../drain/vacancy.ts';
 import { findAnewAtMs } from '../hibernate/choose-hibernation.ts';
 import { findSettledAtMs } from '../hibernate/judge-save.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
@@ -26,6 +27,7 @@ export function requeueAtMs(snapshot: Snapshot): number | undefined {
     findAnewAtMs(snapshot),
     findSettledAtMs(snapshot),
     findMoveAtMs(snapshot),
+    findVacantUntilMs(snapshot),
     write.kind === 'hold' ? write.untilMs : undefined,
     snapshot.foreignPod === undefined ? undefined : snapshot.nowMs + FOREIGN_POD_RECHECK_MS,
   ].filter((time) => time !== undefined);

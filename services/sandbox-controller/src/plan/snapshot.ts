@@ -82,6 +82,8 @@ export interface Snapshot {
   readonly hibernations: readonly SandboxSnapshot[];
   /** The node of the Pod is being emptied; undefined: it is not, or the installation does not care. */
   readonly drain?: Drain | undefined;
+  /** The node of the Pod that was saved last is being emptied, as far as the installation cares. */
+  readonly isSourceEmptied?: boolean;
   /** The cache of hibernations may lag, and this pass has not read them from the API server, so it may create no Pod. */
   readonly needsMemoryLook: boolean;
   /** What has gone wrong in this pass. Nothing more is decided for a phase with a failure until the next pass. */

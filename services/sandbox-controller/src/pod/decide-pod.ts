@@ -3,6 +3,7 @@ import type { Sandbox } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
 import { listDiskNames } from '../disks/disk-names.ts';
 import { findMemoryState } from '../drain/protection.ts';
+import { findVacantUntilMs } from '../drain/vacancy.ts';
 import { buildHibernation } from '../hibernate/build-hibernation.ts';
 import { findAwaited, findNext } from '../hibernate/choose-hibernation.ts';
 import { isKept, judgeSave } from '../hibernate/judge-save.ts';
@@ -96,7 +97,8 @@ function decideCreation(snapshot: Snapshot): Plan {
     return disk !== undefined && !isTerminating(disk);
   });
   if (!isComplete || hasFailed(snapshot, 'disks') || hasFailed(snapshot, 'hibernation')) return [];
-  if (findAwaited(snapshot) !== undefined || isPodBarred(sandbox)) return [];
+  if (findAwaited(snapshot) !== undefined || findVacantUntilMs(snapshot) !== undefined) return [];
+  if (isPodBarred(sandbox)) return [];
   if (snapshot.needsNetworkLook || snapshot.needsMemoryLook) return [{ kind: 'requeueNow' }];
   const { runtime } = snapshot.settings;
   const refusal = findRuntimeRefusal(sandbox, runtime);
