@@ -21,12 +21,25 @@ export type Continued = 'memory' | 'files' | 'nothing';
 
 /** Saves a Sandbox that is suspended and hibernates. `keepsFiles`: its class keeps them beside the memory. */
 export async function hibernate(client: KubeClient, sandbox: Sandbox, keepsFiles: boolean): Promise<void> {
-  const { namespace, name = '', uid = '', generation = 0 } = sandbox.metadata;
   if (sandbox.spec.suspensionStrategy?.type !== 'Hibernate') return;
+  const podUID = `pod-${sandbox.metadata.generation ?? 0}`;
+  await createHibernation(client, sandbox, { podUID, phase: 'Ready', keepsFiles });
+}
+
+interface Saved {
+  readonly podUID: string;
+  readonly phase: 'Saving' | 'Ready';
+  readonly keepsFiles: boolean;
+}
+
+/** A Pod of the Sandbox is saved, or was. */
+export async function createHibernation(client: KubeClient, sandbox: Sandbox, saved: Saved): Promise<void> {
+  const { podUID, phase, keepsFiles } = saved;
+  const { namespace, name = '', uid = '' } = sandbox.metadata;
   const owner = { apiVersion: 'agents.x-k8s.io/v1beta1', kind: 'Sandbox', name, uid, controller: true };
   const metadata = {
     namespace,
-    name: buildHibernationName(name, `pod-${generation}`),
+    name: buildHibernationName(name, podUID),
     labels: { [labels.nameHash]: nameHash(name) },
     ownerReferences: [owner],
   };
@@ -34,7 +47,7 @@ export async function hibernate(client: KubeClient, sandbox: Sandbox, keepsFiles
   const spec = { sandboxName: name, whenSaved: 'StayPaused' as const, contents };
   await client.create(sandboxSnapshots, { metadata, spec });
   const fingerprint = contents === 'Files' ? {} : { fingerprint: 'f1' };
-  const status = { phase: 'Ready', hasFiles: keepsFiles, ...fingerprint };
+  const status = { phase, hasFiles: keepsFiles, ...fingerprint };
   await client.mergePatch(sandboxSnapshots, metadata, { status }, { subresource: 'status' });
 }
 

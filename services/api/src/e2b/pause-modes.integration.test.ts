@@ -1,9 +1,11 @@
 // What a pause keeps, what a connect goes on with, and sandboxes whose daemon does not answer.
 import { sandboxes, sandboxClaims } from '@sandlot/api-types';
+import type { Sandbox as SandboxObject, SandboxClaim } from '@sandlot/api-types';
 import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startGatewayStandIn } from '../../test/gateway-stand-in.ts';
 import type { GatewayStandIn } from '../../test/gateway-stand-in.ts';
+import { createHibernation } from '../../test/stand-in-saves.ts';
 import { Stack } from '../../test/stack.ts';
 import type { ApiUnderTest } from '../../test/stack.ts';
 
@@ -180,8 +182,34 @@ describe('a daemon of which the gateway says nothing', () => {
   });
 });
 
+describe('a sandbox whose node is being emptied', () => {
+  it.each([
+    ['is being saved', 'Saving'],
+    ['waits to go on from what was saved', 'Ready'],
+  ] as const)('%s, and is paused although no daemon answers: a connect goes on with its memory', async (_, phase) => {
+    const sandbox = await create('sleeper');
+    const { sandboxId } = sandbox;
+    gateway.daemons.set(sandboxId, 'closed');
+    const saved = { podUID: 'on-that-node', phase, keepsFiles: false };
+    await createHibernation(stack.client, await readSandbox(sandboxId), saved);
+    expect(await post(`/sandboxes/${sandboxId}/pause`, { requireHealthyGuest: true })).toMatchObject({ status: 503 });
+    expect(await sandbox.pause()).toBe(true);
+    expect(await show(sandboxId)).not.toHaveProperty('envdUnresponsiveAtPause');
+    gateway.daemons.delete(sandboxId);
+    await sandbox.connect();
+    expect(stack.standIn.continued.get(sandboxId)).toBe('memory');
+    await sandbox.kill();
+  });
+});
+
+const readClaim = (name: string): Promise<SandboxClaim> =>
+  stack.client.get(sandboxClaims, { namespace: NAMESPACE, name });
+
+async function readSandbox(id: string): Promise<SandboxObject> {
+  const { status } = await readClaim(id);
+  return stack.client.get(sandboxes, { namespace: NAMESPACE, name: status?.sandbox?.name ?? '' });
+}
+
 async function readObjects(id: string): Promise<unknown> {
-  const claim = await stack.client.get(sandboxClaims, { namespace: NAMESPACE, name: id });
-  const name = claim.status?.sandbox?.name ?? '';
-  return [claim, await stack.client.get(sandboxes, { namespace: NAMESPACE, name })];
+  return [await readClaim(id), await readSandbox(id)];
 }

@@ -56,11 +56,26 @@ export class SavedMemory {
     }
   }
 
+  /**
+   * Whether a Sandbox that nobody has paused is being saved, or waits to go on from what was saved: its node is being emptied.
+   * No daemon answers then.
+   */
+  async isMoving(sandbox: Sandbox): Promise<boolean> {
+    return (await this.#listAll(sandbox)).some(({ metadata, status }) => {
+      const isOver = status?.phase === 'Failed' || status?.restore?.state === 'Restored';
+      return metadata.deletionTimestamp === undefined && !isOver;
+    });
+  }
+
   async #list(sandbox: Sandbox): Promise<SandboxSnapshot[]> {
+    return (await this.#listAll(sandbox)).filter(isRestorable);
+  }
+
+  async #listAll(sandbox: Sandbox): Promise<SandboxSnapshot[]> {
     if (!this.isExpected(sandbox)) return [];
     const { namespace, name = '' } = sandbox.metadata;
     const { items } = await this.#client.list(sandboxSnapshots, { namespace, labelSelector: nameHashSelector(name) });
-    return items.filter((snapshot) => isHibernationOf(snapshot, sandbox) && isRestorable(snapshot));
+    return items.filter((snapshot) => isHibernationOf(snapshot, sandbox));
   }
 }
 

@@ -8,7 +8,7 @@ import type { SavedMemory } from '../../state/saved-memory.ts';
 import { getState } from '../../state/sandbox-state.ts';
 import type { Snapshots } from '../../state/snapshots.ts';
 import { checkDaemon } from '../daemon/check-daemon.ts';
-import type { HealthDeps } from '../daemon/check-daemon.ts';
+import type { DaemonHealth, HealthDeps } from '../daemon/check-daemon.ts';
 import { pauseHeaders } from '../request/headers.ts';
 import { pauseRequest } from '../request/schemas.ts';
 import { assertNotSaved } from '../snapshots/save-sandbox.ts';
@@ -111,10 +111,17 @@ async function isDaemonUnresponsive(
   const { memory, requireHealthyGuest, pause } = wish;
   const asked = { memory, requireHealthyGuest, pause };
   if (!needsHealth(asked)) return false;
-  const health = await checkDaemon(deps, claimed);
+  const health = await readHealth(deps, claimed);
   const decision = decideOnHealth(health, asked);
   if (decision === 'refuse') throw unavailable(health === 'unknown' ? UNSURE : UNHEALTHY);
   return decision === 'mark';
+}
+
+/** That nothing answers says nothing about the daemon of a sandbox that stands still. */
+async function readHealth(deps: PauseDeps, claimed: ClaimedSandbox): Promise<DaemonHealth> {
+  const health = await checkDaemon(deps, claimed);
+  if (health !== 'unresponsive' || claimed.sandbox === undefined) return health;
+  return (await deps.savedMemory.isMoving(claimed.sandbox)) ? 'unknown' : health;
 }
 
 const UNHEALTHY = 'the sandbox was not paused: its daemon does not answer';
