@@ -244,7 +244,7 @@ function play(simulated: SimulatedSandbox, history: readonly Event[]): void {
 }
 
 // Hundreds of histories each: a busy machine takes more than the default five seconds.
-describe('after any history, a Sandbox', { timeout: 60_000 }, () => {
+describe('after any history, a Sandbox', { timeout: 600_000 }, () => {
   it('has at most one Pod, keeps its disks, and is Ready only with a ready Pod', () => {
     fc.assert(
       fc.property(fc.array(event, { minLength: 10, maxLength: 60 }), (history) => {

@@ -126,7 +126,7 @@ function drain(simulated: SimulatedSandbox, happens: readonly Event[]): boolean 
 
 const histories = fc.array(event, { minLength: 10, maxLength: 80 });
 
-describe('after any history, a Sandbox whose node may be emptied', { timeout: 60_000 }, () => {
+describe('after any history, a Sandbox whose node may be emptied', { timeout: 600_000 }, () => {
   it('never continues twice from one memory, nor from an old one, and loses none that could be saved', () => {
     fc.assert(
       fc.property(histories, (history) => void play(history)),

@@ -140,7 +140,7 @@ function play(history: readonly Event[]): SimulatedSandbox {
 
 const histories = fc.array(event, { minLength: 10, maxLength: 80 });
 
-describe('after any history, a Sandbox that hibernates', { timeout: 60_000 }, () => {
+describe('after any history, a Sandbox that hibernates', { timeout: 600_000 }, () => {
   it('never continues twice from one memory, nor from an old one, and never loses one unasked', () => {
     fc.assert(
       fc.property(histories, (history) => void play(history)),

@@ -154,7 +154,7 @@ const histories = fc.array(event, { minLength: 5, maxLength: 60, size: 'max' });
 describe.each(['Fail', 'Boot'] as const)(
   'after any history, a Sandbox with restoreFrom and onFailure %s',
   (onFailure) => {
-    it('starts once at most, and boots as it may', { timeout: 60_000 }, () => {
+    it('starts once at most, and boots as it may', { timeout: 600_000 }, () => {
       fc.assert(
         fc.property(histories, (history) => void play(onFailure, history)),
         { numRuns: 300 },
@@ -164,7 +164,7 @@ describe.each(['Fail', 'Boot'] as const)(
     it.each([
       ['runs, or says why it cannot, when it is to run', wake, 'Running'],
       ['is asleep when it is suspended', suspend, 'Suspended'],
-    ] as const)('%s', { timeout: 60_000 }, (_, last, mode) => {
+    ] as const)('%s', { timeout: 600_000 }, (_, last, mode) => {
       fc.assert(
         fc.property(histories, (history) => {
           const simulated = play(onFailure, history);
