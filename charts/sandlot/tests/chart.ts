@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBinaries } from '@sandlot/local-cluster';
 import { parse } from 'yaml';
@@ -84,18 +85,18 @@ function valueFlags(values: object): readonly string[] {
 }
 
 /** Runs `helm template` with these top-level values over the defaults. Does not throw if helm fails. */
-export function template(values: object = {}): Promise<HelmResult> {
-  return remember(['template', values], () => templateAnew(values));
+export function template(values: object = {}, kubeVersion = KUBE_VERSION): Promise<HelmResult> {
+  return remember(['template', values, kubeVersion], () => templateAnew(values, kubeVersion));
 }
 
 /** Renders the chart and returns every object. Throws with helm's message if it fails. */
-export function render(values: object = {}): Promise<readonly Rendered[]> {
-  return remember(['render', values], async () => parseObjects(await template(values)));
+export function render(values: object = {}, kubeVersion = KUBE_VERSION): Promise<readonly Rendered[]> {
+  return remember(['render', values, kubeVersion], async () => parseObjects(await template(values, kubeVersion)));
 }
 
 /** Like {@link template}, but runs helm each time. */
-export function templateAnew(values: object): Promise<HelmResult> {
-  const flags = ['-n', release.namespace, '--kube-version', KUBE_VERSION, ...valueFlags(values)];
+export function templateAnew(values: object, kubeVersion = KUBE_VERSION): Promise<HelmResult> {
+  const flags = ['-n', release.namespace, '--kube-version', kubeVersion, ...valueFlags(values)];
   return helm(['template', release.name, chartFolder, ...flags]);
 }
 
@@ -136,6 +137,15 @@ export function podTemplates(objects: readonly Rendered[]): readonly (readonly [
 
 /** The least with which the chart renders hibernation. */
 export const withHibernation = { hibernation: { enabled: true }, runtime: { delivery: 'ImageVolume' } };
+
+/** The profiles that come with the chart. */
+export const profiles: Readonly<Record<string, object>> = Object.fromEntries(
+  ['small', 'ha'].map((name) => [name, readProfile(name)]),
+);
+
+function readProfile(name: string): object {
+  return parse(readFileSync(join(chartFolder, 'profiles', `${name}.yaml`), 'utf8')) as object;
+}
 
 /** Sets of values that differ in structure, not only in numbers. */
 export const valueSets: Readonly<Record<string, object>> = {

@@ -10,9 +10,19 @@ import { useCompileCache } from './compile-cache.ts';
  */
 export default async function prepare(): Promise<void> {
   const progress = createConsoleProgress();
-  await ensureBinaries(['kube', 'pki', 'guard', 'kwok', 'kwok-stages', 'volumes', 'nats-server', 'helm', 'jaeger'], {
-    progress,
-  });
+  const programs = [
+    'kube',
+    'pki',
+    'guard',
+    'kwok',
+    'kwok-stages',
+    'volumes',
+    'nats-server',
+    'helm',
+    'kubeconform',
+    'jaeger',
+  ] as const;
+  await ensureBinaries(programs, { progress });
   await ensureS3Server();
   await ensurePackages(['redis-server', 'prometheus', 'curl'], { progress });
   await useCompileCache();
