@@ -29,7 +29,7 @@ interface RuleTests {
 const ruleFile = parse(await readFile(join(chartFolder, 'files/rules/sandlot.yaml'), 'utf8')) as RuleFile;
 const alerts = ruleFile.groups.flatMap(({ rules }) => rules.filter(({ alert }) => alert !== undefined));
 const alertNames = [...new Set(alerts.map(({ alert = '' }) => alert))];
-const KINDS = new Set(['PodMonitor', 'PrometheusRule']);
+const KINDS = new Set(['PodMonitor', 'ServiceMonitor', 'PrometheusRule']);
 
 const findMonitoring = (objects: readonly Rendered[]): readonly Rendered[] =>
   objects.filter(({ kind, metadata }) => KINDS.has(kind) || metadata.name.includes('dashboard'));
@@ -117,6 +117,29 @@ describe('dashboards, rules and the monitor', () => {
         podMetricsEndpoints: [{ port: 'metrics', interval: '15s', honorLabels: true }],
       },
     });
+  });
+
+  it('include a ServiceMonitor whose Service has the metrics port of every process, and whose jobs are the components', async () => {
+    const serviceMonitor = { enabled: true, interval: '15s', labels: { release: 'prometheus' } };
+    const objects = await render({ metrics: { serviceMonitor } });
+    const [monitor] = findMonitoring(objects);
+    const service = find(objects, 'Service', 'sandlot-metrics');
+    expect(service.spec).toMatchObject({ clusterIP: 'None', ports: [{ name: 'metrics', targetPort: 'metrics' }] });
+    expect(service.metadata.labels).toMatchObject({ 'app.kubernetes.io/component': 'metrics' });
+    const job = { sourceLabels: ['__meta_kubernetes_pod_label_app_kubernetes_io_component'], targetLabel: 'job' };
+    expect(monitor).toMatchObject({
+      kind: 'ServiceMonitor',
+      metadata: { labels: { release: 'prometheus' } },
+      spec: {
+        selector: { matchLabels: { 'app.kubernetes.io/component': 'metrics' } },
+        endpoints: [{ port: 'metrics', interval: '15s', honorLabels: true, relabelings: [job] }],
+      },
+    });
+  });
+
+  it('never scrape a process twice', async () => {
+    const { stderr } = await template({ metrics: { podMonitor: { enabled: true }, serviceMonitor: { enabled: true } } });
+    expect(stderr).toContain('podMonitor and serviceMonitor would scrape every process twice');
   });
 
   it('open the metrics port only to the scrapers of the values', async () => {

@@ -105,6 +105,7 @@ describe('pods of the release', () => {
       'sandlot-runtime-init',
       'sandlot-streams',
       'sandlot-streams-nats',
+      'sandlot-test',
     ]);
   });
 });

@@ -20,6 +20,7 @@ const exposed = {
 /** Renderings with what no other set of values has. */
 const features: Readonly<Record<string, object>> = {
   doors: { api: exposed, gateway: { ...exposed, tls: { secret: 'wildcard' }, agentSandbox: { router: { enabled: true, namespace: 'x' } } } },
+  'a ServiceMonitor': { metrics: { serviceMonitor: { enabled: true } } },
   monitoring: { metrics: { podMonitor: { enabled: true }, rules: { enabled: true }, dashboards: { enabled: true } } },
 };
 
@@ -94,6 +95,6 @@ describe.each(Object.entries(releases))('the specification of the %s Kubernetes'
 
 it('has a rendering of every kind in the table', async () => {
   const kinds = (await Promise.all(Object.values({ ...all, hibernating: withHibernation }).map((values) => render(values)))).flat();
-  for (const kind of ['Ingress', 'HTTPRoute', 'HorizontalPodAutoscaler', 'PodMonitor', 'PrometheusRule', 'PriorityClass'])
+  for (const kind of ['Ingress', 'HTTPRoute', 'HorizontalPodAutoscaler', 'PodMonitor', 'ServiceMonitor', 'PrometheusRule', 'PriorityClass'])
     expect(kinds.some((object) => object.kind === kind), kind).toBe(true);
 });

@@ -5,9 +5,6 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly items?: Schema;
   readonly additionalProperties?: Schema | boolean;
-  readonly required?: readonly string[];
-  readonly enum?: readonly unknown[];
-  readonly type?: string;
 }
 
 export interface Definition extends Schema {
@@ -21,6 +18,8 @@ export interface Definition extends Schema {
 export type Definitions = Readonly<Record<string, Definition>>;
 
 const QUANTITY = 'io.k8s.apimachinery.pkg.api.resource.Quantity';
+/** Keywords that stay as they are. */
+const KEPT = ['type', 'required', 'enum'];
 const PREFIX = '#/definitions/';
 
 /** Returns the schema with a refusal of fields that it does not name, as the API server has with strict validation. */
@@ -28,21 +27,22 @@ export function makeStrict(schema: Schema): Schema {
   if (schema.$ref !== undefined) return { $ref: schema.$ref };
   if (schema['format'] === 'int-or-string' || schema['x-kubernetes-int-or-string'] === true)
     return { type: ['string', 'integer'] } as unknown as Schema;
-  const { type, required, properties, items, additionalProperties } = schema;
-  const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true;
+  const { items, additionalProperties } = schema;
+  const kept = KEPT.filter((keyword) => schema[keyword] !== undefined).map((keyword) => [keyword, schema[keyword]]);
   return {
-    ...(type === undefined ? {} : { type }),
-    ...(required === undefined ? {} : { required }),
-    ...(schema.enum === undefined ? {} : { enum: schema.enum }),
+    ...Object.fromEntries(kept),
     ...(items === undefined ? {} : { items: makeStrict(items) }),
     ...(typeof additionalProperties === 'object' ? { additionalProperties: makeStrict(additionalProperties) } : {}),
-    ...(properties === undefined
-      ? {}
-      : {
-          properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, makeStrict(one)])),
-          ...(isOpen || additionalProperties !== undefined ? {} : { additionalProperties: false }),
-        }),
+    ...nameFields(schema),
   };
+}
+
+/** The fields of an object, and whether there may be others. */
+function nameFields({ properties, additionalProperties, ...others }: Schema): Schema {
+  if (properties === undefined) return {};
+  const isOpen = others['x-kubernetes-preserve-unknown-fields'] === true || additionalProperties !== undefined;
+  const strict = Object.entries(properties).map(([name, one]) => [name, makeStrict(one)] as const);
+  return { properties: Object.fromEntries(strict), ...(isOpen ? {} : { additionalProperties: false }) };
 }
 
 /** Returns the strict schema of the kind, complete in itself. Throws if the definitions have no such kind. */
