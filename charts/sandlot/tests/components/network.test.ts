@@ -23,7 +23,7 @@ describe('the NetworkPolicies', () => {
               .map((rule) => [object.metadata.name, rule.to] as const)
           : [],
       );
-    const names = ['api', 'controllers', 'gateway', 'node', 'streams'].map((name) => `sandlot-${name}`);
+    const names = ['api', 'controllers', 'gateway', 'key-keeper', 'node', 'streams', 'test'].map((name) => `sandlot-${name}`);
     const usual = await listDns({}, 53);
     expect(usual.map(([name]) => name).sort()).toEqual(names);
     for (const [, peers] of usual) expect(peers).toContainEqual({ ipBlock: { cidr: '169.254.20.10/32' } });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { find, lint, podTemplates, profiles, render } from '../chart.ts';
 
-/** Single by design: the servers of the release, and a process that declares streams within seconds of its return. */
-const SINGLE = ['sandlot-nats', 'sandlot-redis', 'sandlot-streams'];
+/** Single by design: the servers of the release, and processes for which no request waits. */
+const SINGLE = ['sandlot-nats', 'sandlot-redis', 'sandlot-streams', 'sandlot-key-keeper'];
 
 it.each(Object.entries(profiles))('the profile %s passes helm lint --strict', async (_, values) => {
   const { code, stdout } = await lint(values);
