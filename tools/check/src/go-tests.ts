@@ -127,16 +127,16 @@ async function passesTests(module: string, options: readonly string[], env: Node
   return ok;
 }
 
-// The tests build bare images from the one, and networks of sandboxes with the other.
-await ensurePackages(['busybox-static', 'iproute2']);
-const binaries = await ensureBinaries(['runsc', 'containerd', 'containerd-shim-runsc-v1']);
+// The tests build bare images from the first, networks of sandboxes with the second, and have containerd restarted by the third.
+await ensurePackages(['busybox-static', 'iproute2', 'systemd']);
+const binaries = await ensureBinaries(['runsc', 'containerd', 'containerd-shim-runsc-v1', 'sandlot-node-installer']);
 const race = raceOptions();
-const gvisor = { ...race.env, SANDLOT_RUNSC: binaries('runsc') };
+const gvisor = { ...race.env, SANDLOT_RUNSC: binaries('runsc'), SANDLOT_CONTAINERD: binaries('containerd') };
 const shim = {
   ...gvisor,
   CGO_ENABLED: '0',
   SANDLOT_SHIM: binaries('containerd-shim-runsc-v1'),
-  SANDLOT_CONTAINERD: binaries('containerd'),
+  SANDLOT_INSTALLER: binaries('sandlot-node-installer'),
 };
 const suites: readonly Check[] = [
   () => passesTests(MODULE, race.args, gvisor),

@@ -25,6 +25,7 @@ const PROGRAMS: Readonly<Record<BinaryName, true>> = {
   jaeger: true,
   'sandlot-runtime': true,
   'sandlot-node': true,
+  'sandlot-node-installer': true,
 };
 
 await ensureBinaries(Object.keys(PROGRAMS) as BinaryName[], { progress: createConsoleProgress() });

@@ -15,7 +15,7 @@ var hierarchies = []string{"/sys/fs/cgroup", "/sys/fs/cgroup/*"}
 // NewNodeWithCgroups starts a containerd whose Pods have cgroups, as the kubelet's have.
 func NewNodeWithCgroups(t *testing.T) *Node {
 	t.Helper()
-	return startNode(t, true, "")
+	return startNode(t, setup{hasCgroups: true})
 }
 
 // cgroupOf is the cgroup that a kubelet would name for the Pod; empty: none.

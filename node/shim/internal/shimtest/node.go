@@ -35,36 +35,48 @@ type Node struct {
 	// Socket is where the shim asks the node agent.
 	Socket string
 
-	t          *testing.T
-	folder     string
-	runsc      string
-	hasCgroups bool
-	// passes are the annotations of Pods that containerd passes on beside the shim's own.
-	passes  string
+	setup
+	t       *testing.T
+	folder  string
+	runsc   string
 	runtime cri.RuntimeServiceClient
 }
 
 // NewNode starts containerd. All it starts ends with the test.
 func NewNode(t *testing.T) *Node {
 	t.Helper()
-	return startNode(t, false, "")
+	return startNode(t, setup{})
 }
 
 // NewNodeThatPasses starts a containerd that passes more annotations of Pods on than it should.
 func NewNodeThatPasses(t *testing.T, annotations string) *Node {
 	t.Helper()
-	return startNode(t, false, annotations)
+	return startNode(t, setup{passes: annotations})
 }
 
-func startNode(t *testing.T, hasCgroups bool, passes string) *Node {
+// setup is what differs between nodes.
+type setup struct {
+	hasCgroups bool
+	// passes are the annotations of Pods that containerd passes on beside the shim's own.
+	passes string
+	// install has the installer of the product configure the runtime.
+	install bool
+}
+
+func startNode(t *testing.T, with setup) *Node {
 	t.Helper()
 	// Paths of sockets are limited, so the folder is not the test's, which has its name.
 	folder, err := os.MkdirTemp("", "shim")
 	must(t, err)
-	n := &Node{t: t, folder: folder, Socket: filepath.Join(folder, "node.sock"), runsc: program(t, "SANDLOT_RUNSC"), hasCgroups: hasCgroups, passes: passes}
+	n := &Node{t: t, folder: folder, Socket: filepath.Join(folder, "node.sock"), runsc: program(t, "SANDLOT_RUNSC"), setup: with}
 	t.Cleanup(n.removeFolder)
 	n.writeConfiguration(serveImage(t), program(t, "SANDLOT_SHIM"))
+	installed := func() {}
+	if with.install {
+		installed = n.install()
+	}
 	n.startContainerd(program(t, "SANDLOT_CONTAINERD"))
+	installed()
 	connection, err := grpc.NewClient("unix://"+n.address(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithConnectParams(connect))
 	must(t, err)
 	t.Cleanup(func() { _ = connection.Close() })
@@ -101,10 +113,14 @@ func (n *Node) writeConfiguration(registry, shim string) {
 	n.t.Helper()
 	hosts := filepath.Join(n.folder, "hosts", "_default")
 	must(n.t, os.MkdirAll(hosts, 0o755))
+	containerd := containerdConfiguration
+	if !n.setup.install {
+		containerd += runtimeConfiguration
+	}
 	for path, text := range map[string]string{
 		filepath.Join(hosts, "hosts.toml"):         fmt.Sprintf("[host.%q]\ncapabilities = [\"pull\", \"resolve\"]\n", registry),
 		filepath.Join(n.folder, "gvisor.toml"):     fmt.Sprintf(shimConfiguration, n.runsc, filepath.Join(n.folder, "gvisor"), strconv.FormatBool(!n.hasCgroups)),
-		filepath.Join(n.folder, "containerd.toml"): strings.NewReplacer("FOLDER", n.folder, "IMAGE", image, "HANDLER", handler, "SHIM", shim, "PASSES", n.passes).Replace(containerdConfiguration),
+		filepath.Join(n.folder, "containerd.toml"): strings.NewReplacer("FOLDER", n.folder, "IMAGE", image, "HANDLER", handler, "SHIM", shim, "PASSES", n.passes).Replace(containerd),
 	} {
 		must(n.t, os.WriteFile(path, []byte(text), 0o600))
 	}
@@ -122,6 +138,7 @@ allow-rootfs-tar-annotation = "true"
 `
 
 const containerdConfiguration = `version = 3
+imports = ["FOLDER/conf.d/*.toml"]
 root = "FOLDER/root"
 state = "FOLDER/state"
 disabled_plugins = ["io.containerd.snapshotter.v1.blockfile", "io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.erofs", "io.containerd.snapshotter.v1.zfs"]
@@ -146,7 +163,9 @@ tolerate_missing_hugetlb_controller = true
 disable_hugetlb_controller = true
 [plugins."io.containerd.cri.v1.runtime".cni]
 conf_dir = "FOLDER/cni"
-[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.HANDLER]
+`
+
+const runtimeConfiguration = `[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.HANDLER]
 runtime_type = "io.containerd.runsc.v1"
 runtime_path = "SHIM"
 pod_annotations = ["sandlot.dev/restore-snapshot", "PASSES"]

@@ -79,6 +79,8 @@ const runtimeRecipes = {
 const nodeRecipes = {
   /** The agent of a node, which saves sandboxes with their memory. */
   'sandlot-node': { package: './cmd/sandlot-node' },
+  /** Puts gVisor and its shim on a node. */
+  'sandlot-node-installer': { package: './cmd/sandlot-node-installer' },
 } as const satisfies Record<string, Recipe>;
 
 /** A program built from one of the Go modules. */

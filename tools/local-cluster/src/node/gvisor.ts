@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { machinePaths } from '../cluster/paths.ts';
 
 /** containerd's name for gVisor, which the RuntimeClass refers to. */
@@ -28,20 +30,22 @@ export const gvisorPlaces = {
   socketFolder: machinePaths.run,
 } as const;
 
+/** What the installer of the product writes on the nodes of its users. */
+const shimConfig = readFileSync(
+  join(import.meta.dirname, '../../../../node/internal/installer/runsc.toml.tmpl'),
+  'utf8',
+);
+
 /**
  * Configuration that gVisor's shim reads whenever a pod starts. The keys of the last table are flags of runsc. We do not
  * set `ignore-cgroups`: the kubelet needs cgroups anyway, and no limit would hold without them. A Pod that is started from a
  * snapshot always differs from the saved one, in the path of its cgroup: gVisor only warns of it. One whose memory cannot
  * be restored boots with its files (`allow-rootfs-tar-annotation`). Programs such as sudo need `allow-suid`.
  */
-export function formatGvisorShimConfig(options: { runsc: string }): string {
-  return `binary_name = ${JSON.stringify(options.runsc)}
-root = ${JSON.stringify(machinePaths.gvisorState)}
-
-[runsc_config]
-platform = "systrap"
-restore-spec-validation = "warning"
-allow-rootfs-tar-annotation = "true"
-allow-suid = "true"
-`;
+export function formatGvisorShimConfig({ runsc }: { runsc: string }): string {
+  const values = new Map([
+    ['RUNSC', JSON.stringify(runsc)],
+    ['ROOT', JSON.stringify(machinePaths.gvisorState)],
+  ]);
+  return shimConfig.replaceAll(/RUNSC|ROOT/g, (name) => values.get(name) ?? name);
 }
