@@ -164,7 +164,7 @@ async function buildAndPush(
       advice: 'Run it as root, or leave --registry out to use published images.',
     });
   }
-  const { buildah, images } = await buildAll(progress, { observability: false });
+  const { buildah, images } = await buildAll(progress, { observability: false, installer: true });
   await publishImages(images, { buildah, registry, progress });
   const tag = images.find(({ name }) => name === 'busybox')?.tag ?? 'latest';
   return {
@@ -185,15 +185,28 @@ interface BuiltImages {
   readonly images: readonly BuiltImage[];
 }
 
-async function buildAll(progress: Progress, { observability }: { observability: boolean }): Promise<BuiltImages> {
+interface WantedImages {
+  readonly observability: boolean;
+  /** Whether to build the image that installs gVisor on nodes. */
+  readonly installer?: boolean;
+}
+
+async function buildAll(progress: Progress, { observability, installer = false }: WantedImages): Promise<BuiltImages> {
   const buildah = await prepareBuilds(progress);
   await bundleServices();
-  const programs = ['nats-server', 'sandlot-runtime', 'sandlot-node'] as const;
-  const bin = await ensureBinaries(observability ? [...programs, 'jaeger'] : programs, { progress });
+  const programs = [
+    ...(['nats-server', 'sandlot-runtime', 'sandlot-node'] as const),
+    ...(installer ? (['sandlot-node-installer', 'runsc', 'containerd-shim-runsc-v1'] as const) : []),
+    ...(observability ? (['jaeger'] as const) : []),
+  ];
+  const bin = await ensureBinaries(programs, { progress });
   const busybox = (await findProgram('busybox')) ?? '/bin/busybox';
   const jaeger = observability ? bin('jaeger') : undefined;
   const [natsServer, runtime, node] = [bin('nats-server'), bin('sandlot-runtime'), bin('sandlot-node')];
-  const recipes = listImageRecipes({ natsServer, busybox, runtime, node, jaeger });
+  const gvisor = installer
+    ? { installer: bin('sandlot-node-installer'), runsc: bin('runsc'), shim: bin('containerd-shim-runsc-v1') }
+    : undefined;
+  const recipes = listImageRecipes({ natsServer, busybox, runtime, node, installer: gvisor, jaeger });
   return { buildah, images: await buildImages(recipes, { buildah, progress }) };
 }
 

@@ -23,12 +23,20 @@ export type ImageName =
   | 'debian'
   | 'runtime'
   | 'node'
+  | 'node-installer'
   | 'sandbox-base'
   | 'code-interpreter'
   | 'prometheus'
   | 'jaeger';
 
-const chartImages: ReadonlySet<ImageName> = new Set([...serviceNames, 'nats', 'redis', 'runtime', 'node']);
+const chartImages: ReadonlySet<ImageName> = new Set([
+  ...serviceNames,
+  'nats',
+  'redis',
+  'runtime',
+  'node',
+  'node-installer',
+]);
 
 /** Whether the chart names this image. The others are for sandboxes and observers. */
 export function isOfChart(name: ImageName): boolean {
@@ -49,6 +57,13 @@ export interface ImageRecipe {
   readonly wheels?: ContextFile | undefined;
 }
 
+/** Paths of the installer and of what it installs. */
+export interface InstallerPrograms {
+  readonly installer: string;
+  readonly runsc: string;
+  readonly shim: string;
+}
+
 /** Paths of the programs to copy into images. */
 export interface ImagePrograms {
   readonly natsServer: string;
@@ -57,6 +72,8 @@ export interface ImagePrograms {
   readonly runtime: string;
   /** The agent of a node. */
   readonly node: string;
+  /** Set to build the image that installs gVisor on nodes, which the local cluster does without. */
+  readonly installer?: InstallerPrograms | undefined;
   /** Set to build Prometheus and Jaeger too. */
   readonly jaeger?: string | undefined;
 }
@@ -90,8 +107,18 @@ export function listImageRecipes(programs: ImagePrograms): readonly ImageRecipe[
       ),
       wheels: buildFile('code-interpreter', 'requirements.txt'),
     },
+    ...(programs.installer === undefined ? [] : [buildInstallerRecipe(programs.installer)]),
     ...(programs.jaeger === undefined ? [] : listObservabilityRecipes(programs.jaeger)),
   ];
+}
+
+function buildInstallerRecipe({ installer, runsc, shim }: InstallerPrograms): ImageRecipe {
+  const context = [
+    { target: 'sandlot-node-installer', source: installer },
+    { target: 'runsc', source: runsc },
+    { target: 'containerd-shim-runsc-v1', source: shim },
+  ];
+  return { name: 'node-installer', folder: 'node-installer', context };
 }
 
 function buildFile(folder: string, file: string): ContextFile {

@@ -11,6 +11,7 @@ const images = (
     'claim-controller',
     'snapshot-controller',
     'node',
+    'node-installer',
     'runtime',
     'api',
     'gateway',
@@ -31,7 +32,7 @@ describe('buildChartValues', () => {
       claimController: { image: { tag: 't-claim-controller' }, envsFromSecrets: true, persistentVolumes: true },
       runtime: { image: { tag: 't-runtime' } },
       snapshotController: { image: { tag: 't-snapshot-controller' } },
-      hibernation: { node: { image: { tag: 't-node' } } },
+      hibernation: { node: { image: { tag: 't-node' } }, installer: { image: { tag: 't-node-installer' } } },
       keyKeeper: { image: { tag: 't-key-keeper' } },
       api: { image: { tag: 't-api' } },
       gateway: {
@@ -69,7 +70,10 @@ describe('buildChartValues', () => {
       node: { image: { tag: 't-node' }, runsc: '/run/sandlot/runsc' },
     });
     expect(snapshotController).toEqual({ image: { tag: 't-snapshot-controller' } });
-    expect(buildChartValues(images, { registry }).hibernation).toEqual({ node: { image: { tag: 't-node' } } });
+    expect(buildChartValues(images, { registry }).hibernation).toEqual({
+      node: { image: { tag: 't-node' } },
+      installer: { image: { tag: 't-node-installer' } },
+    });
   });
 
   it('lets Prometheus scrape the services and sends every trace to Jaeger', () => {

@@ -37,6 +37,7 @@ export interface ChartValues {
     readonly enabled?: true;
     readonly disks?: { readonly method: 'Clone' };
     readonly node: { readonly image: { readonly tag: string } } & Partial<NodePlaces>;
+    readonly installer?: { readonly image: { readonly tag: string } };
   };
   readonly keyKeeper: { readonly image: { readonly tag: string } };
   readonly api: { readonly image: { readonly tag: string } };
@@ -98,6 +99,7 @@ export function buildChartValues(
     hibernation: {
       ...(isLocal ? { enabled: true as const, disks: { method: 'Clone' as const } } : {}),
       node: { ...controller('node'), ...(isLocal ? gvisorPlaces : {}) },
+      ...(isLocal ? {} : { installer: controller('node-installer') }),
     },
     keyKeeper: controller('key-keeper'),
     api: controller('api'),
