@@ -199,6 +199,7 @@ export const valueSets: Readonly<Record<string, object>> = {
     ...withHibernation,
     hibernation: {
       enabled: true,
+      installer: { enabled: true, restartContainerd: true },
       node: {
         priorityClassName: 'system-node-critical',
         nodeSelector: { 'example.com/sandboxes': 'true' },
