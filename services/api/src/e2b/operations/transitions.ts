@@ -82,7 +82,7 @@ export function resume(deps: TransitionDeps, claimed: ClaimedSandbox): Promise<S
   });
 }
 
-export interface DiscardDeps extends PatchDeps {
+interface DiscardDeps extends PatchDeps {
   readonly savedMemory: Pick<SavedMemory, 'discard'>;
 }
 

@@ -37,16 +37,8 @@ function buildTooLate(reason: string | undefined, message: string, { sandboxID, 
 
 /** The answer for a reason of Failed. The messages of the controller tell users what to do, so they stay. */
 function buildError(reason: string | undefined, message: string, saved: Saved): ApiError {
-  const { sandboxID, template, kind, disk } = saved;
+  const { sandboxID, kind } = saved;
   switch (reason) {
-    case snapshotReasons.notGVisor:
-      return needsGVisor(template, kind);
-    case snapshotReasons.disksNotSupported:
-      return disk === undefined ? notPossible(message) : cannotCopyDisk(disk, kind);
-    case snapshotReasons.disksRefused:
-      return refuseDisk(disk ?? '', kind, message);
-    case snapshotReasons.templateRefused:
-      return notPossible(`Sandbox '${sandboxID}' of template '${template}' cannot be ${VERB[kind]}: ${message}`);
     case snapshotReasons.sandboxNotFound:
       return noSandbox(sandboxID);
     case snapshotReasons.sandboxNotRunning:
@@ -60,7 +52,24 @@ function buildError(reason: string | undefined, message: string, saved: Saved): 
     case snapshotReasons.disksFailed:
       return unavailable(`Sandbox '${sandboxID}' cannot be ${VERB[kind]} now: ${message}`);
     default:
-      return failed(`Sandbox '${sandboxID}' could not be saved: ${message}`);
+      return findImpossible(reason, message, saved) ?? failed(`Sandbox '${sandboxID}' could not be saved: ${message}`);
+  }
+}
+
+/** What another try would not change, because the sandbox is made as it is. */
+function findImpossible(reason: string | undefined, message: string, saved: Saved): ApiError | undefined {
+  const { sandboxID, template, kind, disk } = saved;
+  switch (reason) {
+    case snapshotReasons.notGVisor:
+      return needsGVisor(template, kind);
+    case snapshotReasons.disksNotSupported:
+      return disk === undefined ? notPossible(message) : cannotCopyDisk(disk, kind);
+    case snapshotReasons.disksRefused:
+      return refuseDisk(disk ?? '', kind, message);
+    case snapshotReasons.templateRefused:
+      return notPossible(`Sandbox '${sandboxID}' of template '${template}' cannot be ${VERB[kind]}: ${message}`);
+    default:
+      return undefined;
   }
 }
 
