@@ -58,6 +58,9 @@
 {{- end }}
 - { name: AGENT_SANDBOX_AUTH, value: {{ $gateway.agentSandbox.auth | quote }} }
 - { name: EXEC_PORT, value: {{ $gateway.agentSandbox.port | quote }} }
+{{- if $gateway.agentSandbox.metrics }}
+- { name: AGENT_SANDBOX_METRICS, value: "true" }
+{{- end }}
 - name: GATEWAY_SIGNING_KEY
   valueFrom: { secretKeyRef: { name: {{ include "sandlot.gateway.secretName" . }}, key: signing.key } }
 {{- with $gateway.trustedProxies }}

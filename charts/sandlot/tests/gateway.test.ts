@@ -35,6 +35,12 @@ describe('the gateway of the chart', () => {
     expect(bound.map(({ metadata }) => metadata.name)).toEqual(['sandlot-gateway']);
   });
 
+  it("exposes the metrics of agent-sandbox's router only if the values say so", async () => {
+    expect(findVariable(await render(), 'AGENT_SANDBOX_METRICS')).toBeUndefined();
+    const asked = await renderGateway({ agentSandbox: { metrics: true } });
+    expect(findVariable(asked, 'AGENT_SANDBOX_METRICS')).toBe('true');
+  });
+
   it('fits into its memory limit with all connections, unfinished heads and waiting requests that its values allow', async () => {
     const variable = (name: string, objects: readonly Rendered[]): number => Number(findVariable(objects, name));
     const objects = await render();

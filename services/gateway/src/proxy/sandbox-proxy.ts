@@ -34,7 +34,8 @@ export interface SandboxProxyDeps extends WaitDeps {
   readonly execPort: number;
   readonly holdMs: number;
   readonly traces: ClientTraces;
-  readonly onAnswer: (exchange: SandboxExchange, status: number) => void;
+  /** The namespace is that of the sandbox. */
+  readonly onAnswer: (exchange: SandboxExchange, status: number, namespace: string) => void;
   readonly onRefusal: (exchange: SandboxExchange, refusal: Refusal) => void;
   readonly onBegin: ForwarderDeps['onBegin'];
   readonly onEnd: ForwarderDeps['onEnd'];
@@ -120,7 +121,7 @@ export class SandboxProxy {
       { upstream, terms },
       {
         ...this.#deps,
-        onAnswer: (status) => this.#deps.onAnswer(exchange, status),
+        onAnswer: (status) => this.#deps.onAnswer(exchange, status, terms.namespace),
         onRefusal: (what) => this.#deps.onRefusal(exchange, what),
         find: () => directory.find(query),
       },

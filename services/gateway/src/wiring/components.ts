@@ -22,6 +22,8 @@ import { parseHostName } from '../routing/classify.ts';
 import { Dispatcher } from '../routing/dispatcher.ts';
 import { createGatewayMetrics } from '../telemetry/metrics.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import { createRouterMetrics } from '../telemetry/router-metrics.ts';
+import type { RoutedAnswer } from '../telemetry/router-metrics.ts';
 import { findCarrier, recordRequest } from '../telemetry/trace.ts';
 import { Traffic } from '../telemetry/traffic.ts';
 import { HeldRequests } from '../waiting/held-requests.ts';
@@ -58,7 +60,9 @@ export function createComponents(input: ComponentsInput): Components {
     onLookup: (result) => metrics.countLookup(result),
   });
   closeWithSandboxes(informers, directory, state.upstreams);
-  const hooks = createHooks({ parts, settings, metrics });
+  const countRequests = (): number => state.upstreams.activeCount;
+  const recordRouted = settings.AGENT_SANDBOX_METRICS ? createRouterMetrics(registry, countRequests) : undefined;
+  const hooks = createHooks({ parts, settings, metrics, recordRouted });
   const sandboxes = createSandboxProxy({ state, settings, clock, directory, metrics, ...hooks });
   const { API_URL: apiUrl, CONNECT_TIMEOUT: connectMs } = settings;
   const { onAnswer, onRefusal } = hooks;
@@ -124,7 +128,7 @@ function buildGauges({ listeners, webSockets, upstreams, heldRequests, traffic }
 }
 
 interface Hooks {
-  readonly onAnswer: (exchange: Exchange, status: number) => void;
+  readonly onAnswer: (exchange: Exchange, status: number, namespace?: string) => void;
   readonly onRefusal: (exchange: Exchange, refusal: Refusal) => void;
 }
 
@@ -132,11 +136,14 @@ interface Measuring {
   readonly parts: ProcessParts;
   readonly settings: GatewaySettings;
   readonly metrics: GatewayMetrics;
+  /** Absent unless settings ask for the metrics of agent-sandbox's router. */
+  readonly recordRouted?: ((answer: RoutedAnswer) => void) | undefined;
 }
 
 /** Metrics and spans of answers, the gateway's own included. */
 function createHooks(measuring: Measuring): Hooks {
-  const onAnswer = (exchange: Exchange, status: number): void => recordAnswer(measuring, exchange, status);
+  const onAnswer = (exchange: Exchange, status: number, namespace?: string): void =>
+    recordAnswer(measuring, { exchange, status, namespace });
   return {
     onAnswer,
     onRefusal: (exchange, refusal) => {
@@ -147,10 +154,21 @@ function createHooks(measuring: Measuring): Hooks {
   };
 }
 
-function recordAnswer({ parts: { clock }, settings, metrics }: Measuring, exchange: Exchange, status: number): void {
+interface Answered {
+  readonly exchange: Exchange;
+  readonly status: number;
+  /** Absent if no sandbox was found. */
+  readonly namespace: string | undefined;
+}
+
+function recordAnswer({ parts: { clock }, settings, metrics, recordRouted }: Measuring, answered: Answered): void {
+  const { exchange, status, namespace } = answered;
   const carrier = findCarrier(exchange.request);
   const tookMs = clock.monotonic() - exchange.startedMs;
-  metrics.recordAnswer({ route: exchange.route, status, seconds: tookMs / 1_000, carrier });
+  const seconds = tookMs / 1_000;
+  metrics.recordAnswer({ route: exchange.route, status, seconds, carrier });
+  if (exchange.route !== 'control')
+    recordRouted?.({ method: exchange.request.method ?? '', status, seconds, namespace });
   if (carrier === undefined || settings.CLIENT_TRACES !== 'parent') return;
   const endMs = clock.now();
   recordRequest({ carrier, status, startMs: endMs - tookMs, endMs });

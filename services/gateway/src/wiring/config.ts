@@ -1,4 +1,4 @@
-import { durationMs, ed25519PrivateKey, integer, list, port, text, url } from '@sandlot/config';
+import { durationMs, ed25519PrivateKey, flag, integer, list, port, text, url } from '@sandlot/config';
 import { processSettings } from '@sandlot/service';
 import { z } from 'zod';
 import { authModes } from '../access/authoriser.ts';
@@ -26,6 +26,8 @@ export const gatewaySettings = processSettings.extend({
    * holders of an API key of the sandbox's namespace (`apikey`), or the last two (`any`).
    */
   AGENT_SANDBOX_AUTH: auth.default('token'),
+  /** Exposes the metrics of agent-sandbox's router as well: a time series for each namespace, method and code. */
+  AGENT_SANDBOX_METRICS: flag().default(false),
   /** The same for ROUTER_PORT, which the network policy and the API server's port-forward protect. */
   ROUTER_AUTH: auth.default('none'),
   /** Upper bound of X-Sandbox-Timeout. */

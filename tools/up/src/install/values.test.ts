@@ -19,6 +19,7 @@ const images = (
     'key-keeper',
     'nats',
     'redis',
+    'busybox',
   ] as const
 ).map(image);
 
@@ -54,6 +55,13 @@ describe('buildChartValues', () => {
       apiServer: 'https://10.0.0.1:16443',
     });
     expect(networkPolicy).toEqual({ apiServer: { ports: [443, 6443, 16443] } });
+  });
+
+  it('takes the sandbox of helm test from the registry of the local cluster, which has no other', () => {
+    const registry = { host: 'h', path: '' };
+    const { tests } = buildChartValues(images, { registry, apiServer: 'https://h:1' });
+    expect(tests).toEqual({ image: { registry: 'h', repository: 'busybox', tag: 't-busybox' } });
+    expect(buildChartValues(images, { registry })).not.toHaveProperty('tests');
   });
 
   it('mounts the daemon as an image on the local cluster only, whose nodes can do so', () => {

@@ -48,6 +48,8 @@ export interface ChartValues {
   };
   readonly nats: { readonly image: ForeignImage; readonly streams: { readonly image: { readonly tag: string } } };
   readonly redis: { readonly image: ForeignImage };
+  /** The sandbox of `helm test`. */
+  readonly tests?: { readonly image: ForeignImage };
   readonly networkPolicy?: {
     readonly apiServer?: { readonly ports: readonly number[] };
     readonly scrapers?: readonly object[];
@@ -110,6 +112,7 @@ export function buildChartValues(
     },
     nats: { ...foreign('nats'), streams: controller('streams') },
     redis: foreign('redis'),
+    ...(isLocal ? { tests: foreign('busybox') } : {}),
     ...(port === '' && observers === undefined
       ? {}
       : { networkPolicy: buildNetworkPolicyValues(port, observers?.scraper) }),
