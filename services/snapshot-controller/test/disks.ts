@@ -46,7 +46,9 @@ export function say(h: Harness, note: string): void {
   for (const { metadata } of listCopies(h)) {
     const { name = '', namespace = '', uid = '' } = metadata;
     const regarding = { kind: 'PersistentVolumeClaim', name, namespace, uid };
-    const event = { type: 'Warning', reason: 'ProvisioningFailed', action: 'Provision', note, regarding };
-    h.api.seed(events, { metadata: { namespace, name: `${name}.1` }, ...event });
+    const what = { type: 'Warning', reason: 'ProvisioningFailed', action: 'Provision', note, regarding } as const;
+    const who = { reportingController: 'provisioner', reportingInstance: 'provisioner-1' };
+    const eventTime = '2030-01-01T00:00:00.000000Z';
+    h.api.seed(events, { metadata: { namespace, name: `${name}.1` }, eventTime, ...what, ...who });
   }
 }

@@ -51,12 +51,12 @@ describe('a Pod that is marked for a restore', () => {
   });
 
   it.each([
-    ['that nobody waits for', 'hash', true],
-    ['that somebody waits for', undefined, undefined],
-  ])('is announced as one %s', async (_who, pool, spare) => {
+    ['of a warm pool is announced as spare', { pool: 'hash' }, true],
+    ['of a claim is announced as one that a user waits for', {}, undefined],
+  ])('%s', async (_who, origin, spare) => {
     await h.startController();
     await h.asleep();
-    const pod = h.addMarkedPod('notebook', { pool });
+    const pod = h.addMarkedPod('notebook', origin);
     await h.until(() => h.agent.grants.has(uidOf(pod)));
     expect(h.agent.grants.get(uidOf(pod))?.spare).toBe(spare);
   });
