@@ -1,12 +1,11 @@
-import { getPodName, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import { pods } from '@sandlot/kube';
-import type { Pod } from '@sandlot/kube';
 import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { killDaemonIn, killShimsOf } from '../support/kill9.ts';
 import { patchSpec } from '../support/lifecycle.ts';
 import { isAsleep, pause, readStarts, startWriter } from '../support/memory-writer.ts';
 import { openSandbox, readAccess } from '../support/sdk/client.ts';
+import { readPodOf } from '../support/sdk/objects.ts';
 import { hear, startWitness } from '../support/sdk/witness.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
@@ -75,25 +74,17 @@ describe('kill -9 of the shims of a Pod', () => {
   }
 });
 
-/** The Pod of a sandbox of the first tenant. */
-async function readPodOf({ sandboxId }: Sandbox): Promise<Pod> {
-  const namespace = 'tenant-a';
-  const { status } = await team.client.get(sandboxClaims, { namespace, name: sandboxId });
-  const sandbox = await team.client.get(sandboxes, { namespace, name: status?.sandbox?.name ?? '' });
-  return team.client.get(pods, { namespace, name: getPodName(sandbox) });
-}
-
 describe('kill -9 of the daemon in a sandbox', () => {
   it('right before a pause and right after a resume costs its clients no process', async () => {
     const options = await readAccess();
     await using sandbox = await openSandbox();
     const before = await startWitness(sandbox);
     for (const round of [1, 2, 3]) {
-      await killDaemonIn(await readPodOf(sandbox));
+      await killDaemonIn(await readPodOf(team.client, sandbox));
       await sandbox.pause();
       await Sandbox.connect(sandbox.sandboxId, options);
       expect(await hear(sandbox), `round ${round}`).toMatchObject({ secret: before.secret, pid: before.pid });
-      await killDaemonIn(await readPodOf(sandbox));
+      await killDaemonIn(await readPodOf(team.client, sandbox));
       const { stdout } = await eventually('a command runs again', () => sandbox.commands.run('echo again'));
       expect(stdout).toBe('again\n');
       expect(await hear(sandbox)).toMatchObject({ secret: before.secret, pid: before.pid });

@@ -4,41 +4,18 @@ import { createKubeClient, loadCredentials, pods } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { runKubectlOrFail } from '../support/kubectl.ts';
 import { readAccess, LIFETIME_MS } from '../support/sdk/client.ts';
 import type { Access } from '../support/sdk/client.ts';
+import { offerDiskTemplate } from '../support/sdk/disk-template.ts';
+import { TENANT } from '../support/sdk/objects.ts';
 import { hear, OPEN_FILE, startWitness } from '../support/sdk/witness.ts';
 import type { Testimony } from '../support/sdk/witness.ts';
 import { eventually } from '../support/team.ts';
 
-const namespace = 'tenant-a';
+const namespace = TENANT;
 const TEMPLATE = `hibernates-${process.pid}`;
 /** A lifetime that a cold start does not use up. */
 const SHORT_MS = 15_000;
-
-const buildTemplate = (image: string): string => `
-apiVersion: extensions.agents.x-k8s.io/v1beta1
-kind: SandboxTemplate
-metadata: {name: ${TEMPLATE}}
-spec:
-  runtime: {inject: true}
-  envVarsInjectionPolicy: Allowed
-  suspensionStrategy: {type: Hibernate, hibernate: {onFailure: KeepRunning}}
-  podTemplate:
-    spec:
-      runtimeClassName: gvisor
-      terminationGracePeriodSeconds: 1
-      securityContext: {fsGroup: 1000}
-      containers:
-        - name: sandbox
-          image: ${image}
-          command: [sleep, infinity]
-          env: [{name: SANDLOT_WORKDIR, value: /home/user}]
-          volumeMounts: [{name: data, mountPath: /data}]
-  volumeClaimTemplates:
-    - metadata: {name: data}
-      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
-`;
 
 let options: Access;
 let client: KubeClient;
@@ -47,12 +24,7 @@ beforeAll(async () => {
   options = await readAccess();
   client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: inject('kubeconfigPath') }) });
   stack.defer(() => client.close());
-  const path = 'jsonpath={.spec.podTemplate.spec.containers[0].image}';
-  const image = await runKubectlOrFail(['-n', namespace, 'get', 'sandboxtemplate', 'base', '-o', path]);
-  await runKubectlOrFail(['-n', namespace, 'apply', '-f', '-'], buildTemplate(image));
-  stack.defer(async () => {
-    await runKubectlOrFail(['-n', namespace, 'delete', 'sandboxtemplate', TEMPLATE]);
-  });
+  stack.use(await offerDiskTemplate(TEMPLATE));
 });
 afterAll(() => stack.disposeAsync());
 

@@ -10,7 +10,7 @@ import type { Team } from '../team.ts';
 export const FIRST_NODE = 'sandlot';
 
 /** The cluster under test. */
-async function findCluster(): Promise<ClusterHandle> {
+export async function findCluster(): Promise<ClusterHandle> {
   const cluster = await openCluster({ root: checkoutRoot });
   if (cluster === undefined) throw new Error('the cluster under test is not there');
   return cluster;

@@ -1,0 +1,50 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CommandResult } from '@sandlot/local-cluster';
+import { checkoutRoot } from '@sandlot/up';
+import { inject } from 'vitest';
+import { runKubectlOrFail } from '../kubectl.ts';
+import { findCluster } from './second-node.ts';
+
+const RELEASE = 'sandlot';
+const WORKLOADS = 'deployments,daemonsets,statefulsets';
+
+/**
+ * Upgrades the release of the cluster under test by these values, and waits until its pods run with them. The disposal upgrades
+ * it to the values of before: a rollback would not bring objects of hooks back, such as the default SandboxSnapshotClass.
+ */
+export async function changeRelease(values: object): Promise<AsyncDisposable> {
+  const before = await helm(['get', 'values', RELEASE, '--output', 'json']);
+  await upgrade([before, JSON.stringify(values)]);
+  return { [Symbol.asyncDispose]: () => upgrade([before]) };
+}
+
+/** Later values win. */
+async function upgrade(values: readonly string[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'sandlot-e2e-values-'));
+  try {
+    const files = values.map((_, index) => join(folder, `${index}.json`));
+    await Promise.all(files.map((file, index) => writeFile(file, values[index] ?? '')));
+    const flags = files.flatMap((file) => ['--values', file]);
+    await helm(['upgrade', RELEASE, join(checkoutRoot, 'charts/sandlot'), '--reset-values', ...flags]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+  await waitForRollout();
+}
+
+async function helm(args: readonly string[]): Promise<string> {
+  const cluster = await findCluster();
+  const result: CommandResult = await cluster.helm([...args, '--namespace', inject('releaseNamespace')]);
+  if (result.code !== 0) throw new Error(`helm ${args.join(' ')} failed with ${result.code}:\n${result.stderr}`);
+  return result.stdout;
+}
+
+async function waitForRollout(): Promise<void> {
+  const inRelease = ['--namespace', inject('releaseNamespace')];
+  const names = await runKubectlOrFail([...inRelease, 'get', WORKLOADS, '--output', 'name']);
+  for (const name of names.split('\n')) {
+    await runKubectlOrFail([...inRelease, 'rollout', 'status', name, '--timeout=110s']);
+  }
+}

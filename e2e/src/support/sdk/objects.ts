@@ -1,0 +1,27 @@
+import { getPodName, isHibernationOf, sandboxClaims, sandboxSnapshots, sandboxes } from '@sandlot/api-types';
+import type { Sandbox as SandboxObject, SandboxSnapshot } from '@sandlot/api-types';
+import { pods } from '@sandlot/kube';
+import type { KubeClient, Pod } from '@sandlot/kube';
+import type { Sandbox } from 'e2b';
+
+/** The namespace of the first tenant, whose key `readAccess` reads. */
+export const TENANT = 'tenant-a';
+
+/** The Sandbox behind a sandbox of the first tenant, whether it came from a pool or not. */
+export async function readSandboxOf(client: KubeClient, { sandboxId }: Sandbox): Promise<SandboxObject> {
+  const { status } = await client.get(sandboxClaims, { namespace: TENANT, name: sandboxId });
+  return client.get(sandboxes, { namespace: TENANT, name: status?.sandbox?.name ?? '' });
+}
+
+/** The Pod in which it runs. */
+export async function readPodOf(client: KubeClient, sandbox: Sandbox): Promise<Pod> {
+  const name = getPodName(await readSandboxOf(client, sandbox));
+  return client.get(pods, { namespace: TENANT, name });
+}
+
+/** The snapshot with which it sleeps. */
+export async function findHibernationOf(client: KubeClient, sandbox: Sandbox): Promise<SandboxSnapshot | undefined> {
+  const owner = await readSandboxOf(client, sandbox);
+  const { items } = await client.list(sandboxSnapshots, { namespace: TENANT });
+  return items.find((each) => isHibernationOf(each, owner));
+}
