@@ -18,9 +18,10 @@ const WRITES =
 const isAwake = (sandbox: Sandbox): boolean => findReadyCondition(sandbox)?.status === 'True';
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-export async function startWriter(team: Team, name: string): Promise<void> {
+/** Starts the program, after the commands of `first` in the same shell. */
+export async function startWriter(team: Team, name: string, first = ''): Promise<void> {
   await createBox(team, name, {
-    run: WRITES,
+    run: first + WRITES,
     disk: 'default',
     pod: { runtimeClassName: 'gvisor', terminationGracePeriodSeconds: 0 },
     spec: { suspensionStrategy: { type: 'Hibernate' }, podFailurePolicy: { restart: 'Always', backoffSeconds: 1 } },

@@ -8,6 +8,11 @@ export async function drain(team: Team, podSelector: string): Promise<void> {
   await runKubectlOrFail(['drain', await readNodeName(team), ...how, `--pod-selector=${podSelector}`]);
 }
 
+/** Keeps pods off the node. */
+export async function cordon(team: Team): Promise<void> {
+  await runKubectlOrFail(['cordon', await readNodeName(team)]);
+}
+
 /** Lets pods onto the node again. */
 export async function uncordon(team: Team): Promise<void> {
   await runKubectlOrFail(['uncordon', await readNodeName(team)]);

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Sandbox } from 'e2b';
 import { eventually } from '../team.ts';
@@ -6,32 +8,8 @@ import { ask } from './http.ts';
 const PORT = 8_000;
 export const OPEN_FILE = '/tmp/open.log';
 
-/**
- * Counts in memory, keeps one file open from its start, and answers on its port with what only this process can know: a
- * secret of its start, its count and its pid.
- */
-const PROGRAM = `
-import http.server, json, os, secrets, threading, time
-count, secret = 0, secrets.token_hex(16)
-log = open('${OPEN_FILE}', 'w', buffering=1)
-ballast = bytearray(os.urandom(1024)) * (16 * 1024)
-def run():
-    global count
-    while True:
-        count += 1
-        log.write(f'{count}\\n')
-        time.sleep(0.02)
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        body = json.dumps({'secret': secret, 'count': count, 'pid': os.getpid(), 'bytes': len(ballast)}).encode()
-        self.send_response(200)
-        self.send_header('Content-Length', str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-    def log_message(self, *args): pass
-threading.Thread(target=run, daemon=True).start()
-http.server.ThreadingHTTPServer(('0.0.0.0', ${PORT}), Handler).serve_forever()
-`;
+/** The program, which tests in Python start as well. */
+const PROGRAM = readFileSync(join(import.meta.dirname, '../../sdk/python/witness.py'), 'utf8');
 
 export interface Testimony {
   readonly secret: string;
