@@ -1,6 +1,8 @@
-import { buildHibernationName, sandboxSnapshots } from '@sandlot/api-types';
+import { buildHibernationName, formatRfc3339, sandboxSnapshotClasses, sandboxSnapshots } from '@sandlot/api-types';
+import type { SandboxSpec } from '@sandlot/api-types';
 import { isTooManyRequests, nodes, podDisruptionBudgets, pods } from '@sandlot/kube';
 import type { JsonObject, Pod } from '@sandlot/kube';
+import { systemClock } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { at, eventually, NAMESPACE, READY, RealCluster } from '../../test/real-cluster.ts';
 
@@ -16,19 +18,24 @@ beforeAll(async () => {
 afterAll(() => cluster[Symbol.asyncDispose]());
 
 /** A Ready Sandbox whose Pod is on the node. */
-async function start(name: string): Promise<Pod> {
-  await cluster.create(name, HIBERNATE);
+async function start(name: string, spec: Partial<SandboxSpec> = HIBERNATE): Promise<Pod> {
+  await cluster.create(name, spec);
   await cluster.untilPod(name);
-  const binding = { apiVersion: 'v1', kind: 'Binding', metadata: at(name), target: { kind: 'Node', name: NODE } };
-  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${name}/binding`;
-  await cluster.kubectl(['create', '--raw', path, '-f', '-'], JSON.stringify(binding));
-  await cluster.runPod(name);
-  await cluster.until(name, READY);
+  await run(name, NODE);
   await eventually(
     () => cluster.find(podDisruptionBudgets, BUDGET),
     (budget) => budget?.status?.observedGeneration === 1,
   );
   return cluster.pod(name);
+}
+
+/** The Pod runs on the node, and the Sandbox is Ready. */
+async function run(name: string, nodeName: string): Promise<void> {
+  const binding = { apiVersion: 'v1', kind: 'Binding', metadata: at(name), target: { kind: 'Node', name: nodeName } };
+  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${name}/binding`;
+  await cluster.kubectl(['create', '--raw', path, '-f', '-'], JSON.stringify(binding));
+  await cluster.runPod(name);
+  await cluster.until(name, READY);
 }
 
 async function tryToEvict(name: string): Promise<boolean> {
@@ -81,6 +88,29 @@ describe('on a real API server', { timeout: 60_000 }, () => {
     await cordon('uncordon');
   });
 
+  it('kubectl drain ends, and does not follow a Sandbox to another node', async () => {
+    const { client, plane } = cluster;
+    await client.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-2' } });
+    await client.create(sandboxSnapshotClasses, { metadata: { name: 'far' }, spec: { store: 'Bucket' } });
+    const hibernate = { snapshotClassName: 'far' };
+    const before = await start('leaver', { suspensionStrategy: { type: 'Hibernate', hibernate } });
+    const drained = plane.kubectl(['drain', NODE, '--timeout=50s']);
+    await reportSave(before, { phase: 'Saving' });
+    const now = formatRfc3339(systemClock.now());
+    const remote = { state: 'Uploaded', digest: 'd', at: now };
+    await reportSave(before, { phase: 'Ready', nodeName: NODE, fingerprint: 'f1', savedAt: now, remote });
+    await eventually(
+      () => cluster.pod('leaver'),
+      ({ metadata }) => metadata.deletionTimestamp !== undefined,
+    );
+    await remove('leaver');
+    const next = await cluster.untilPod('leaver', before);
+    await run('leaver', 'node-2');
+    expect(await drained).toMatchObject({ code: 0 });
+    expect((await cluster.pod('leaver')).metadata).toMatchObject({ uid: next.metadata.uid });
+    await cordon('uncordon');
+  });
+
   it('a Pod whose memory cannot be saved is evicted', async () => {
     const before = await start('stuck');
     await cordon('cordon');
@@ -110,7 +140,8 @@ describe('on a real API server', { timeout: 60_000 }, () => {
   });
 
   it('the budget goes with the last Sandbox that has memory', async () => {
-    for (const name of ['mover', 'stuck', 'stayer']) await cluster.edit(name, { suspensionStrategy: { type: 'Stop' } });
+    for (const name of ['mover', 'leaver', 'stuck', 'stayer'])
+      await cluster.edit(name, { suspensionStrategy: { type: 'Stop', hibernate: null } });
     await cluster.untilGone(podDisruptionBudgets, BUDGET);
     expect((await cluster.find(pods, 'stayer'))?.metadata.labels?.['sandlot.dev/memory']).toBeUndefined();
   });
