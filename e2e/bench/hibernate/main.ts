@@ -1,6 +1,6 @@
 // What hibernation costs, on the cluster of `npm run up`: npm run bench:hibernate [-- --rounds 5 --json FILE]
 import { writeFile } from 'node:fs/promises';
-import { cpus, loadavg } from 'node:os';
+import { cpus, loadavg, tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
 import { sandboxTemplates } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials } from '@sandlot/kube';
@@ -12,6 +12,7 @@ import { renderReport } from './report.ts';
 import type { Measured } from './report.ts';
 import { createTemplate, fork, openHolder, sleepAndWake, startBarePod, takeSnapshot } from './stand.ts';
 import type { Stand } from './stand.ts';
+import { useMemory } from './use-memory.ts';
 
 const NAMESPACE = 'tenant-a';
 /** The chart's default of `hibernation.node.storeFolder`. This machine is the node. */
@@ -68,6 +69,7 @@ async function measureSize(mebibytes: number): Promise<Measured> {
       say(`${mebibytes} MiB, round ${round + 1} of ${rounds} …`);
       result.raw.push(await raw.measure());
       result.barePodMs.push(await startBarePod(stand, `${template}-bare`));
+      await useMemory(tmpdir(), mebibytes);
       result.snapshots.push(await takeSnapshot(stand, sandbox, `${template}-${mebibytes}-${round}`));
       result.sleeps.push(await sleepAndWake(stand, sandbox));
       result.forksOf1.push(await fork(stand, sandbox, 1));

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { machinePaths } from '@sandlot/local-cluster';
+import { useMemory } from './use-memory.ts';
 import { time, waitFor } from './wait.ts';
 
 const run = promisify(execFile);
@@ -21,17 +22,19 @@ export interface RawTimes {
 /** Saves and restores one container of the gVisor that the cluster uses. Disposing ends it. */
 export class RawContainer implements AsyncDisposable {
   readonly #folder: string;
+  readonly #mebibytes: number;
   #count = 0;
   #id = '';
 
-  private constructor(folder: string) {
+  private constructor(folder: string, mebibytes: number) {
     this.#folder = folder;
+    this.#mebibytes = mebibytes;
   }
 
   /** Starts a container that holds so much random memory. */
   static async start(mebibytes: number): Promise<RawContainer> {
-    const raw = new RawContainer(await mkdtemp(join(tmpdir(), 'sandlot-bench-')));
-    await raw.#writeBundle(mebibytes);
+    const raw = new RawContainer(await mkdtemp(join(tmpdir(), 'sandlot-bench-')), mebibytes);
+    await raw.#writeBundle();
     raw.#id = raw.#nextId();
     await raw.#runsc('run', '--detach', '--bundle', raw.#path('bundle'), raw.#id);
     await waitFor('the container has its memory', () =>
@@ -48,6 +51,7 @@ export class RawContainer implements AsyncDisposable {
     const image = this.#path('image');
     await rm(image, { recursive: true, force: true });
     await mkdir(image);
+    await useMemory(this.#folder, this.#mebibytes);
     const saveMs = await time(() =>
       this.#runsc('checkpoint', '--leave-running', '--compression=none', `--image-path=${image}`, this.#id),
     );
@@ -75,11 +79,11 @@ export class RawContainer implements AsyncDisposable {
     return `raw-${String(this.#count).padStart(4, '0')}`;
   }
 
-  async #writeBundle(mebibytes: number): Promise<void> {
+  async #writeBundle(): Promise<void> {
     const root = this.#path('bundle', 'rootfs');
     for (const folder of ['bin', 'dev', 'proc']) await mkdir(join(root, folder), { recursive: true });
     await cp(BUSYBOX, join(root, BUSYBOX), { dereference: true });
-    await writeFile(this.#path('bundle', 'config.json'), JSON.stringify(buildSpec(root, mebibytes)));
+    await writeFile(this.#path('bundle', 'config.json'), JSON.stringify(buildSpec(root, this.#mebibytes)));
   }
 
   /** The container keeps the standard streams of `runsc`, so a pipe would never end. */
@@ -93,8 +97,10 @@ export class RawContainer implements AsyncDisposable {
 }
 
 function buildSpec(root: string, mebibytes: number): object {
-  const fill = `${BUSYBOX} head -c ${mebibytes * 1024 ** 2} /dev/urandom > /dev/shm/ballast`;
-  const script = `${fill} && ${BUSYBOX} touch ${READY} && while true; do ${BUSYBOX} sleep 1; done`;
+  const bytes = mebibytes * 1024 ** 2;
+  const fill = `${BUSYBOX} head -c ${bytes} /dev/urandom; ${BUSYBOX} touch ${READY}`;
+  // tail keeps what may be the end of its input in its own memory, as the program of the sandbox does.
+  const script = `(${fill}; while true; do ${BUSYBOX} sleep 1; done) | ${BUSYBOX} tail -c ${bytes}`;
   return {
     ociVersion: '1.0.2',
     root: { path: root, readonly: false },

@@ -1,0 +1,20 @@
+import { open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const MEBIBYTE = 1024 ** 2;
+
+/**
+ * Writes and removes as much as a save writes. A virtual machine may give free memory back to its host, and then gets it more
+ * slowly than a save writes, so what is compared begins with memory that was in use a moment ago.
+ */
+export async function useMemory(folder: string, mebibytes: number): Promise<void> {
+  const path = join(folder, 'used');
+  const text = Buffer.alloc(MEBIBYTE);
+  const file = await open(path, 'w');
+  try {
+    for (let written = 0; written < mebibytes; written += 1) await file.write(text);
+  } finally {
+    await file.close();
+    await rm(path);
+  }
+}
