@@ -173,10 +173,7 @@ func secureFiles(ctx context.Context, folder *os.Root) ([]File, error) {
 		if !isPartName(entry.Name()) || !entry.Type().IsRegular() {
 			return nil, fmt.Errorf("the save left %q, which is not a plain file of a snapshot", entry.Name())
 		}
-		if err := syncFile(folder, entry.Name()); err != nil {
-			return nil, err
-		}
-		file, err := describe(ctx, folder, entry.Name())
+		file, err := secureFile(ctx, folder, entry.Name())
 		if err != nil {
 			return nil, err
 		}
@@ -186,6 +183,14 @@ func secureFiles(ctx context.Context, folder *os.Root) ([]File, error) {
 		return nil, errors.New("the save left no file")
 	}
 	return files, nil
+}
+
+// secureFile sums up the file while the disk writes it: the one needs the processors, the other the disk.
+func secureFile(ctx context.Context, folder *os.Root, name string) (File, error) {
+	synced := make(chan error, 1)
+	go func() { synced <- syncFile(folder, name) }()
+	file, err := describe(ctx, folder, name)
+	return file, errors.Join(err, <-synced)
 }
 
 func syncFile(folder *os.Root, name string) error {
