@@ -79,7 +79,7 @@ type Made = Pick<WantedSecret | WantedCertificate, 'name' | 'labels'> & {
 /** Without an owner: the Secret outlives the release. */
 async function create({ client, namespace, log }: ApplyDeps, { name, labels, type, entries }: Made): Promise<void> {
   await client.create(secrets, { metadata: { namespace, name, labels }, type, data: encode(entries) } as Secret);
-  log.info({ secret: name, entries: Object.keys(entries) }, 'made the Secret');
+  log.info({ object: name, entries: Object.keys(entries) }, 'made the Secret');
 }
 
 interface Patch {
@@ -95,7 +95,7 @@ async function patch({ client, namespace, log }: ApplyDeps, { name, found, chang
   if (Object.keys(change).length === 0 && !isAsked) return;
   const metadata = { resourceVersion: found.resourceVersion, ...(isAsked ? { annotations: { [ROTATE]: null } } : {}) };
   await client.mergePatch(secrets, { namespace, name }, { metadata, data: encode(change) } as JsonObject);
-  log.info({ secret: name, entries: Object.keys(change), stage: asked }, 'changed the Secret');
+  log.info({ object: name, entries: Object.keys(change), stage: asked }, 'changed the Secret');
 }
 
 function encode<T extends Change>(entries: T): Record<keyof T & string, string> {

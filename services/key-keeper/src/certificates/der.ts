@@ -2,7 +2,7 @@
 const LONG_FORM = 0x80;
 
 /** One value: its tag, its length, and its content. */
-export function der(tag: number, ...content: readonly Uint8Array[]): Buffer {
+function der(tag: number, ...content: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(content);
   return Buffer.concat([Buffer.from([tag]), encodeLength(body.length), body]);
 }
