@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const { NAMESPACE = '', NAME = '', IMAGE = '', KUBE_URL = '', TOKEN_FILE = '', GATEWAY_URL = '', TIMEOUT_SECONDS = '120' } = process.env;
+const { NAMESPACE = '', NAME = '', IMAGE: image = '', KUBE_URL = '', TOKEN_FILE = '', GATEWAY_URL = '', TIMEOUT_SECONDS = '120' } = process.env;
 const PERIOD_MS = 500;
 const API = `${KUBE_URL}/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/${NAMESPACE}`;
 
@@ -31,7 +31,7 @@ const template = {
         containers: [
           {
             name: 'box',
-            image: IMAGE,
+            image,
             command: ['sleep', 'infinity'],
             resources: { requests: { cpu: '10m', memory: '32Mi' }, limits: { memory: '128Mi' } },
             securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
