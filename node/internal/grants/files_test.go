@@ -55,6 +55,12 @@ func TestFilesAreLeftAfterMemoryThatCannotBeRestored(t *testing.T) {
 				n.t.Fatal(err)
 			}
 		},
+		// The shim died with its sandbox, and reports nothing.
+		"a Pod that ended while it was restored": func(n *node) {
+			n.announce(of(memoryOf))
+			n.begin(of(memoryOf))
+			expect[*grants.BegunError](n.t, n.ledger.Withdraw(podUID))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNode(t)

@@ -68,12 +68,15 @@ type Grant struct {
 	Message string `json:"message,omitempty"`
 	// ChangedAt is when it reached its state.
 	ChangedAt time.Time `json:"changedAt"`
+	// PodEnded is set when the controller withdraws a restore that has begun: its Pod is gone.
+	PodEnded bool `json:"podEnded,omitempty"`
 }
 
 // leavesFilesTo reports whether another Pod may begin with the files of the snapshot although this one was to have its memory:
-// the memory could not be restored, so this Pod does not run.
+// the memory could not be restored, so this Pod does not run, or the Pod ended while it was restored.
 func (g Grant) leavesFilesTo(asked Request) bool {
-	return g.State == Failed && g.Only == "" && asked.Only == OnlyFiles
+	isOver := g.State == Failed || g.State == Begun && g.PodEnded
+	return isOver && g.Only == "" && asked.Only == OnlyFiles
 }
 
 // isOf reports whether the announcement is repeated. A claim may have taken the Pod from its warm pool meanwhile.

@@ -125,14 +125,20 @@ func (l *Ledger) findObstacle(request Request, machine fingerprint.Fingerprint) 
 	return manifest.Machine.ExplainMismatch(machine), nil
 }
 
-// Withdraw forgets an announcement. It succeeds if there is none, and returns a BegunError if the Pod has begun. A grant
-// that failed before the Pod could begin stays: the Pod may still ask.
+// Withdraw forgets an announcement, because its Pod is gone. It succeeds if there is none, and returns a BegunError if the Pod
+// has begun; the next Pod may then have the files. A grant that failed before the Pod could begin stays: the Pod may still ask.
 func (l *Ledger) Withdraw(podUID string) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	held, isKnown := l.grants[podUID]
 	if !isKnown {
 		return nil
+	}
+	if held.State == Begun && !held.PodEnded {
+		held.PodEnded = true
+		if _, err := l.change(held); err != nil {
+			return err
+		}
 	}
 	if held.IsSpent() {
 		return &BegunError{held}

@@ -12,8 +12,10 @@ export interface HealthDeps extends DaemonDeps {
 /** `unknown`: the sandbox has no daemon of Sandlot, or the gateway could not say. */
 export type DaemonHealth = 'healthy' | 'unresponsive' | 'unknown';
 
-/** How long a daemon may take to answer. One that was killed is back within moments, so it is asked again until then. */
+/** One that was killed is back within moments, so it is asked again until then. */
 const PATIENCE_MS = 4_000;
+/** How long one answer may take. A busy node must not make a daemon look dead: a connect would then refuse its memory. */
+const ANSWER_LIMIT_MS = 15_000;
 const ASK_EVERY_MS = 250;
 const BAD_GATEWAY = 502;
 
@@ -25,7 +27,7 @@ export async function checkDaemon(deps: HealthDeps, claimed: ClaimedSandbox): Pr
   const { gatewayUrl, clock } = deps;
   if (gatewayUrl === undefined || claimed.sandbox?.spec.runtime?.inject !== true) return 'unknown';
   const endMs = clock.now() + PATIENCE_MS;
-  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const signal = AbortSignal.timeout(ANSWER_LIMIT_MS);
   for (;;) {
     const health = await askOnce(deps, claimed, { gatewayUrl, signal });
     if (health !== 'unresponsive' || signal.aborted || clock.now() + ASK_EVERY_MS >= endMs) return health;
