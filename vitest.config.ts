@@ -31,6 +31,9 @@ const ALONE = 'e2e/src/**/*.alone.test.ts';
 /** Tests that judge what all the others did. */
 const LAST = 'e2e/src/**/*.last.test.ts';
 
+/** Tests that take minutes and prove what an operator does once in a while: `npm run operations`. */
+const LONG = 'e2e/src/**/*.long.test.ts';
+
 /** The first project that runs raises the cluster, for all of them. */
 const endToEnd = {
   globalSetup: ['e2e/src/setup.ts'],
@@ -40,7 +43,7 @@ const endToEnd = {
 
 /**
  * Projects from fast to real: `unit` starts no process, `integration` starts control planes, NATS and Redis, `chart` runs
- * helm, `e2e`, `e2e-alone` and `e2e-last` need the node of the local cluster (they raise one when none is up).
+ * helm, `e2e`, `e2e-alone`, `e2e-last` and `operations` need the node of the local cluster (they raise one when none is up).
  */
 export default defineConfig({
   test: {
@@ -88,7 +91,7 @@ export default defineConfig({
           ...endToEnd,
           name: 'e2e',
           include: ['e2e/src/**/*.test.ts'],
-          exclude: [ALONE, LAST, '**/node_modules/**'],
+          exclude: [ALONE, LAST, LONG, '**/node_modules/**'],
           // These files wait most of the time; each has its own namespaces.
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
@@ -103,6 +106,9 @@ export default defineConfig({
           // After the files above: these stop what all of them use.
           sequence: { groupOrder: 2 },
         },
+      },
+      {
+        test: { ...endToEnd, name: 'operations', include: [LONG], fileParallelism: false },
       },
       {
         test: {

@@ -44,7 +44,8 @@ export default async function setup(project: TestProject): Promise<(() => Promis
 /** The end-to-end files that this run does not have, and the pattern by which it chooses tests. */
 async function listLeftOut({ vitest }: TestProject): Promise<string[]> {
   const files: string[] = [];
-  for await (const file of glob('e2e/src/**/*.test.ts', { cwd: checkoutRoot })) files.push(file);
+  const exclude = ['**/*.long.test.ts'];
+  for await (const file of glob('e2e/src/**/*.test.ts', { cwd: checkoutRoot, exclude })) files.push(file);
   const running = new Set(vitest.state.getPaths());
   const { testNamePattern } = vitest.config;
   const missing = files.filter((file) => !running.has(resolve(checkoutRoot, file))).sort();

@@ -265,7 +265,7 @@ describe('a fork that is refused', () => {
     const parent = await source({}, 'memory', slow);
     // Forks that are being made give the rate time to recover, however slow the machine is; a save that waits does not.
     stack.snapshots.busy = { reason: 'Saving', message: 'Node n saves Pod p' };
-    const first = fork(parent.sandboxId, { count: 100 }, slow);
+    const first = fork(parent.sandboxId, { count: 50 }, slow);
     while ((await listSnapshots())[0]?.status === undefined) continue;
     expect((await fork(parent.sandboxId, {}, slow)).status).toBe(429);
     stack.snapshots.failure = { reason: 'SaveFailed', message: 'as the controller says' };

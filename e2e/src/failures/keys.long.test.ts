@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { ensureBinaries } from '@sandlot/local-cluster';
 import { ensureUp } from '@sandlot/up';
 import { Sandbox } from 'e2b';
+import type { SandboxOpts } from 'e2b';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
@@ -15,10 +16,18 @@ const PORT = 8003;
 const SERVE = `python3 -m http.server ${PORT} --bind 127.0.0.1`;
 
 const stack = new AsyncDisposableStack();
+
+/** A sandbox that is killed at the end, at the address that the gateway then has. */
+async function open(options: SandboxOpts = {}): Promise<Sandbox> {
+  const sandbox = await openSandbox(options);
+  stack.defer(async () => void (await Sandbox.kill(sandbox.sandboxId, await readAccess())));
+  return sandbox;
+}
+
 let before: Sandbox;
 let within: Sandbox;
 beforeAll(async () => {
-  before = stack.use(await openSandbox());
+  before = await open();
 });
 afterAll(() => stack.disposeAsync());
 
@@ -71,7 +80,7 @@ it('sandboxes answer every command while the key of the gateway is rotated', asy
   await rotate('prepare', 'sandbox-controller');
   // Members of the pool are from before. A template without a pool would take longer than to renew one Pod.
   const metadata = { name: 'keys' };
-  within = stack.use(await openSandbox({ metadata }));
+  within = await open({ metadata });
   await within.pause();
   within = await Sandbox.connect(within.sandboxId, { timeoutMs: LIFETIME_MS, ...(await readAccess()) });
   await within.commands.run(SERVE, { background: true });
