@@ -72,7 +72,7 @@ describe('a request to a real API server', () => {
     ['claim-controller', 'writes an Event', create('/apis/events.k8s.io/v1/namespaces/default/events'), 'sandlot-resyncs'],
     ['streams', 'reads a Sandbox', ['get', '--raw', `${boxes}/one`], 'workload-low'],
     ['system:kube-scheduler', 'creates a Pod', create('/api/v1/namespaces/default/pods'), 'workload-high'],
-  ] as const)('of the %s that %s has its level', async (service, _, args, level) => {
+  ] as const)('of the %s that %s has its level', async (...[service, , args, level]) => {
     expect(await findLevel(service, args, '{}')).toBe(`PriorityLevelConfiguration ${level}`);
   });
 });

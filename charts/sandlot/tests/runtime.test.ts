@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chartFolder, find, helm, podTemplates, render } from './chart.ts';
+import { chartFolder, helm, podTemplates, render } from './chart.ts';
 import type { Rendered } from './chart.ts';
 import { makeCredentials } from './credentials.ts';
 

@@ -68,11 +68,16 @@ export async function countWritesByKind({ plane }: Stage, since: string): Promis
   for await (const entry of listAuditEntries(plane.auditLogPath ?? '', [`"namespace":"${NAMESPACE}"`])) {
     const { user, verb, objectRef, requestReceivedTimestamp } = entry;
     if (!isWrite(entry) || requestReceivedTimestamp < since || objectRef?.resource === 'events') continue;
-    const what = [objectRef?.resource, objectRef?.subresource].filter(Boolean).join('/');
-    const kind = `${user.username.split(':').at(-1) ?? ''} ${verb} ${what}`;
+    const kind = `${user.username.split(':').at(-1) ?? ''} ${verb} ${formatTarget(objectRef)}`;
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }
   return new Map([...counts].sort());
+}
+
+function formatTarget(
+  target: { readonly resource: string; readonly subresource?: string | undefined } | undefined,
+): string {
+  return [target?.resource, target?.subresource].filter(Boolean).join('/');
 }
 
 interface Write {

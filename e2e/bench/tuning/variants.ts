@@ -58,7 +58,7 @@ async function writeOneVersion(): Promise<string> {
   for (const file of await readdir(CRDS)) {
     const found = crd.parse(parse(await readFile(join(CRDS, file), 'utf8')));
     const versions = found.spec.versions.filter(({ storage }) => storage);
-    const { conversion: _, ...spec } = found.spec;
+    const spec = Object.fromEntries(Object.entries(found.spec).filter(([field]) => field !== 'conversion'));
     await writeFile(join(folder, file), stringify({ ...found, spec: { ...spec, versions } }));
   }
   return folder;

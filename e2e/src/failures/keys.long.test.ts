@@ -20,7 +20,9 @@ const stack = new AsyncDisposableStack();
 /** A sandbox that is killed at the end, at the address that the gateway then has. */
 async function open(options: SandboxOpts = {}): Promise<Sandbox> {
   const sandbox = await openSandbox(options);
-  stack.defer(async () => void (await Sandbox.kill(sandbox.sandboxId, await readAccess())));
+  stack.defer(async () => {
+    await Sandbox.kill(sandbox.sandboxId, await readAccess());
+  });
   return sandbox;
 }
 
@@ -61,16 +63,16 @@ const say = async (sandbox: Sandbox): Promise<string> => (await sandbox.commands
 /** Runs a command in both sandboxes again and again until `stop` is called, which returns the answers by how often they came. */
 function keepAsking(): () => Promise<Readonly<Record<string, number>>> {
   const counts: Record<string, number> = {};
-  let stopped = false;
+  const stop = new AbortController();
   const asking = (async () => {
-    while (!stopped) {
+    while (!stop.signal.aborted) {
       const asked = [say(before), say(within), askLoopback(within).then(String)];
       const answers = await Promise.all(asked.map((answer) => answer.catch((error: unknown) => String(error))));
       for (const answer of answers) counts[answer] = (counts[answer] ?? 0) + 1;
     }
   })();
   return async () => {
-    stopped = true;
+    stop.abort();
     await asking;
     return counts;
   };

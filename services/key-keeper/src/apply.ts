@@ -1,5 +1,5 @@
 import { secrets } from '@sandlot/kube';
-import type { JsonObject, KubeClient, Secret } from '@sandlot/kube';
+import type { KubeClient } from '@sandlot/kube';
 import type { Logger } from '@sandlot/std';
 import { issueCertificates } from './certificates/issue.ts';
 import { renewCertificates } from './certificates/renew.ts';
@@ -78,7 +78,7 @@ type Made = Pick<WantedSecret | WantedCertificate, 'name' | 'labels'> & {
 
 /** Without an owner: the Secret outlives the release. */
 async function create({ client, namespace, log }: ApplyDeps, { name, labels, type, entries }: Made): Promise<void> {
-  await client.create(secrets, { metadata: { namespace, name, labels }, type, data: encode(entries) } as Secret);
+  await client.create(secrets, { metadata: { namespace, name, labels }, type, data: encode(entries) });
   log.info({ object: name, entries: Object.keys(entries) }, 'made the Secret');
 }
 
@@ -94,7 +94,7 @@ async function patch({ client, namespace, log }: ApplyDeps, { name, found, chang
   const isAsked = asked !== undefined && found.rotate?.trim().replaceAll(/\s+/g, ' ') === asked;
   if (Object.keys(change).length === 0 && !isAsked) return;
   const metadata = { resourceVersion: found.resourceVersion, ...(isAsked ? { annotations: { [ROTATE]: null } } : {}) };
-  await client.mergePatch(secrets, { namespace, name }, { metadata, data: encode(change) } as JsonObject);
+  await client.mergePatch(secrets, { namespace, name }, { metadata, data: encode(change) });
   log.info({ object: name, entries: Object.keys(change), stage: asked }, 'changed the Secret');
 }
 

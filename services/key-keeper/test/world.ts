@@ -50,7 +50,7 @@ export class World implements AsyncDisposable {
 
   give(name: string, entries: Entries): void {
     const data = Object.entries(entries).map(([key, text]) => [key, Buffer.from(text).toString('base64')] as const);
-    this.api.seed(secrets, { metadata: { namespace: NAMESPACE, name }, data: Object.fromEntries(data) } as Secret);
+    this.api.seed(secrets, { metadata: { namespace: NAMESPACE, name }, data: Object.fromEntries(data) });
   }
 
   find(name: string): Secret | undefined {

@@ -10,8 +10,10 @@ const DISKS = [{ metadata: { name: 'work' }, spec: {} }];
 export function addSandboxWithDisk(
   h: Harness,
   name = 'notebook-2',
-  metadata: PersistentVolumeClaim['metadata'] = {},
-  spec: Partial<PersistentVolumeClaim['spec']> = {},
+  {
+    spec = {},
+    ...metadata
+  }: PersistentVolumeClaim['metadata'] & { spec?: Partial<PersistentVolumeClaim['spec']> } = {},
 ): void {
   h.addSandbox(name, { operatingMode: 'Running', volumeClaimTemplates: DISKS });
   h.api.seed(persistentVolumeClaims, {

@@ -3,6 +3,14 @@ import { createConsoleProgress, ensureBinaries } from '@sandlot/local-cluster';
 import { bundleServices, fillContext, listImageRecipes } from '@sandlot/up';
 import { listReleaseImages } from './images.ts';
 
+const PROGRAMS = [
+  'sandlot-runtime',
+  'sandlot-node',
+  'sandlot-node-installer',
+  'runsc',
+  'containerd-shim-runsc-v1',
+] as const;
+
 /**
  * Stages the build context of one image, for this machine's architecture, in a folder that must be empty or absent. Returns the
  * Dockerfile. Bundles the services and compiles the programs on the way.
@@ -15,8 +23,14 @@ export async function stageContext(name: string, folder: string): Promise<string
   await mkdir(folder, { recursive: true });
   if ((await readdir(folder)).length > 0) throw new Error(`${folder} is not empty: name a folder that is`);
   await bundleServices();
-  const bin = await ensureBinaries(['sandlot-runtime', 'sandlot-node'], { progress: createConsoleProgress() });
-  const programs = { natsServer: '', busybox: '', runtime: bin('sandlot-runtime'), node: bin('sandlot-node') };
+  const bin = await ensureBinaries(PROGRAMS, { progress: createConsoleProgress() });
+  const installer = {
+    installer: bin('sandlot-node-installer'),
+    runsc: bin('runsc'),
+    shim: bin('containerd-shim-runsc-v1'),
+  };
+  const [runtime, node] = [bin('sandlot-runtime'), bin('sandlot-node')];
+  const programs = { natsServer: '', busybox: '', runtime, node, installer };
   const recipe = listImageRecipes(programs).find((found) => found.name === name);
   if (recipe !== undefined) await fillContext(recipe, folder);
   return image.dockerfile;

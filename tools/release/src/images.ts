@@ -7,7 +7,13 @@ const FOREIGN: ReadonlySet<ImageName> = new Set(['nats', 'redis', 'prometheus', 
 const LOCAL: ReadonlySet<ImageName> = new Set(['debian', 'busybox']);
 
 /** Paths do not matter for the list. */
-const NO_PROGRAMS = { natsServer: '', busybox: '', runtime: '', node: '' };
+const NO_PROGRAMS = {
+  natsServer: '',
+  busybox: '',
+  runtime: '',
+  node: '',
+  installer: { installer: '', runsc: '', shim: '' },
+};
 
 /** One image of a release. */
 export interface ReleaseImage {

@@ -26,9 +26,11 @@ const PREFIX = '#/definitions/';
 export function makeStrict(schema: Schema): Schema {
   if (schema.$ref !== undefined) return { $ref: schema.$ref };
   if (schema['format'] === 'int-or-string' || schema['x-kubernetes-int-or-string'] === true)
-    return { type: ['string', 'integer'] } as unknown as Schema;
+    return { type: ['string', 'integer'] };
   const { items, additionalProperties } = schema;
-  const kept = KEPT.filter((keyword) => schema[keyword] !== undefined).map((keyword) => [keyword, schema[keyword]]);
+  const kept = KEPT.filter((keyword) => schema[keyword] !== undefined).map(
+    (keyword): [string, unknown] => [keyword, schema[keyword]],
+  );
   return {
     ...Object.fromEntries(kept),
     ...(items === undefined ? {} : { items: makeStrict(items) }),

@@ -8,7 +8,7 @@ import type { Sandbox } from 'e2b';
 export const TENANT = 'tenant-a';
 
 /** The Sandbox behind a sandbox of the first tenant, whether it came from a pool or not. */
-export async function readSandboxOf(client: KubeClient, { sandboxId }: Sandbox): Promise<SandboxObject> {
+async function readSandboxOf(client: KubeClient, { sandboxId }: Sandbox): Promise<SandboxObject> {
   const { status } = await client.get(sandboxClaims, { namespace: TENANT, name: sandboxId });
   return client.get(sandboxes, { namespace: TENANT, name: status?.sandbox?.name ?? '' });
 }

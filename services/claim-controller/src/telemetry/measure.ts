@@ -55,11 +55,7 @@ export function measureFirstReady(
 ): void {
   const notes = claim.metadata.annotations ?? {};
   const known = memory.of(claim);
-  const readyAt = notes[annotations.claimFirstReadyAt];
-  // This process may have noted it beside the commit, and measure it in a later pass.
-  const isOthers = readyAt !== undefined && ![known.readyAt, known.untrueReadyAt].includes(readyAt);
-  const isCounted = known.counted === true || isOthers || annotations.creationLatencyRecorded in notes;
-  if (isCounted || !isReady(sandbox) || !isDelivered(claim, sandbox)) return;
+  if (isCounted(notes, known) || !isReady(sandbox) || !isDelivered(claim, sandbox)) return;
   known.counted = true;
   const since = (key: string): number | undefined => findSinceMs(notes[key], nowMs());
   const launch = buildLaunch(claim, sandbox);
@@ -76,6 +72,19 @@ export function measureFirstReady(
   const { observedMs, milestones } = known;
   const startMs = observedMs + memory.elapsedMs(claim) - (milestones.bound ?? Number.NaN);
   if (startMs >= 0) metrics.observePhase('start', launch.launch_type, startMs);
+}
+
+interface Known {
+  readonly counted?: boolean | undefined;
+  readonly readyAt?: string | undefined;
+  readonly untrueReadyAt?: string | undefined;
+}
+
+/** This process may have noted the time beside the commit, and measure it in a later pass. */
+function isCounted(notes: Readonly<Record<string, string>>, known: Known): boolean {
+  if (known.counted === true || annotations.creationLatencyRecorded in notes) return true;
+  const readyAt = notes[annotations.claimFirstReadyAt];
+  return readyAt !== undefined && ![known.readyAt, known.untrueReadyAt].includes(readyAt);
 }
 
 function buildLaunch(claim: SandboxClaim, { metadata }: Sandbox): Launch {

@@ -47,7 +47,7 @@ it.each([
     /certificate/,
   ],
   ['refuses the server under another name', server?.ca, 'sandlot-node', /altnames/],
-])('a client %s', async (_, ca, servername, refusal) => {
+])('a client %s', async (...[, ca, servername, refusal]) => {
   const listening = createServer({ cert: server?.crt, key: server?.key }, (socket) =>
     socket.on('error', () => undefined),
   );

@@ -178,7 +178,7 @@ describe('a snapshot whose disks are not copied in time', () => {
   });
 
   it('fails at once for a disk without a storage class', async () => {
-    addSandboxWithDisk(h, 'static', {}, { storageClassName: '' });
+    addSandboxWithDisk(h, 'static', { spec: { storageClassName: '' } });
     await h.startController();
     h.hibernate({ whenSaved: 'Resume', sandboxName: 'static' });
     await expectFailure('the disk has no StorageClass', 'DisksRefused');

@@ -98,11 +98,7 @@ export function buildChartValues(
     claimController: { ...controller('claim-controller'), envsFromSecrets: true, persistentVolumes: true },
     runtime: { ...controller('runtime'), ...(isLocal ? { delivery: 'ImageVolume' as const } : {}) },
     snapshotController: controller('snapshot-controller'),
-    hibernation: {
-      ...(isLocal ? { enabled: true as const, disks: { method: 'Clone' as const } } : {}),
-      node: { ...controller('node'), ...(isLocal ? gvisorPlaces : {}) },
-      ...(isLocal ? {} : { installer: controller('node-installer') }),
-    },
+    hibernation: buildHibernationValues(controller, isLocal),
     keyKeeper: controller('key-keeper'),
     api: controller('api'),
     gateway: {
@@ -118,6 +114,15 @@ export function buildChartValues(
       : { networkPolicy: buildNetworkPolicyValues(port, observers?.scraper) }),
     ...(observers === undefined ? {} : { tracing: { endpoint: observers.traces, sampleRatio: EVERY_TRACE } }),
   };
+}
+
+function buildHibernationValues(
+  controller: (name: ImageName) => { image: { tag: string } },
+  isLocal: boolean,
+): ChartValues['hibernation'] {
+  const node = controller('node');
+  if (!isLocal) return { node, installer: controller('node-installer') };
+  return { enabled: true, disks: { method: 'Clone' }, node: { ...node, ...gvisorPlaces } };
 }
 
 function buildNetworkPolicyValues(
