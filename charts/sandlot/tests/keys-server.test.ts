@@ -106,15 +106,23 @@ describe('credentials of a release', () => {
     const as = `--as=system:serviceaccount:${release.namespace}:sandlot-key-keeper`;
     const attempts = [
       ['create', 'secret', 'generic', 'other', '--from-literal=a=b'],
-      ['create', 'secret', 'generic', 'sandlot-runtime', '--type=kubernetes.io/service-account-token', '--from-literal=a=b'],
+      ['create', '-f', '-'],
       ['get', 'secrets'],
       ['delete', 'secret', 'sandlot-runtime'],
     ];
+    // The API server would fill it with a token of the account.
+    const token = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'sandlot-runtime', annotations: { 'kubernetes.io/service-account.name': 'default' } },
+      type: 'kubernetes.io/service-account-token',
+    };
+    await plane.kubectl(['-n', release.namespace, 'create', 'serviceaccount', 'default']);
     await expect
       .poll(async () => (await plane.kubectl(['-n', release.namespace, ...(attempts[0] ?? []), '--dry-run=server', as])).code, { timeout: 30_000 })
       .not.toBe(0);
     for (const attempt of attempts) {
-      const { code, stderr } = await plane.kubectl(['-n', release.namespace, ...attempt, as]);
+      const { code, stderr } = await plane.kubectl(['-n', release.namespace, ...attempt, as], JSON.stringify(token));
       expect([code === 0, stderr], attempt.join(' ')).toEqual([false, expect.stringMatching(/forbidden|may only create and change/i)]);
     }
   });
