@@ -1,4 +1,4 @@
-// What hibernation costs, on the cluster of `npm run up`: npm run bench:hibernate [-- --rounds 5 --json FILE]
+// What hibernation costs, on the cluster of `npm run up`: npm run bench:hibernate [-- --rounds 5 --fork-rounds 2 --json FILE]
 import { writeFile } from 'node:fs/promises';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -10,6 +10,7 @@ import { readAccess } from '../../src/support/sdk/client.ts';
 import { RawContainer } from './raw.ts';
 import { renderReport } from './report.ts';
 import type { Measured } from './report.ts';
+import { saveSamePod } from './same-pod.ts';
 import { createTemplate, fork, openHolder, sleepAndWake, startBarePod, takeSnapshot } from './stand.ts';
 import type { Stand } from './stand.ts';
 import { useMemory } from './use-memory.ts';
@@ -20,12 +21,14 @@ const STORE = '/var/lib/sandlot/snapshots';
 
 const { values: flags } = parseArgs({
   options: {
+    'fork-rounds': { type: 'string', default: '2' },
     json: { type: 'string' },
     rounds: { type: 'string', default: '5' },
     sizes: { type: 'string', default: '16,256,1024' },
   },
 });
-const [rounds, sizes] = [Number(flags.rounds), flags.sizes.split(',').map(Number)];
+const [rounds, forkRounds] = [Number(flags.rounds), Number(flags['fork-rounds'])];
+const sizes = flags.sizes.split(',').map(Number);
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 const load = loadavg()[0]?.toFixed(1) ?? '?';
 
@@ -44,20 +47,23 @@ stack.defer(async () => {
 });
 
 const measured: Measured[] = [];
-for (const mebibytes of sizes) measured.push(await measureSize(mebibytes));
-if (flags.json !== undefined) await writeFile(flags.json, `${JSON.stringify(measured, undefined, 2)}\n`);
+for (const mebibytes of sizes) {
+  measured.push(await measureSize(mebibytes));
+  if (flags.json !== undefined) await writeFile(flags.json, `${JSON.stringify(measured, undefined, 2)}\n`);
+}
 console.log(
-  `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} cores, load ${load} before, ${rounds} rounds\n`,
+  `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} cores, load ${load} before, ${rounds} rounds, ${forkRounds} of forks\n`,
 );
 console.log(renderReport(measured));
 
-/** The floors take turns with what they are compared with. */
+/** The floors take turns with what they are compared with. Forks come last: the end of ten of them loads the machine. */
 async function measureSize(mebibytes: number): Promise<Measured> {
   await using raw = await RawContainer.start(mebibytes);
   const sandbox = await openHolder(stand, mebibytes);
   const result = {
     mebibytes,
     raw: [],
+    samePod: [],
     barePodMs: [],
     snapshots: [],
     sleeps: [],
@@ -69,10 +75,14 @@ async function measureSize(mebibytes: number): Promise<Measured> {
       say(`${mebibytes} MiB, round ${round + 1} of ${rounds} …`);
       result.raw.push(await raw.measure());
       result.barePodMs.push(await startBarePod(stand, `${template}-bare`));
+      result.samePod.push(await saveSamePod(stand, sandbox, mebibytes));
       await useMemory(tmpdir(), mebibytes);
       result.snapshots.push(await takeSnapshot(stand, sandbox, `${template}-${mebibytes}-${round}`));
       result.sleeps.push(await sleepAndWake(stand, sandbox));
-      result.forksOf1.push(await fork(stand, sandbox, 1));
+    }
+    for (let round = 0; round < forkRounds; round += 1) result.forksOf1.push(await fork(stand, sandbox, 1));
+    for (let round = 0; round < forkRounds; round += 1) {
+      say(`${mebibytes} MiB, forks of ten, round ${round + 1} of ${forkRounds} …`);
       result.forksOf10.push(await fork(stand, sandbox, 10));
     }
   } finally {

@@ -57,7 +57,16 @@ export class RawContainer implements AsyncDisposable {
     );
     const id = this.#nextId();
     const restoreMs = await time(() =>
-      this.#runsc('restore', '--detach', '--background', `--image-path=${image}`, '--bundle', this.#path('bundle'), id),
+      this.#runsc(
+        'restore',
+        '--detach',
+        '--background',
+        '--direct',
+        `--image-path=${image}`,
+        '--bundle',
+        this.#path('bundle'),
+        id,
+      ),
     );
     await this.#runsc('delete', '--force', id);
     return { saveMs, restoreMs };

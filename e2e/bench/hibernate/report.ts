@@ -1,11 +1,13 @@
 import { computeMedian } from '../support/median.ts';
 import type { RawTimes } from './raw.ts';
+import type { PodSaved } from './same-pod.ts';
 import type { Forked, Slept, Snapshotted } from './stand.ts';
 
 /** The rounds of one size; times in milliseconds. */
 export interface Measured {
   readonly mebibytes: number;
   readonly raw: readonly RawTimes[];
+  readonly samePod: readonly PodSaved[];
   readonly barePodMs: readonly number[];
   readonly snapshots: readonly Snapshotted[];
   readonly sleeps: readonly Slept[];
@@ -21,17 +23,24 @@ interface Row {
 }
 
 const rawSave = ({ raw }: Measured): number => computeMedian(raw.map(({ saveMs }) => saveMs));
+const podSave = ({ samePod }: Measured): number => computeMedian(samePod.map(({ saveMs }) => saveMs));
 const rawRestore = ({ raw }: Measured): number => computeMedian(raw.map(({ restoreMs }) => restoreMs));
 const barePod = ({ barePodMs }: Measured): number => computeMedian(barePodMs);
 /** What a resume may take: a bare Pod's start, 1.3 raw restores and 50 ms. */
 const resumeGoal = (measured: Measured): number => barePod(measured) + 1.3 * rawRestore(measured) + 50;
 
 const rows: readonly Row[] = [
-  { name: 'floor: raw `runsc checkpoint`', values: ({ raw }) => raw.map(({ saveMs }) => saveMs) },
+  { name: 'floor: raw `runsc checkpoint` of a bare container', values: ({ raw }) => raw.map(({ saveMs }) => saveMs) },
+  { name: 'floor: raw `runsc checkpoint` of the same Pod', values: ({ samePod }) => samePod.map((one) => one.saveMs) },
   {
-    name: 'stands still during a snapshot (goal 1.3x)',
+    name: 'the sandbox stands still in it',
+    values: ({ samePod }) => samePod.map((one) => one.standsStillMs),
+    floor: podSave,
+  },
+  {
+    name: 'the sandbox stands still in a snapshot (goal 1.3x)',
     values: ({ snapshots }) => snapshots.map((one) => one.standsStillMs),
-    floor: rawSave,
+    floor: podSave,
   },
   {
     name: 'SandboxSnapshot created to Ready',
@@ -67,8 +76,9 @@ export function renderReport(all: readonly Measured[]): string {
   const head = ['median', ...all.map(({ mebibytes }) => `${mebibytes} MiB`)];
   const lines = rows.map((row) => [row.name, ...all.map((measured) => renderCell(row, measured))]);
   const stored = sizes.map(({ name, values }) => [name, ...all.map((one) => formatMiB(computeMedian(values(one))))]);
+  const made = ['forks made of 10', ...all.map(({ forksOf10 }) => forksOf10.map((one) => one.made).join(', '))];
   const rule = head.map((_, index) => (index === 0 ? '---' : '---:'));
-  return [head, rule, ...lines, ...stored].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  return [head, rule, ...lines, made, ...stored].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 function renderCell({ values, floor }: Row, measured: Measured): string {

@@ -106,7 +106,7 @@ func (p *process) open(saving context.Context) error {
 	}
 	p.grants, err = grants.Open(grants.Options{
 		Folder: filepath.Join(p.State, "restores"), Store: p.store, Machine: p.machine.Describe,
-		BeginLimit: beginLimit, MostBeginLimit: mostBeginLimit, ArrivalGrace: arrivalGrace, MostRestores: p.MostRestores, KeepFor: keepGrants, Now: time.Now, Observe: p.metrics.observeRestore,
+		BeginLimit: beginLimit, MostBeginLimit: mostBeginLimit, ArrivalGrace: arrivalGrace, MostRestores: p.MostRestores, DirectReads: p.DirectRestores && p.store.CanReadDirectly(), KeepFor: keepGrants, Now: time.Now, Observe: p.metrics.observeRestore,
 	})
 	if err != nil {
 		return errors.Join(err, p.store.Close())
@@ -236,7 +236,7 @@ func (p *process) work(ctx context.Context) error {
 // stop takes no more requests, lets saves end, and undoes those that do not in time.
 func (p *process) stop(servers []*http.Server, undo context.CancelCauseFunc) error {
 	if p.remote != nil {
-		// A transfer goes on where it was when somebody asks the next agent.
+		// A transfer goes on where it was when the controller asks the next agent.
 		p.remote.Close()
 	}
 	// Nothing can release them any more.

@@ -31,6 +31,8 @@ type Settings struct {
 	MostSaves int
 	// MostRestores run at the same time.
 	MostRestores int
+	// DirectRestores read memory from the disk past the page cache.
+	DirectRestores bool
 	// WantedBytes is what a save needs beside the memory of its Pod. KeepFreeBytes is what it leaves of the disk.
 	WantedBytes, KeepFreeBytes int64
 	// MostFilesBytes is what the files of a container may have that are kept beside its memory.
@@ -58,6 +60,7 @@ func ReadSettings(args []string, lookUp func(string) (string, bool)) (Settings, 
 	flags.StringVar(&s.TLSDir, "tls-dir", "/etc/sandlot/tls", "folder of tls.crt, tls.key and ca.crt")
 	flags.IntVar(&s.MostSaves, "most-saves", 2, "saves at the same time")
 	flags.IntVar(&s.MostRestores, "most-restores", 4, "restores at the same time; Pods of warm pools wait for those of claims")
+	flags.BoolVar(&s.DirectRestores, "direct-restores", true, "read the memory of a hibernation past the page cache, where the file system can")
 	flags.Int64Var(&s.WantedBytes, "wanted-bytes", 256<<20, "bytes a save needs beside the memory of its Pod")
 	flags.Int64Var(&s.KeepFreeBytes, "keep-free-bytes", 1<<30, "bytes a save leaves free on the disk")
 	flags.Int64Var(&s.MostFilesBytes, "most-files-bytes", 1<<30, "bytes of changed files of a container that are kept beside its memory; a Pod that begins with them has them in its memory once")

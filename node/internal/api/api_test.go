@@ -56,7 +56,7 @@ func TestSandboxIsSavedAnnouncedAndBegun(t *testing.T) {
 		}
 	}
 	got := n.expect(n.shim, shimBegin, begin, ok(200))
-	if want := n.agent.Store.Path(store.Key{Namespace: "team", UID: snapshotUID}); got.text("imagePath") != want || got.body["background"] != true || got.body["direct"] != false {
+	if want := n.agent.Store.Path(store.Key{Namespace: "team", UID: snapshotUID}); got.text("imagePath") != want || got.body["background"] != true || got.body["direct"] != true {
 		t.Errorf("got %v", got.body)
 	}
 	n.expect(c, "DELETE "+restorePath, "", code(409, "Begun"))

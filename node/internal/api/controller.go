@@ -199,7 +199,7 @@ type restoreBody struct {
 	SnapshotUID string `json:"snapshotUid"`
 	// Only is "files" for a Pod that begins with the files of the snapshot and not with its memory.
 	Only string `json:"only"`
-	// Spare is set for a Pod of a warm pool: those that somebody waits for are restored first.
+	// Spare is set for a Pod of a warm pool: those that a claim waits for are restored first.
 	Spare bool `json:"spare"`
 }
 

@@ -74,7 +74,7 @@ func (n *node) startAgent() {
 		n.t.Fatal(err)
 	}
 	ledger, err := grants.Open(grants.Options{
-		Folder: filepath.Join(n.folder, "grants"), Store: s, Machine: machine, BeginLimit: 200 * time.Millisecond, MostRestores: 1, KeepFor: time.Hour, Now: time.Now,
+		Folder: filepath.Join(n.folder, "grants"), Store: s, Machine: machine, BeginLimit: 200 * time.Millisecond, MostRestores: 1, DirectReads: true, KeepFor: time.Hour, Now: time.Now,
 	})
 	if err != nil {
 		n.t.Fatal(err)

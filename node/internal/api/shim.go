@@ -40,7 +40,7 @@ func (a *Agent) begin(r *http.Request) (any, error) {
 		return nil, refuse(err)
 	}
 	given, err := a.Grants.Begin(r.Context(), request)
-	return orError(beginAnswer{ImagePath: given.Folder, Background: given.Folder != "", Files: given.Files}, err)
+	return orError(beginAnswer{ImagePath: given.Folder, Background: given.Folder != "", Direct: given.Direct, Files: given.Files}, err)
 }
 
 type endBody struct {

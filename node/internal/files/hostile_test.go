@@ -15,7 +15,7 @@ import (
 	"sandlot.dev/node/internal/runsctest"
 )
 
-// gVisor writes no such tar. Whoever could put one in its place must not reach the node either.
+// gVisor writes no such tar. An attacker who puts one in its place must not reach the node either.
 func TestTarReachesNothingOfTheNode(t *testing.T) {
 	victim := filepath.Join(t.TempDir(), "victim")
 	must(t, os.WriteFile(victim, []byte("the node's"), 0o600))

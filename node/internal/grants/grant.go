@@ -95,6 +95,8 @@ func (g Grant) isAskedBy(asked Request) bool {
 type Given struct {
 	// Folder has the memory; empty: the Pod boots.
 	Folder string
+	// Direct is set if the memory is to be read past the page cache.
+	Direct bool
 	// Files are the tars with the files of containers, by container.
 	Files map[string]string
 }

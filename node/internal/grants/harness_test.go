@@ -34,6 +34,8 @@ type node struct {
 	limit time.Duration
 	// most is how many restores run at a time; 0: four.
 	most int
+	// direct has Pods read past the page cache.
+	direct bool
 	// clock is that of the ledger; nil: it shows now.
 	clock func() time.Time
 }
@@ -84,7 +86,7 @@ func (n *node) tell() time.Time {
 func (n *node) open() (*grants.Ledger, error) {
 	return grants.Open(grants.Options{
 		Folder: filepath.Join(n.folder, "grants"), Store: n.store, BeginLimit: n.limit, KeepFor: time.Hour,
-		MostBeginLimit: 100 * time.Second, ArrivalGrace: 30 * time.Second, MostRestores: cmp.Or(n.most, 4),
+		MostBeginLimit: 100 * time.Second, ArrivalGrace: 30 * time.Second, MostRestores: cmp.Or(n.most, 4), DirectReads: n.direct,
 		Machine: func(ctx context.Context) (fingerprint.Fingerprint, error) { return machine, ctx.Err() },
 		Now:     n.tell,
 	})

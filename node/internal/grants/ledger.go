@@ -42,6 +42,9 @@ type Options struct {
 	BeginLimit time.Duration
 	// MostBeginLimit bounds it while a snapshot is on its way into the Pod's namespace, and ArrivalGrace longer.
 	MostBeginLimit, ArrivalGrace time.Duration
+	// DirectReads has Pods read their memory past the page cache. On a node with few processors, filling the page cache takes them
+	// from the Pod that starts.
+	DirectReads bool
 	// MostRestores run at the same time. Others wait for MostBeginLimit at most.
 	MostRestores int
 	// KeepFor is how long the outcome of a restore can be asked for after its snapshot is gone.
@@ -216,7 +219,8 @@ func (l *Ledger) tryBegin(ctx context.Context, request Request, w *waiter) (Give
 func (l *Ledger) give(held Grant, manifest store.Manifest) Given {
 	folder := l.Store.Path(held.Snapshot())
 	if held.Only != OnlyFiles {
-		return Given{Folder: folder}
+		// Other Pods may read the pages of a copy as well, so they are worth a place in the page cache.
+		return Given{Folder: folder, Direct: l.DirectReads && manifest.CopyOf == ""}
 	}
 	given := Given{Files: manifest.FilesOf()}
 	for container, name := range given.Files {

@@ -78,7 +78,7 @@ func (l *Ledger) stepOut(w *waiter) {
 	}
 }
 
-// waitInLine returns when somebody else may be next.
+// waitInLine returns when another Pod may be next.
 func waitInLine(ctx context.Context, changed <-chan struct{}) {
 	select {
 	case <-changed:

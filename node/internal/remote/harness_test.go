@@ -218,7 +218,7 @@ func (n *node) expectNothing() {
 	}
 }
 
-// attacker is somebody who can do everything with the bucket.
+// attacker can do everything with the bucket.
 type attacker struct {
 	t      *testing.T
 	client *s3.Client

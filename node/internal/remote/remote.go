@@ -68,7 +68,7 @@ func folderOf(key store.Key) string { return key.Namespace + "/" + key.UID }
 // Uploaded is a snapshot of the bucket.
 type Uploaded struct {
 	store.Manifest
-	// Digest is what a download of this upload needs. Only it tells the upload from an earlier one that somebody put back.
+	// Digest is what a download of this upload needs. Only it tells the upload from an earlier one that an attacker put back.
 	Digest string `json:"digest"`
 }
 
@@ -108,7 +108,7 @@ func (r *Remote) upload(ctx context.Context, key store.Key) (Uploaded, error) {
 	return Uploaded{content.Manifest, sumEnvelope(text)}, r.removeOthers(ctx, folder, present)
 }
 
-// listMissing returns the chunks that an earlier upload did not send. One that somebody changed is found by a download.
+// listMissing returns the chunks that an earlier upload did not send. A download finds one that was changed.
 func listMissing(m store.Manifest, folder string, present map[string]int64) []chunk {
 	var missing []chunk
 	for _, c := range listChunks(m) {

@@ -44,7 +44,7 @@ type hold struct {
 	request Request
 	// intent is open and locked until the Pod goes on.
 	intent *os.File
-	// asked is closed when somebody wants the Pod to go on.
+	// asked is closed when a caller wants the Pod to go on.
 	asked chan struct{}
 	ask   sync.Once
 	// done is closed when the Pod goes on. StoodStill and err are set then.

@@ -8,7 +8,7 @@ import (
 	"sandlot.dev/node/internal/save"
 )
 
-// Whoever kills gVisor's command in the middle of a save, the Pod goes on, the store has nothing, and the next save works,
+// When gVisor's command is killed in the middle of a save, the Pod goes on, the store has nothing, and the next save works,
 // although the sandbox itself may still write what the dead command asked for.
 func TestPodGoesOnAfterTheDeathOfACheckpoint(t *testing.T) {
 	for name, script := range map[string]string{

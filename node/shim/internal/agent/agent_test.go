@@ -52,10 +52,10 @@ func TestBeginNamesThePodAndGetsTheFolder(t *testing.T) {
 		if r.Method != http.MethodPost || r.URL.Path != "/v1/begin" || string(body) != want {
 			t.Errorf("asked %s %s %s", r.Method, r.URL, body)
 		}
-		_, _ = io.WriteString(w, `{"imagePath":"/var/lib/snapshots/team/7c","background":true,"direct":false}`)
+		_, _ = io.WriteString(w, `{"imagePath":"/var/lib/snapshots/team/7c","background":true,"direct":true}`)
 	})
 	image, err := agent.NewClient(socket, patient).Begin(t.Context(), analyst)
-	if want := (agent.Image{Path: "/var/lib/snapshots/team/7c", Background: true}); err != nil || !reflect.DeepEqual(image, want) {
+	if want := (agent.Image{Path: "/var/lib/snapshots/team/7c", Background: true, Direct: true}); err != nil || !reflect.DeepEqual(image, want) {
 		t.Errorf("got %+v, %v", image, err)
 	}
 }
