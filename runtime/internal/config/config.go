@@ -108,7 +108,7 @@ func Read(getenv func(string) string) (Config, error) {
 func (c Config) ReadAgain(getenv func(string) string) (Config, error) {
 	now, err := Read(getenv)
 	if err != nil {
-		// Nobody has the secret key, so no /init is accepted.
+		// There is no secret key, so no /init is accepted.
 		unusable, _, unlucky := ed25519.GenerateKey(nil)
 		now = Config{PublicKeys: []ed25519.PublicKey{unusable}}
 		err = errors.Join(err, unlucky)

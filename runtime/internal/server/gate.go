@@ -27,7 +27,7 @@ func (g *Gate) admit(next http.Handler) http.Handler {
 		settings := g.store.Current()
 		switch {
 		case r.URL.Path == TunnelPath && g.managed && !settings.Initialized:
-			// Nobody has claimed the sandbox, so no client of the gateway has a right to its loopback.
+			// The sandbox is unclaimed, so no client of the gateway has a right to its loopback.
 			httpx.WriteError(w, httpx.Fail(http.StatusUnauthorized, "the sandbox has not been initialised yet"))
 			return
 		case isOpen(r):

@@ -57,7 +57,7 @@ export class SavedMemory {
   }
 
   /**
-   * Whether a Sandbox that nobody has paused is being saved, or waits to go on from what was saved: its node is being emptied.
+   * Whether a Sandbox without a pause is being saved, or waits to go on from what was saved: its node is being emptied.
    * No daemon answers then.
    */
   async isMoving(sandbox: Sandbox): Promise<boolean> {

@@ -6,7 +6,7 @@ import type { Snapshot } from '../plan/snapshot.ts';
 
 /**
  * The label `sandlot.dev/memory` that the Pod has to have; undefined: none. What could not be saved stays `unsaved` for as
- * long as the node is being emptied. In members of pools nobody has worked yet.
+ * long as the node is being emptied. Members of pools hold no work yet.
  */
 export function findMemoryState(
   { sandbox, settings, drain }: Pick<Snapshot, 'sandbox' | 'settings' | 'drain'>,

@@ -40,7 +40,7 @@ function hasLeft(old: Pod | undefined, next: Pod | undefined): boolean {
   return old !== undefined && isMover(old) && (next === undefined || !isMover(next));
 }
 
-/** Its Sandbox was deleted without it, so nobody else would ever let it be evicted. */
+/** Its Sandbox was deleted without it, so only this controller can let it be evicted. */
 function isOrphan(pod: Pod | undefined): boolean {
   return pod !== undefined && isHeld(pod) && !hasSandbox(pod);
 }

@@ -165,7 +165,7 @@ describe('a Sandbox that cannot start from its snapshot', () => {
     h.report({ phase: 'Failed', conditions: [{ ...condition, lastTransitionTime: '2026-01-01T12:00:00Z' }] });
   };
 
-  it('gets no Pod, says why, and stays so, whoever looks at it', async () => {
+  it('gets no Pod, says why, and stays so at every look', async () => {
     const one = await h.startHibernating();
     h.create(FAIL);
     await lose();

@@ -135,7 +135,7 @@ describe('no disk is copied', () => {
     expect(h.writes()).not.toContain('create persistentvolumeclaims');
   });
 
-  it('that nobody owns, without the label of the Sandbox', async () => {
+  it('without an owner and without the label of the Sandbox', async () => {
     addSandboxWithDisk(h, 'victim', { ownerReferences: [] });
     await h.startController();
     h.hibernate({ whenSaved: 'Resume', sandboxName: 'victim' });

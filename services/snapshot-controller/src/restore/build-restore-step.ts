@@ -23,7 +23,7 @@ export function isHere({ status }: SandboxSnapshot, nodeName: string): boolean {
   return status?.nodeName === nodeName;
 }
 
-/** Only the status says what is downloaded: users write annotations, and nobody but the controller writes the status. */
+/** Only the status says what is downloaded: users write annotations, and only the controller writes the status. */
 function findRemoteData(object: SandboxSnapshot): RemoteData | undefined {
   const { remote, remoteOf } = object.status ?? {};
   if (!isUploaded(object) || remote?.digest === undefined) return undefined;

@@ -91,7 +91,7 @@ describe('the files beside the memory', () => {
     expect(h.agent.grants.has(uidOf(pod))).toBe(false);
   });
 
-  it('that were not kept are given to nobody', async () => {
+  it('that were not kept are given to no Pod', async () => {
     h.agent.isOld = true;
     await loseMemory();
     const pod = h.addMarkedPod('notebook', { only: 'files' });

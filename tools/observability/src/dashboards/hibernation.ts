@@ -23,7 +23,7 @@ const now = row(
   [
     stat({
       title: 'Saves without a fault',
-      description: 'Of the saves that nobody cancelled and no quota refused, the share that a sandbox can go on from.',
+      description: 'Of the saves that no user cancelled and no quota refused, the share that a sandbox can go on from.',
       unit: 'percentunit',
       limit: 0.99,
       queries: [{ expr: shareOf(SAVES, 'result="saved"', BROKEN), legend: 'saved' }],
