@@ -6,6 +6,7 @@ import time
 import unittest
 
 import httpx
+from contents import until
 from e2b import (
     AsyncSandbox,
     AuthenticationException,
@@ -22,16 +23,6 @@ from e2b import (
 )
 
 RUN = f"python-{os.getpid()}"
-
-
-def until(ask, seconds=60):
-    """Asks until the answer is true, and returns it."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if answer := ask():
-            return answer
-        time.sleep(0.1)
-    raise AssertionError(f"not within {seconds} s")
 
 
 # Counts in memory. A process that begins anew begins at 1.
