@@ -168,10 +168,11 @@ func (s *Service) report(ctx context.Context, c container, failure error) {
 }
 
 // abandon ends the sandbox of a pause container that did not start. gVisor reports the end only of started ones, and
-// containerd waits for it.
+// containerd waits for it. gVisor delivers no signal to a sandbox whose runsc was killed while it restored it.
 func (s *Service) abandon(ctx context.Context, c container) {
 	ctx = context.WithoutCancel(ctx)
-	if _, err := s.TaskServiceExt.Kill(ctx, &task.KillRequest{ID: c.id, Signal: uint32(unix.SIGKILL), All: true}); err != nil {
+	_, err := s.TaskServiceExt.Kill(ctx, &task.KillRequest{ID: c.id, Signal: uint32(unix.SIGKILL), All: true})
+	if err != nil && !endSandbox(ctx, c) {
 		log.G(ctx).WithError(err).Warnf("The sandbox of Pod %s/%s, which did not start, may still be there", c.restore.Namespace, c.restore.PodName)
 	}
 	proc.ExitCh <- proc.Exit{Timestamp: time.Now(), ID: c.id, Status: failedStart}
