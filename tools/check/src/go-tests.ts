@@ -129,13 +129,15 @@ async function passesTests(module: string, options: readonly string[], env: Node
 
 // The tests build bare images from the first, networks of sandboxes with the second, and have containerd restarted by the third.
 await ensurePackages(['busybox-static', 'iproute2', 'systemd']);
-const binaries = await ensureBinaries(['runsc', 'containerd', 'containerd-shim-runsc-v1', 'sandlot-node-installer']);
+const NODE_PROGRAMS = ['containerd-shim-runsc-v1', 'sandlot-node', 'sandlot-node-installer'] as const;
+const binaries = await ensureBinaries(['runsc', 'containerd', ...NODE_PROGRAMS]);
 const race = raceOptions();
 const gvisor = { ...race.env, SANDLOT_RUNSC: binaries('runsc'), SANDLOT_CONTAINERD: binaries('containerd') };
 const shim = {
   ...gvisor,
   CGO_ENABLED: '0',
   SANDLOT_SHIM: binaries('containerd-shim-runsc-v1'),
+  SANDLOT_AGENT: binaries('sandlot-node'),
   SANDLOT_INSTALLER: binaries('sandlot-node-installer'),
 };
 const suites: readonly Check[] = [

@@ -61,6 +61,8 @@ type setup struct {
 	passes string
 	// install has the installer of the product configure the runtime.
 	install bool
+	// wraps has shims run gVisor through a script.
+	wraps bool
 }
 
 func startNode(t *testing.T, with setup) *Node {
@@ -83,7 +85,7 @@ func startNode(t *testing.T, with setup) *Node {
 	n.runtime = cri.NewRuntimeServiceClient(connection)
 	_, err = cri.NewImageServiceClient(connection).PullImage(n.context(), &cri.PullImageRequest{Image: &cri.ImageSpec{Image: image}}, grpc.WaitForReady(true))
 	must(t, err)
-	t.Cleanup(n.removePods)
+	t.Cleanup(n.RemovePods)
 	return n
 }
 
@@ -113,13 +115,18 @@ func (n *Node) writeConfiguration(registry, shim string) {
 	n.t.Helper()
 	hosts := filepath.Join(n.folder, "hosts", "_default")
 	must(n.t, os.MkdirAll(hosts, 0o755))
+	runsc := n.runsc
+	if n.setup.wraps {
+		runsc = n.wrapper()
+		n.Wrap("")
+	}
 	containerd := containerdConfiguration
 	if !n.setup.install {
 		containerd += runtimeConfiguration
 	}
 	for path, text := range map[string]string{
 		filepath.Join(hosts, "hosts.toml"):         fmt.Sprintf("[host.%q]\ncapabilities = [\"pull\", \"resolve\"]\n", registry),
-		filepath.Join(n.folder, "gvisor.toml"):     fmt.Sprintf(shimConfiguration, n.runsc, filepath.Join(n.folder, "gvisor"), strconv.FormatBool(!n.hasCgroups)),
+		filepath.Join(n.folder, "gvisor.toml"):     fmt.Sprintf(shimConfiguration, runsc, filepath.Join(n.folder, "gvisor"), strconv.FormatBool(!n.hasCgroups)),
 		filepath.Join(n.folder, "containerd.toml"): strings.NewReplacer("FOLDER", n.folder, "IMAGE", image, "HANDLER", handler, "SHIM", shim, "PASSES", n.passes).Replace(containerd),
 	} {
 		must(n.t, os.WriteFile(path, []byte(text), 0o600))
@@ -192,8 +199,9 @@ func (n *Node) startContainerd(binary string) {
 	})
 }
 
-// removePods also removes those that a test has made and lost.
-func (n *Node) removePods() {
+// RemovePods also removes those that a test has made and lost.
+func (n *Node) RemovePods() {
+	n.t.Helper()
 	list, err := n.runtime.ListPodSandbox(n.context(), &cri.ListPodSandboxRequest{})
 	if err != nil {
 		n.t.Error(err)
@@ -222,7 +230,7 @@ func (n *Node) removeFolder() {
 	_ = os.RemoveAll(n.folder)
 }
 
-// Processes are those of Pods: shims, sandboxes, gofers, and commands of gVisor.
+// Processes are those of Pods: shims, sandboxes, gofers, and commands of gVisor. containerd and the agent are none.
 func (n *Node) Processes() []int {
 	var found []int
 	entries, _ := os.ReadDir("/proc")
@@ -232,7 +240,8 @@ func (n *Node) Processes() []int {
 			continue
 		}
 		line, _ := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline"))
-		if strings.Contains(string(line), n.folder+"/") && !strings.Contains(string(line), "containerd.toml") {
+		isOther := strings.Contains(string(line), "containerd.toml") || strings.Contains(string(line), agentSocket)
+		if strings.Contains(string(line), n.folder+"/") && !isOther {
 			found = append(found, pid)
 		}
 	}
