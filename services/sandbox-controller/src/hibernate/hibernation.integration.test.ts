@@ -95,7 +95,7 @@ describe.concurrent('a Sandbox that hibernates', () => {
     const before = await cluster.pod('sleeper');
     await cluster.edit('sleeper', { operatingMode: 'Suspended' });
     const save = await untilSaving(before);
-    expect(save.spec).toEqual({ sandboxName: 'sleeper', whenSaved: 'StayPaused' });
+    expect(save.spec).toEqual({ sandboxName: 'sleeper', whenSaved: 'StayPaused', contents: 'Memory' });
     expect(save.metadata.ownerReferences).toEqual(ownedBy(await cluster.sandbox('sleeper')));
     await report(save.metadata.name ?? '', { phase: 'Saving' });
     await cluster.until('sleeper', 'Suspended=False/Hibernating');

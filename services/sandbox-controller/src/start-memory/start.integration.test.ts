@@ -110,6 +110,7 @@ describe.concurrent('a Sandbox with restoreFrom', () => {
     expect(copy.spec).toEqual({
       sandboxName: 'fork',
       whenSaved: 'StayPaused',
+      contents: 'Memory',
       copyOf: { snapshotName: 'trained' },
     });
     expect(copy.metadata.ownerReferences).toEqual(ownedBy(sandbox));

@@ -81,7 +81,7 @@ it('is taken of a Sandbox of its own, which then goes, and members boot meanwhil
   const made = await until(listSnapshots, (all) => all.length === 1);
   expect(findStarts(await until(listMembers, (all) => all.length === 2))).toEqual([undefined, undefined]);
   const [box] = await listGolden();
-  expect(made[0]?.spec).toEqual({ sandboxName: box?.metadata.name, whenSaved: 'Resume' });
+  expect(made[0]?.spec).toEqual({ sandboxName: box?.metadata.name, whenSaved: 'Resume', contents: 'Memory' });
   expect(box?.metadata.ownerReferences?.map(({ kind, name }) => `${kind} ${name}`)).toEqual(['SandboxTemplate template']);
   first = (await saveSnapshot()).metadata.name ?? '';
   await until(listGolden, (all) => all.length === 0);
