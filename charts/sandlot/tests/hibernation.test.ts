@@ -195,7 +195,7 @@ describe('the node component', () => {
 
   it('gets its flags from the values, numbers in full', async () => {
     const node = { storeFolder: '/data/saved', runscRoot: '/run/own/k8s.io', mostSaves: 9, mostRestores: 12, wantedBytes: 0 };
-    const numbers = { keepFreeBytes: 34_359_738_368, mostFilesBytes: 4_294_967_296 };
+    const numbers = { keepFreeBytes: 34_359_738_368, mostFilesBytes: 4_294_967_296, directRestores: false };
     const { spec } = getPod(await render({ ...withHibernation, hibernation: { enabled: true, node: { ...node, ...numbers } } }), NODE);
     const { args } = spec.containers[0] as unknown as { args: readonly string[] };
     expect(args).toEqual([
@@ -210,6 +210,7 @@ describe('the node component', () => {
       '-tls-dir=/etc/sandlot/tls',
       '-most-saves=9',
       '-most-restores=12',
+      '-direct-restores=false',
       '-wanted-bytes=0',
       '-keep-free-bytes=34359738368',
       '-most-files-bytes=4294967296',
