@@ -13,6 +13,7 @@ export interface Exception {
 
 const SANDBOXES = 'sandboxes.agents.x-k8s.io';
 const POLICIES = 'networkpolicies.networking.k8s.io';
+const BUDGETS = 'poddisruptionbudgets.policy';
 const [CLAIMS, TEMPLATES, POOLS] = ['sandboxclaims', 'sandboxtemplates', 'sandboxwarmpools'].map(
   (plural) => `${plural}.extensions.agents.x-k8s.io`,
 ) as [string, string, string];
@@ -45,7 +46,7 @@ export const exceptions: readonly Exception[] = [
     accounts: [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY],
     verbs: ['list'],
     resources: [
-      ...[SANDBOXES, CLAIMS, TEMPLATES, POOLS, POLICIES, SNAPSHOTS, CLASSES],
+      ...[SANDBOXES, CLAIMS, TEMPLATES, POOLS, POLICIES, BUDGETS, SNAPSHOTS, CLASSES],
       ...['pods', 'services', 'persistentvolumeclaims', 'nodes'],
     ],
     why: 'informers list where the API server cannot stream a list; the one of the tests can',

@@ -6,7 +6,7 @@ import { machinePaths } from '../cluster/paths.ts';
 import { parseMounts } from '../node/mounts.ts';
 import type { NodePlace } from '../node/place.ts';
 import { findInRun } from '../node/place.ts';
-import { execOrThrow } from '../process/exec.ts';
+import { exec, execOrThrow } from '../process/exec.ts';
 import { isRunning } from '../process/identity.ts';
 import { killNode } from './kill.ts';
 import { listOwnFolders } from './place.ts';
@@ -59,17 +59,29 @@ function formatEntry(pid: number): readonly string[] {
 /** Mounts the node's folders over those of the first node, whose mounts the new namespace has copies of. */
 async function mountFolders(place: NodePlace, entry: readonly string[]): Promise<void> {
   const folders = listOwnFolders(place);
-  const mountinfo = (await execOrThrow([...entry, 'cat', '/proc/self/mountinfo'])).stdout;
-  const copies = parseMounts(
-    mountinfo,
+  await unmountCopies(
     folders.map(([seen]) => seen),
+    entry,
   );
-  for (const point of copies) await execOrThrow([...entry, 'umount', '--lazy', point]);
   const shared = sharedFolders.map((folder) => [findInRun(place, folder), folder] as const);
   for (const [seen, folder] of [...shared, ...folders]) {
     await Promise.all([seen, folder].map((path) => mkdir(path, { recursive: true, mode: 0o700 })));
     await execOrThrow([...entry, 'mount', '--rbind', folder, seen]);
   }
+}
+
+/**
+ * Unmounts what the namespace has below the folders. When the first node removes the folder of a Pod that ended, a mount there goes
+ * from this namespace by itself, so that its unmount fails: only what is left counts.
+ */
+async function unmountCopies(folders: readonly string[], entry: readonly string[]): Promise<void> {
+  let left: readonly string[] = [];
+  for (let round = 0; round < 5; round += 1) {
+    left = parseMounts((await execOrThrow([...entry, 'cat', '/proc/self/mountinfo'])).stdout, folders);
+    if (left.length === 0) return;
+    for (const point of left) await exec([...entry, 'umount', '--lazy', point]);
+  }
+  throw new Error(`still mounted in the namespace of the node: ${left.join(', ')}`);
 }
 
 async function exists(path: string): Promise<boolean> {
