@@ -46,8 +46,8 @@ var deaths = []death{
 	{name: "the shim after the restore", script: `if [ $verb = restore ] && once; then run "$@"; kill -9 $PPID $$; fi`, want: ends},
 	{name: "the other shim before the last start", script: `if [ $verb = start ] && once; then kill -9 $PPID; fi`, want: ends},
 	// What a dead shim asked of gVisor may still happen.
-	{name: "the shim before the restore, which goes on", script: `if [ $verb = restore ] && once; then kill -9 $PPID; fi`, want: either},
-	{name: "the other shim before the last start, which goes on", script: `if [ $verb = start ] && once; then kill -9 $PPID; fi`, want: either},
+	{name: "the shim before the restore, which goes on", script: `if [ $verb = restore ] && once; then kill -9 $PPID; fi`, want: ends},
+	{name: "the other shim before the last start, which goes on", script: `if [ $verb = start ] && once; then kill -9 $PPID; fi`, want: ends},
 	{name: "the other shim after the last start", script: `if [ $verb = start ] && once; then run "$@"; kill -9 $PPID $$; fi`, want: either},
 	{name: "the shim before its report", script: `if [ $verb = wait ] && once; then run "$@"; kill -9 $PPID $$; fi`, want: either},
 

@@ -50,8 +50,11 @@ func (c container) isRestored() bool { return c.restore.SnapshotUID != "" }
 // restoringFile is there while the Pod is being restored, and after it failed. The shims of its other containers look for it:
 // containerd has the folders of all containers side by side.
 func (c container) restoringFile() string {
-	return filepath.Join(filepath.Dir(c.bundle), c.sandbox, "sandlot-restoring")
+	return filepath.Join(c.pauseFolder(), "sandlot-restoring")
 }
+
+// pauseFolder is that of the Pod's pause container.
+func (c container) pauseFolder() string { return filepath.Join(filepath.Dir(c.bundle), c.sandbox) }
 
 func (c container) isRestoring() bool {
 	_, err := os.Stat(c.restoringFile())

@@ -64,12 +64,12 @@ func checkTarFlag(options runsc.Options) error {
 }
 
 func (c container) filesFile() string {
-	return filepath.Join(filepath.Dir(c.bundle), c.sandbox, "sandlot-files.json")
+	return filepath.Join(c.pauseFolder(), "sandlot-files.json")
 }
 
 // startedFile is there once the container of this name has started.
 func (c container) startedFile(name string) string {
-	return filepath.Join(filepath.Dir(c.bundle), c.sandbox, "sandlot-started-"+name)
+	return filepath.Join(c.pauseFolder(), "sandlot-started-"+name)
 }
 
 // readFiles returns the files that the containers of the Pod begin with. A container that starts again once all have started

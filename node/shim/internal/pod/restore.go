@@ -132,7 +132,8 @@ func (s *Service) follow(ctx context.Context, c container, wait func(context.Con
 	}()
 }
 
-// waitForRestore returns when gVisor has started all containers that are in the snapshot and has read all of it.
+// waitForRestore returns when gVisor has started all containers that are in the snapshot and has read all of it, and their shims
+// know.
 func waitForRestore(ctx context.Context, c container) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, mostRestore, fmt.Errorf("not all of its containers started within %s", mostRestore))
 	defer cancel()
@@ -144,7 +145,10 @@ func waitForRestore(ctx context.Context, c container) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return c.waitForShims(ctx)
 }
 
 // failRestore ends the restore of the Pod, if one is under way, because this container did not start.

@@ -4,6 +4,7 @@ package pod
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	task "github.com/containerd/containerd/api/runtime/task/v2"
@@ -76,14 +77,25 @@ func (s *Service) Start(ctx context.Context, r *task.StartRequest) (*task.StartR
 	if c.isPause() {
 		return s.startPause(ctx, c, r)
 	}
-	started, err := s.TaskServiceExt.Start(ctx, r)
-	if err == nil {
-		err = c.markStarted()
-	}
+	started, err := s.startOther(ctx, c, r)
 	if err != nil {
 		s.failRestore(ctx, c, err)
 	}
 	return started, err
+}
+
+// startOther starts a container that is not the pause container.
+func (s *Service) startOther(ctx context.Context, c container, r *task.StartRequest) (*task.StartResponse, error) {
+	start, err := c.beginStart()
+	if err != nil {
+		return nil, err
+	}
+	defer start.leave()
+	started, err := s.TaskServiceExt.Start(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return started, errors.Join(c.markStarted(), start.end())
 }
 
 // Kill implements task.TaskService.

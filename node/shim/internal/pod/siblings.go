@@ -29,7 +29,7 @@ func (c container) others() []string {
 // lockPod keeps the shims of the Pod's containers from deleting the same container at the same time, and returns what ends
 // that. Who ends the sandbox locks exclusively, after it has killed the sandbox: a deletion may wait for the sandbox's end.
 func (c container) lockPod(ctx context.Context, how int) func() {
-	folder, err := os.Open(filepath.Join(filepath.Dir(c.bundle), c.sandbox))
+	folder, err := os.Open(c.pauseFolder())
 	if err == nil {
 		err = flock(folder, how)
 	}
