@@ -1,6 +1,6 @@
 import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
-import { isForbidden, isGone, isTooManyRequests } from '../errors.ts';
+import { isForbidden, isGone, isNotFound, isTooManyRequests } from '../errors.ts';
 import { noMetrics } from '../metrics.ts';
 import { defineResource } from '../objects/object.ts';
 import type { KubeObject } from '../objects/object.ts';
@@ -123,6 +123,20 @@ describe('find', () => {
     await using server = await startServer((_seen, respond) => respond(status(403, 'Forbidden')));
     await using client = testClient({ credentials: server.credentials() });
     expect(isForbidden(await readError(client.find(boxes, key)))).toBe(true);
+  });
+});
+
+describe('a name that no object can have, such as users write into references', () => {
+  const names = ['.', '..', 'a/status', 'a/', '../../other/boxes/a', '%2e%2e'];
+
+  it.each(names)('is absent, and the server hears of no read, change or deletion: %s', async (name) => {
+    await using server = await startServer((_seen, respond) => respond({ body: { metadata: { name: 'a' } } }));
+    await using client = testClient({ credentials: server.credentials() });
+    const at = { namespace: 'n', name };
+    expect(await client.find(boxes, at)).toBeUndefined();
+    for (const call of [client.get(boxes, at), client.mergePatch(boxes, at, {}), client.delete(boxes, at)])
+      expect(await readError(call)).toSatisfy(isNotFound);
+    expect(server.seen).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { systemClock, systemRandom } from '@sandlot/std';
 import type { Clock, Random } from '@sandlot/std';
 import type { Credentials } from '../credentials/credentials.ts';
-import { isNotFound } from '../errors.ts';
+import { KubeError, isNotFound } from '../errors.ts';
 import type { Verb } from '../errors.ts';
 import { noMetrics } from '../metrics.ts';
 import type { KubeMetrics } from '../metrics.ts';
@@ -15,7 +15,7 @@ import type { RateLimits } from '../transport/limiter.ts';
 import { Transport } from '../transport/transport.ts';
 import type { ApiRequest } from '../transport/transport.ts';
 import { readLines } from './lines.ts';
-import { formatLabel, getPath } from './paths.ts';
+import { formatLabel, getPath, isObjectName } from './paths.ts';
 import type {
   ApplyOptions,
   CallOptions,
@@ -213,6 +213,7 @@ class HttpKubeClient implements KubeClient {
   }
 
   async #call<T>(resource: Resource<KubeObject>, call: Call): Promise<T> {
+    if (call.verb !== 'create' && !isObjectName(call.key.name)) throw refuseName(resource, call);
     return (await this.#transport.call(buildRequest(resource, call))) as T;
   }
 }
@@ -225,6 +226,11 @@ interface ListAnswer<T> {
 }
 
 type WatchLine<T> = WatchEvent<T> | { readonly type: 'ERROR'; readonly object: StatusObject };
+
+function refuseName(resource: Resource<KubeObject>, { verb, key, options, subresource }: Call): KubeError {
+  const target = { verb, resource: formatLabel(resource, subresource ?? options.subresource), key: formatKey(key) };
+  return new KubeError({ ...target, code: 'NotFound', message: 'no object can have this name', sent: false });
+}
 
 function buildRequest(resource: Resource<KubeObject>, call: Call): ApiRequest {
   const { verb, method, key, options, body } = call;

@@ -23,6 +23,14 @@ export function getPath(resource: Resource<KubeObject>, at: Location, query: Que
   return search.length === 0 ? path : `${path}?${search.join('&')}`;
 }
 
+/**
+ * Whether an object can have this name. Users choose names in references. The API server refuses `.`, `..` and `%` as errors of
+ * the caller, and reads what follows a `/` as a subresource.
+ */
+export function isObjectName(name: string): boolean {
+  return name !== '.' && name !== '..' && !/[/%]/.test(name);
+}
+
 /** Name of a resource in errors and metrics: `pods`, `sandboxes.example.com/status`. */
 export function formatLabel({ group, plural }: Resource<KubeObject>, subresource?: string): string {
   const name = group === '' ? plural : `${plural}.${group}`;
