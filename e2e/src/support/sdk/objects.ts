@@ -7,10 +7,14 @@ import type { Sandbox } from 'e2b';
 /** The namespace of the first tenant, whose key `readAccess` reads. */
 export const TENANT = 'tenant-a';
 
-/** The Sandbox behind a sandbox of the first tenant, whether it came from a pool or not. */
-async function readSandboxOf(client: KubeClient, { sandboxId }: Sandbox): Promise<SandboxObject> {
-  const { status } = await client.get(sandboxClaims, { namespace: TENANT, name: sandboxId });
-  return client.get(sandboxes, { namespace: TENANT, name: status?.sandbox?.name ?? '' });
+/** The Sandbox behind a sandbox of a tenant, whether it came from a pool or not. */
+async function readSandboxOf(
+  client: KubeClient,
+  { sandboxId }: Sandbox,
+  namespace: string = TENANT,
+): Promise<SandboxObject> {
+  const { status } = await client.get(sandboxClaims, { namespace, name: sandboxId });
+  return client.get(sandboxes, { namespace, name: status?.sandbox?.name ?? '' });
 }
 
 /** The Pod in which it runs. */
@@ -20,8 +24,12 @@ export async function readPodOf(client: KubeClient, sandbox: Sandbox): Promise<P
 }
 
 /** The snapshot with which it sleeps. */
-export async function findHibernationOf(client: KubeClient, sandbox: Sandbox): Promise<SandboxSnapshot | undefined> {
-  const owner = await readSandboxOf(client, sandbox);
-  const { items } = await client.list(sandboxSnapshots, { namespace: TENANT });
+export async function findHibernationOf(
+  client: KubeClient,
+  sandbox: Sandbox,
+  namespace: string = TENANT,
+): Promise<SandboxSnapshot | undefined> {
+  const owner = await readSandboxOf(client, sandbox, namespace);
+  const { items } = await client.list(sandboxSnapshots, { namespace });
   return items.find((each) => isHibernationOf(each, owner));
 }

@@ -9,6 +9,7 @@ const KINDS = {
   SandboxWarmPool: { group: `${GROUP}/v1beta1`, plural: 'sandboxwarmpools' },
   Pod: { group: 'v1', plural: 'pods' },
   NetworkPolicy: { group: 'networking.k8s.io/v1', plural: 'networkpolicies' },
+  SandboxSnapshot: { group: 'sandlot.dev/v1alpha1', plural: 'sandboxsnapshots' },
 } as const;
 
 export type Kind = keyof typeof KINDS;
@@ -30,6 +31,7 @@ const SPECS: Readonly<Record<Kind, Fields>> = {
   SandboxWarmPool: { sandboxTemplateRef: { name: 'base' } },
   Pod: POD,
   NetworkPolicy: { podSelector: { matchLabels: { app: 'own' } }, policyTypes: ['Ingress'] },
+  SandboxSnapshot: { sandboxName: 'own' },
 };
 
 /** Path of the objects of a kind, or of one of them. */
