@@ -7,7 +7,7 @@ import { machinePaths } from '@sandlot/local-cluster';
 import type { AddedNode } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { patchSpec, waitForEvent, waitForPhase, waitForReadySandbox, waitForSandbox } from '../support/lifecycle.ts';
-import { expectToCountOn, startCounter } from '../support/counter.ts';
+import { expectToCountOn, startCounter } from '../support/memory/counter.ts';
 import { pause } from '../support/memory-writer.ts';
 import { openBucket } from '../support/nodes/bucket.ts';
 import { readFingerprint, upgradeRunscOf } from '../support/nodes/runsc.ts';

@@ -2,8 +2,8 @@ import { findCondition, sandboxSnapshotClasses, sandboxSnapshots } from '@sandlo
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { expectToCountOn, startCounter } from '../support/counter.ts';
-import type { Count } from '../support/counter.ts';
+import { expectToCountOn, startCounter } from '../support/memory/counter.ts';
+import type { Count } from '../support/memory/counter.ts';
 import { patchSpec, waitForEvent, waitForPhase, waitForReadySandbox, waitForSandbox } from '../support/lifecycle.ts';
 import { offerTemplateOfClass } from '../support/sdk/class-template.ts';
 import { LIFETIME_MS, readAccess } from '../support/sdk/client.ts';

@@ -1,7 +1,7 @@
 import type { SandboxSpec } from '@sandlot/api-types';
 import { expect } from 'vitest';
-import { createBox, readIn, waitForReadySandbox } from './lifecycle.ts';
-import type { Team } from './team.ts';
+import { createBox, readIn, waitForReadySandbox } from '../lifecycle.ts';
+import type { Team } from '../team.ts';
 
 /** Draws a secret at its start and counts, both in memory, and writes them where a shell can read them. */
 const COUNTS =
