@@ -6,6 +6,7 @@ import { up } from './up.ts';
 
 export { bundleService } from './bundle.ts';
 export { bundleControllers, bundleServices, fillContext } from './images/build.ts';
+export { publishInstaller } from './images/installer.ts';
 export { isOfChart, listImageRecipes } from './images/recipes.ts';
 export type { ImageName, ImageRecipe } from './images/recipes.ts';
 export { prometheusUrl, tracesUrl } from './observability/look.ts';

@@ -14,8 +14,12 @@ export interface Count {
 }
 
 /** Starts a Sandbox in gVisor whose program counts. Returns its first answer. */
-export async function startCounter(team: Team, name: string, spec: Partial<SandboxSpec>): Promise<Count> {
-  const pod = { runtimeClassName: 'gvisor', terminationGracePeriodSeconds: 0 };
+export async function startCounter(
+  team: Team,
+  name: string,
+  { runtimeClassName = 'gvisor', ...spec }: Partial<SandboxSpec> & { readonly runtimeClassName?: string },
+): Promise<Count> {
+  const pod = { runtimeClassName, terminationGracePeriodSeconds: 0 };
   await createBox(team, name, { run: COUNTS, pod, spec });
   await waitForReadySandbox(team, name);
   return readCount(team, name);

@@ -6,6 +6,7 @@ import { machinePaths } from '@sandlot/local-cluster';
 import { inject } from 'vitest';
 import { eventually } from '../team.ts';
 import type { Team } from '../team.ts';
+import { findInRun } from './containerd.ts';
 
 /** Where the programs of an added node find the copy, below their `/var/lib/sandlot`. */
 const COPY = 'runsc-of-another-version';
@@ -17,7 +18,7 @@ const [VERSION, OTHER] = ['v0.0.0-', 'v9.9.9-'] as const;
  * how to take it back. Both wait for the label of the Node.
  */
 export async function upgradeRunscOf(team: Team, nodeName: string): Promise<() => Promise<void>> {
-  const link = join(machinePaths.addedRun, nodeName, 'run/runsc');
+  const link = findInRun(nodeName, machinePaths.runsc);
   const program = await readlink(link);
   const before = await readFingerprint(team, nodeName);
   await copyWithOtherVersion(program, join(machinePaths.addedLib, nodeName, 'lib', COPY));

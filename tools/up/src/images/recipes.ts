@@ -112,7 +112,7 @@ export function listImageRecipes(programs: ImagePrograms): readonly ImageRecipe[
   ];
 }
 
-function buildInstallerRecipe({ installer, runsc, shim }: InstallerPrograms): ImageRecipe {
+export function buildInstallerRecipe({ installer, runsc, shim }: InstallerPrograms): ImageRecipe {
   const context = [
     { target: 'sandlot-node-installer', source: installer },
     { target: 'runsc', source: runsc },
