@@ -10,7 +10,7 @@ import type { Plan } from './plan/steps.ts';
 import { decidePod } from './pod/decide-pod.ts';
 import { decideService } from './service/decide-service.ts';
 import { decideStart } from './start-memory/decide-start.ts';
-import { decidePublish, withLossPublished } from './status/decide-publish.ts';
+import { decidePublish, withLossPublished, withMemoryPublished } from './status/decide-publish.ts';
 import { getStatus } from './status/status.ts';
 import { decideTroubles } from './troubles/decide-troubles.ts';
 import { decideWake } from './wake/decide-wake.ts';
@@ -22,9 +22,9 @@ const stages: readonly ((snapshot: Snapshot) => Plan)[] = [
   decideDisks,
   decideIdleDeletion,
   decideStart,
-  decideHibernations,
+  (snapshot) => withMemoryPublished(snapshot, decideHibernations(snapshot)),
   decideMove,
-  (snapshot) => withLossPublished(snapshot, decidePod(snapshot)),
+  (snapshot) => withMemoryPublished(snapshot, withLossPublished(snapshot, decidePod(snapshot))),
   decideService,
   (snapshot) => decidePublish(snapshot, getStatus(snapshot)),
   decideTroubles,

@@ -290,6 +290,11 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     meaning:
       'How far a Sandbox with `restoreFrom` has come: the UID of the copy that it starts from, `restored`, or `failed:` and the reason. It never makes another copy.',
   },
+  saveProblem: {
+    on: 'Pod',
+    by: SANDBOX,
+    meaning: 'Why its memory could not be saved while its node was being emptied. It counts with the label `sandlot.dev/memory: unsaved`.',
+  },
   savedTemplate: {
     on: 'SandboxSnapshot',
     by: `${SANDBOX}, ${SNAPSHOT}`,

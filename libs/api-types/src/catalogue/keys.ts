@@ -128,6 +128,8 @@ export const annotations = {
    * a colon and the reason. It starts once.
    */
   startMemory: 'sandlot.dev/start-memory',
+  /** On a Pod with the label `sandlot.dev/memory: unsaved`: why its memory could not be saved. */
+  saveProblem: 'sandlot.dev/save-problem',
   /** On a SandboxSnapshot: digest of the Pod template; in a Pod of another one the memory is useless. */
   savedTemplate: 'sandlot.dev/saved-template',
   /** On a SandboxSnapshot: the image of the daemon that the saved Pod mounts, which its successor mounts too. */

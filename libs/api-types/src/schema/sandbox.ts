@@ -64,6 +64,12 @@ const runtimeIdentity = z.object({
   ports: z.array(int32(1, 65_535)).describe('The ports on which callers speak TLS and check the key.'),
 });
 
+const lost = z.object({
+  reason: z.string().describe('HibernationFailed, HibernationExpired or RestoreFailed: that of the Event.'),
+  message: z.string().describe('What is lost, and why.'),
+  at: timestamp.describe('When the controller found it lost.'),
+});
+
 /** `status` of a Sandbox; the Sandbox controller is its only writer. */
 export const sandboxStatus = z.object({
   conditions: conditionList.optional().describe('See [Conditions](#conditions).'),
@@ -99,6 +105,17 @@ export const sandboxStatus = z.object({
       'While it is suspended: what the next resume goes on with. Memory: processes and files. Files: files, and the programs start anew. Volumes: nothing else, as always with `Stop`.',
     ),
   resumedAt: timestamp.optional().describe('When the latest resume began.'),
+  resumedFrom: z
+    .enum(['Memory', 'Files', 'Volumes'])
+    .optional()
+    .describe(
+      'While it runs, and hibernates: what its present Pod has gone on with, in the words of `keeps`. Absent in its first Pod.',
+    ),
+  lost: lost
+    .optional()
+    .describe(
+      'What the Sandbox was to keep and has lost. It stays until memory or files are saved or restored in full again. See [Loss](#loss).',
+    ),
   restarts: z
     .object({
       count: count.optional().describe('Restarts inside the reset window.'),

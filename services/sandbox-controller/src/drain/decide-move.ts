@@ -1,4 +1,4 @@
-import { labels, memoryStates } from '@sandlot/api-types';
+import { annotations, labels, memoryStates } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
 import { buildHibernation } from '../hibernate/build-hibernation.ts';
 import { findSaveOf } from '../hibernate/hibernations.ts';
@@ -34,9 +34,13 @@ export function decideMove(snapshot: Snapshot): Plan {
   }
 }
 
-/** The label remembers it until the node takes Pods again. */
+/** The label remembers it until the node takes Pods again. The reason is for the status, if the Pod is evicted. */
 function giveUp(pod: Pod, why: string): Plan {
-  const patch = { metadata: { uid: pod.metadata.uid, labels: { [labels.memory]: memoryStates.unsaved } } };
+  const noted = {
+    labels: { [labels.memory]: memoryStates.unsaved },
+    annotations: { [annotations.saveProblem]: why },
+  };
+  const patch = { metadata: { uid: pod.metadata.uid, ...noted } };
   return [
     { kind: 'patchPod', phase: 'pod', pod, patch },
     { kind: 'recordEvent', note: buildUnsavedNote(pod, why) },

@@ -1,4 +1,4 @@
-import { eventReasons } from '@sandlot/api-types';
+import { annotations, eventReasons } from '@sandlot/api-types';
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
 import { formatWarning } from '../plan/steps.ts';
@@ -19,4 +19,11 @@ export function buildUnsavedNote({ spec }: Pod, why: string): EventNote {
   const node = `Memory was not saved while node "${spec.nodeName ?? ''}" is being emptied: ${why}`;
   const effect = 'Evictions of the Pod no longer wait. Once it is evicted, the Sandbox begins anew on the same volumes';
   return formatWarning(eventReasons.hibernationFailed, `${node}. ${effect}`);
+}
+
+/** The Pod was evicted after that. It remembers why its memory was not saved. */
+export function buildEvictedNote({ metadata, spec }: Pod): EventNote {
+  const why = metadata.annotations?.[annotations.saveProblem] ?? 'the Event HibernationFailed says why';
+  const effect = `Its Pod left node "${spec.nodeName ?? ''}", which is being emptied. The Sandbox begins anew on the same volumes`;
+  return formatWarning(eventReasons.hibernationFailed, `Memory was not saved and is lost: ${why}. ${effect}`);
 }

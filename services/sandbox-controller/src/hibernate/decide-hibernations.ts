@@ -34,8 +34,8 @@ function deleteHibernation(hibernation: SandboxSnapshot, phase: 'hibernation' | 
   return { kind: 'deleteHibernation', phase, hibernation };
 }
 
-function record(note: EventNote | undefined): Step[] {
-  return note === undefined ? [] : [{ kind: 'recordEvent', note }];
+function recordLoss(note: EventNote | undefined): Step[] {
+  return note === undefined ? [] : [{ kind: 'recordEvent', note, isLoss: true }];
 }
 
 function decideBesidePod(snapshot: Snapshot, pod: Pod): Plan {
@@ -52,8 +52,12 @@ function decideOutcome(snapshot: Snapshot, pod: Pod): Plan {
   // The status says why such a Sandbox has no Pod. The stage of the Pod deletes the one that it has.
   if (isStartRefused(snapshot.sandbox)) return [];
   const outcome = judgeRestoration(snapshot, pod);
-  if (outcome.kind === 'restored') return [deleteHibernation(outcome.from), ...record(buildRestoredNote(outcome.from))];
-  if (outcome.kind === 'anew') return [deleteHibernation(outcome.from), ...record(buildRestoreLossNote(STARTED_ANEW))];
+  if (outcome.kind === 'restored') {
+    return [deleteHibernation(outcome.from), { kind: 'recordEvent', note: buildRestoredNote(outcome.from) }];
+  }
+  if (outcome.kind === 'anew') {
+    return [deleteHibernation(outcome.from), ...recordLoss(buildRestoreLossNote(STARTED_ANEW))];
+  }
   return outcome.kind === 'failed' ? replacePod(snapshot, pod, outcome) : [];
 }
 
@@ -62,10 +66,10 @@ type Failed = Extract<Restoration, { readonly kind: 'failed' }>;
 /** What the next Pod can boot with stays. */
 function replacePod({ sandbox }: Snapshot, pod: Pod, { from, why }: Failed): Plan {
   const replaced: Step = { kind: 'deletePod', phase: 'pod', pod };
-  if (from === undefined || isTerminating(from)) return [replaced, ...record(buildRestoreLossNote(why))];
+  if (from === undefined || isTerminating(from)) return [replaced, ...recordLoss(buildRestoreLossNote(why))];
   const isLeft = leavesFiles(from) && needsHibernation(sandbox.spec);
-  if (isLeft) return [replaced, ...record(buildFilesLeftNote(from, why))];
-  return [replaced, deleteHibernation(from), ...record(buildRestoreLossNote(why))];
+  if (isLeft) return [replaced, ...recordLoss(buildFilesLeftNote(from, why))];
+  return [replaced, deleteHibernation(from), ...recordLoss(buildRestoreLossNote(why))];
 }
 
 /** A saved Pod stands still for ever. Its successor goes on where it stopped. */
@@ -106,6 +110,6 @@ function decideWithoutPod(snapshot: Snapshot): Plan {
   return snapshot.hibernations.flatMap((hibernation): Step[] => {
     const fate = judgeUnused(snapshot, hibernation);
     if (isTerminating(hibernation) || fate.kind === 'keep') return [];
-    return [deleteHibernation(hibernation), ...record(fate.note)];
+    return [deleteHibernation(hibernation), ...recordLoss(fate.note)];
   });
 }

@@ -54,6 +54,14 @@ export function isDataLost({ status }: SandboxSnapshot): boolean {
   return findCondition(status?.conditions, snapshotConditions.ready)?.reason === snapshotReasons.dataLost;
 }
 
+/** Whether a memory is deleted because its time is over, while no Pod has gone on from it. */
+export function isExpiredMemory(hibernation: SandboxSnapshot, nowMs: number): boolean {
+  const { metadata, status } = hibernation;
+  if (isCopy(hibernation) || !isTerminating(hibernation) || status?.expiresAt === undefined) return false;
+  const kept = { ...hibernation, metadata: { ...metadata, deletionTimestamp: undefined } };
+  return isRestorable(kept) && Date.parse(status.expiresAt) <= nowMs;
+}
+
 /**
  * Until when the outcome of an announced restore is awaited, epoch milliseconds. A restore takes seconds; after a minute its
  * outcome can no longer matter more than that the Sandbox starts.

@@ -16,6 +16,13 @@ export function buildRestoreLossNote(why: string): EventNote {
   return formatWarning(eventReasons.restoreFailed, text);
 }
 
+/** A memory has been deleted because its time is over. */
+export function buildExpiredNote(name: string): EventNote {
+  const text = `Memory in SandboxSnapshot "${name}" has expired. The next start begins anew on the same volumes`;
+  const advice = 'To keep it longer, raise retention.readySeconds of its SandboxSnapshotClass';
+  return formatWarning(eventReasons.hibernationExpired, `${text}. ${advice}`);
+}
+
 /** The memory is given up, and the files are not. */
 export function buildFilesLeftNote({ metadata }: SandboxSnapshot, why: string): EventNote {
   const text = `Memory was not restored and is lost: ${why}. The Sandbox boots with the files that SandboxSnapshot "${metadata.name ?? ''}" kept; its processes are gone`;

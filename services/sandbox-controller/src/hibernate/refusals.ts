@@ -8,6 +8,7 @@ import { isCopy, isStrict } from '../start-memory/start-record.ts';
 
 const NOT_ENABLED = 'this installation does not hibernate; set the chart value hibernation.enabled to true';
 const IMAGE_VOLUME = 'set the chart value runtime.delivery to ImageVolume';
+export const EDITED = 'podTemplate of the Sandbox was edited since';
 const INSTALLED = `an init container would install the daemon of its Pod, and such a Pod cannot be restored; ${IMAGE_VOLUME}`;
 
 /** Why the memory of `pod` cannot be saved, as a text for the owner; undefined when it can. */
@@ -47,7 +48,7 @@ export function findRestoreRefusal(
     return INSTALLED;
   }
   if (needsOnlyFiles(sandbox, hibernation)) return undefined;
-  if (isEdited(sandbox, hibernation)) return 'podTemplate of the Sandbox was edited since';
+  if (isEdited(sandbox, hibernation)) return EDITED;
   return isMemoryUnwanted(hibernation, sandbox) ? 'a client asked for a boot, and no files were kept' : undefined;
 }
 
@@ -59,7 +60,8 @@ export function needsOnlyFiles(sandbox: Sandbox, hibernation: SandboxSnapshot): 
   return hibernation.status?.hasFiles === true && !isCopy(hibernation) && isMemoryUseless;
 }
 
-function isEdited(sandbox: Sandbox, { metadata }: SandboxSnapshot): boolean {
+/** Whether the Sandbox would run another Pod than the one that was saved. */
+export function isEdited(sandbox: Sandbox, { metadata }: SandboxSnapshot): boolean {
   const saved = metadata.annotations?.[annotations.savedTemplate];
   return saved !== undefined && saved !== hashPodTemplate(sandbox);
 }

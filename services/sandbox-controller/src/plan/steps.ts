@@ -76,7 +76,8 @@ export type MoveResult = 'moved' | 'unsaved';
 export type ReportStep =
   /** Ends a request to wake the Sandbox. */
   | { readonly kind: 'answerWake'; readonly answer: WakeAnswer }
-  | { readonly kind: 'recordEvent'; readonly note: EventNote }
+  /** `isLoss`: the Event says what is lost for good. The status says so first. */
+  | { readonly kind: 'recordEvent'; readonly note: EventNote; readonly isLoss?: boolean }
   /** Counts a Sandbox that left its node with its memory, or that cannot. */
   | { readonly kind: 'countMove'; readonly result: MoveResult }
   /** Records an Event for a trouble, and remembers that it has one. */

@@ -56,7 +56,8 @@ function decideEnd(snapshot: Snapshot, pod: Pod): Plan {
     case 'create':
       return [{ kind: 'createHibernation', phase: 'hibernation', hibernation: buildHibernation(sandbox, pod), pod }];
     default:
-      return isKept(snapshot, save) ? [] : [end, { kind: 'recordEvent', note: buildSaveLossNote(save.why) }];
+      if (isKept(snapshot, save)) return [];
+      return [end, { kind: 'recordEvent', note: buildSaveLossNote(save.why), isLoss: true }];
   }
 }
 

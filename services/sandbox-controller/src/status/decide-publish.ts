@@ -1,12 +1,15 @@
+import { isDeepStrictEqual } from 'node:util';
 import { annotations, resolveMode } from '@sandlot/api-types';
 import type { Sandbox, SandboxSnapshot, SandboxStatus } from '@sandlot/api-types';
+import type { JsonObject } from '@sandlot/kube/objects';
 import { findNext } from '../hibernate/choose-hibernation.ts';
 import { isStartupPending } from '../lifetime/decide-startup.ts';
 import { findOnlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import type { Plan, Step } from '../plan/steps.ts';
 import { isCopy } from '../start-memory/start-record.ts';
-import { decideStatusWrite } from './decide-status-write.ts';
+import { buildStatusPatch, decideStatusWrite } from './decide-status-write.ts';
+import { buildLost } from './memory-fields.ts';
 import { isReadyNow, getStatus } from './status.ts';
 import { listTransitionNotes } from './transition-events.ts';
 
@@ -29,11 +32,30 @@ export function withLossPublished(snapshot: Snapshot, podPlan: Plan): Plan {
   return isReplacement ? decideStatus(snapshot, getStatus(snapshot)) : podPlan;
 }
 
+/**
+ * Publishes what became of the memory before `plan` deletes what says so: after a crash in between nothing else would show it.
+ * Ready goes with it, which a restored Pod mostly is at that moment, so that a wake costs no further write.
+ */
+export function withMemoryPublished(snapshot: Snapshot, plan: Plan): Plan {
+  const loss = plan.find((step) => step.kind === 'recordEvent' && step.isLoss === true);
+  if (loss === undefined && !plan.some(({ kind }) => kind === 'deleteHibernation')) return plan;
+  const before = snapshot.sandbox.status ?? {};
+  const found = getStatus(snapshot);
+  const { resumedFrom } = found;
+  const lost = loss?.kind === 'recordEvent' ? buildLost(snapshot, loss.note) : found.lost;
+  if (resumedFrom === before.resumedFrom && isDeepStrictEqual(lost, before.lost)) return plan;
+  const next = { ...(isReadyNow(found) ? found : before), resumedFrom, lost };
+  return [...writeStatus(snapshot, next, buildStatusPatch(snapshot, next)), ...plan];
+}
+
 function decideStatus(snapshot: Snapshot, next: SandboxStatus): Plan {
   const write = decideStatusWrite(snapshot, next);
-  if (write.kind !== 'write') return [];
+  return write.kind === 'write' ? writeStatus(snapshot, next, write.patch) : [];
+}
+
+function writeStatus(snapshot: Snapshot, next: SandboxStatus, patch: JsonObject): Plan {
   const notes = listTransitionNotes(snapshot.sandbox, next, findHibernation(snapshot));
-  const status: Step = { kind: 'patchStatus', patch: write.patch };
+  const status: Step = { kind: 'patchStatus', patch };
   return [status, ...notes.map((note): Step => ({ kind: 'recordEvent', note }))];
 }
 

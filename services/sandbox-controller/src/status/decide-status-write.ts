@@ -27,9 +27,12 @@ export function decideStatusWrite(snapshot: Snapshot, next: SandboxStatus): Stat
   if (statusHoldUntilMs > nowMs && isAdoptionOnly(sandbox, next)) return { kind: 'hold', untilMs: statusHoldUntilMs };
   const untilMs = findQuietUntilMs(snapshot);
   if (untilMs !== undefined && isProgressOnly(before, next)) return { kind: 'hold', untilMs };
-  // The UID makes the patch fail on a new Sandbox of the same name.
-  const patch = { metadata: { uid: sandbox.metadata.uid }, status: buildMergePatch(before, next) };
-  return { kind: 'write', patch };
+  return { kind: 'write', patch: buildStatusPatch(snapshot, next) };
+}
+
+/** The UID makes the patch fail on a new Sandbox of the same name. */
+export function buildStatusPatch({ sandbox: { metadata, status } }: Snapshot, next: SandboxStatus): JsonObject {
+  return { metadata: { uid: metadata.uid }, status: buildMergePatch(status ?? {}, next) };
 }
 
 /** Only the adoption is new, and no deadline counts from when it was seen. */

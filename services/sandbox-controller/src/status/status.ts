@@ -8,8 +8,6 @@ import {
   getSuspender,
 } from '@sandlot/api-types';
 import type { Condition, Sandbox, SandboxStatus } from '@sandlot/api-types';
-import { findNext } from '../hibernate/choose-hibernation.ts';
-import { needsOnlyFiles } from '../hibernate/refusals.ts';
 import { findStartup } from '../lifetime/decide-startup.ts';
 import { findExpiryMs, findStartedAt } from '../lifetime/expiry.ts';
 import { findLastActivity } from '../lifetime/idle.ts';
@@ -20,6 +18,7 @@ import { isAwaitingRestart, findRestarts } from '../pod/restart.ts';
 import { findRuntimeIdentity } from '../pod/runtime-identity.ts';
 import { findServiceInUse } from '../service/decide-service.ts';
 import { listConditions, listConditionsOfExpired } from './conditions.ts';
+import { buildMemoryFields } from './memory-fields.ts';
 
 /**
  * The whole status of a Sandbox that has not expired: docs/reference/sandbox.md#status. Empty values are left out, as Go
@@ -43,6 +42,7 @@ export function getStatus(snapshot: Snapshot): SandboxStatus {
     startedAt,
     expiresAt: findExpiresAt({ ...sandbox, status: { ...before, conditions } }, startedAt),
     ...buildSuspensionFields(snapshot, conditions),
+    ...buildMemoryFields(snapshot, isTrue(conditions, sandboxConditions.suspended)),
   });
 }
 
@@ -110,7 +110,7 @@ function getPhase(snapshot: Snapshot, conditions: readonly Condition[]): NonNull
   return isAwaitingRestart(snapshot) || sandbox.status?.phase === 'Restarting' ? 'Restarting' : 'Pending';
 }
 
-/** When the last suspension was complete, who requested it and what it keeps, or when the Sandbox was resumed. */
+/** When the last suspension was complete and who requested it, or when the Sandbox was resumed. */
 function buildSuspensionFields(snapshot: Snapshot, conditions: readonly Condition[]): SandboxStatus {
   const { sandbox, nowMs } = snapshot;
   const { suspendedAt, suspendedBy, resumedAt, conditions: before } = sandbox.status ?? {};
@@ -122,15 +122,7 @@ function buildSuspensionFields(snapshot: Snapshot, conditions: readonly Conditio
   return {
     suspendedAt: wasSuspended ? suspendedAt : formatRfc3339(nowMs),
     suspendedBy: wasSuspended ? suspendedBy : getSuspender(sandbox),
-    keeps: findKept(snapshot),
   };
-}
-
-/** What the next Pod begins with, as far as it is known now. */
-function findKept(snapshot: Snapshot): NonNullable<SandboxStatus['keeps']> {
-  const next = findNext(snapshot);
-  if (next === undefined) return 'Volumes';
-  return needsOnlyFiles(snapshot.sandbox, next) ? 'Files' : 'Memory';
 }
 
 function findExpiresAt(sandbox: Sandbox, startedAt: string | undefined): string | undefined {
