@@ -15,7 +15,7 @@ snapshot-controller: [snapshot]
 
 {{/* Single events that it may publish about objects of another one. */}}
 {{- define "sandlot.nats.publishesAlso" -}}
-snapshot-controller: [sandbox.hibernated, sandbox.restored]
+snapshot-controller: [sandbox.hibernated, sandbox.restored, sandbox.restore.failed]
 {{- end -}}
 
 {{/* Records of a service's outboxes: which events of its objects have been published. */}}

@@ -120,10 +120,10 @@ describe.concurrent('users of the NATS server', () => {
     const heard: string[] = [];
     listener.connection.subscribe('sandlot.elsewhere.>', { callback: (_, { subject }) => void heard.push(subject) });
     await listener.connection.flush();
-    const subjects = ['sandbox.ready', 'sandbox.deleted', 'claim.bound', 'snapshot.ready', 'sandbox.hibernated', 'sandbox.restored'];
+    const subjects = ['sandbox.ready', 'sandbox.deleted', 'claim.bound', 'snapshot.ready', 'sandbox.hibernated', 'sandbox.restored', 'sandbox.restore.failed'];
     for (const subject of subjects) writer.connection.publish(`sandlot.elsewhere.${subject}`, '{}');
     for (const { connection } of [writer, listener]) await connection.flush();
-    expect(heard).toEqual(['snapshot.ready', 'sandbox.hibernated', 'sandbox.restored'].map((type) => `sandlot.elsewhere.${type}`));
+    expect(heard).toEqual(['snapshot.ready', 'sandbox.hibernated', 'sandbox.restored', 'sandbox.restore.failed'].map((type) => `sandlot.elsewhere.${type}`));
   });
 
   it('api may report spending to its other replicas, and gateway may not', async () => {

@@ -87,6 +87,7 @@ describe('a SandboxSnapshot', () => {
       phase: 'Ready',
       nodeName: 'node-a',
       sizeBytes: 8_589_934_592,
+      size: '8192Mi',
       remote: { state: 'Uploaded', digest: 'sha256:1', at: '2026-01-01T00:00:00Z' },
       disks: [{ name: 'work', claimName: 'listed-work-1' }],
       hasFiles: true,
@@ -100,10 +101,10 @@ describe('a SandboxSnapshot', () => {
     expect(await patch('listed', { status }, '--subresource=status')).toBe('');
     const [head = '', row = ''] = await print('sandboxsnapshot', 'listed', '-o', 'wide');
     expect(head.split(/\s+/).filter(Boolean).join(' ')).toBe(
-      'NAME SANDBOX PHASE SIZE NODE AGE REASON BUCKET FINGERPRINT EXPIRES',
+      'NAME SANDBOX PHASE REASON SIZE NODE BUCKET AGE FINGERPRINT EXPIRES',
     );
     expect(row).toMatch(
-      /^listed +sandbox +Ready +8589934592 +node-a +\S+ +Saved +Uploaded +runsc-1-amd64 +2030-01-01T00:00:00Z *$/,
+      /^listed +sandbox +Ready +Saved +8192Mi +node-a +Uploaded +\S+ +runsc-1-amd64 +2030-01-01T00:00:00Z *$/,
     );
   });
 

@@ -28,7 +28,11 @@ export const ledgerNames: readonly string[] = Object.values(LEDGERS);
 const REQUEST_TYPES: ReadonlySet<string> = new Set(['sandbox.wake.requested']);
 
 /** Events of Sandboxes that follow from their SandboxSnapshots. */
-const BY_SNAPSHOT: ReadonlySet<EventType> = new Set(['sandbox.hibernated', 'sandbox.restored']);
+const BY_SNAPSHOT: ReadonlySet<EventType> = new Set([
+  'sandbox.hibernated',
+  'sandbox.restored',
+  'sandbox.restore.failed',
+]);
 
 function belongsTo(kind: keyof typeof LEDGERS, type: EventType): boolean {
   if (BY_SNAPSHOT.has(type)) return kind === 'snapshot';

@@ -293,7 +293,8 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
   saveProblem: {
     on: 'Pod',
     by: SANDBOX,
-    meaning: 'Why its memory could not be saved while its node was being emptied. It counts with the label `sandlot.dev/memory: unsaved`.',
+    meaning:
+      'Why its memory could not be saved while its node was being emptied. It counts with the label `sandlot.dev/memory: unsaved`.',
   },
   savedTemplate: {
     on: 'SandboxSnapshot',

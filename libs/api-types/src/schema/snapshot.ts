@@ -152,6 +152,7 @@ export const sandboxSnapshotStatus = z.object({
   source: source.optional().describe('What is saved: fixed before the save begins.'),
   savedAt: timestamp.optional().describe('When the save was complete.'),
   sizeBytes: z.int().min(0).meta({ format: 'int64' }).optional().describe('Bytes that the snapshot takes on its node.'),
+  size: z.string().optional().describe('The same for people, rounded up, as a quantity such as `210Mi`.'),
   nodeName: z
     .string()
     .optional()

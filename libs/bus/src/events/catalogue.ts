@@ -22,6 +22,9 @@ const pool = z.object({
 const snapshot = z.object({ ...objectRef, sandbox: z.object({ name: z.string(), uid: z.string().optional() }) });
 const rollout = pool.extend({ templateHash: z.string() });
 
+/** What of a Sandbox a SandboxSnapshot has, or its Pod gets of it. Events of earlier releases lack it. */
+const kept = z.enum(['Memory', 'Files']).optional();
+
 /** Data of every lifecycle event, version 1. Within a version fields may be added, but none changes or goes away. */
 export const eventData = {
   'claim.submitted': claim,
@@ -37,8 +40,9 @@ export const eventData = {
   'sandbox.expired': sandbox.extend(reason),
   'sandbox.deleted': sandbox.extend({ cause: z.string() }),
   'sandbox.wake.requested': sandbox.extend({ requestedBy: z.string().optional() }),
-  'sandbox.hibernated': sandbox.extend({ snapshot: named, sizeBytes: z.number().int().nonnegative() }),
-  'sandbox.restored': sandbox.extend({ snapshot: named, podName: z.string() }),
+  'sandbox.hibernated': sandbox.extend({ snapshot: named, sizeBytes: z.number().int().nonnegative(), kept }),
+  'sandbox.restored': sandbox.extend({ snapshot: named, podName: z.string(), kept }),
+  'sandbox.restore.failed': sandbox.extend({ snapshot: named, podName: z.string(), kept, message: z.string() }),
   'pool.depleted': pool,
   'pool.ready': pool,
   'pool.rollout.started': rollout,
@@ -78,8 +82,12 @@ export const about: Readonly<Record<EventType, string>> = {
   'sandbox.deleted': 'A Sandbox is gone.',
   'sandbox.wake.requested':
     'A request needs a suspended Sandbox. The gateway repeats the event, because it may be lost.',
-  'sandbox.hibernated': 'The memory of a Sandbox is saved, and its pod stands still until it is deleted.',
-  'sandbox.restored': 'A Sandbox goes on from its saved memory in a new pod.',
+  'sandbox.hibernated':
+    'The memory of a Sandbox, or with `kept: Files` its files alone, is saved, and its pod stands still until it is deleted.',
+  'sandbox.restored':
+    'A Sandbox goes on from its saved memory in a new pod, or with `kept: Files` boots with its files: its processes are gone.',
+  'sandbox.restore.failed':
+    'A pod could not get what `kept` names. Another pod follows, with the files if these were kept beside the memory.',
   'pool.depleted': 'A pool has no Ready member left.',
   'pool.ready': 'A pool is full for the first time since it was empty or another size was wanted.',
   'pool.rollout.started': 'Members of an earlier template are being replaced.',

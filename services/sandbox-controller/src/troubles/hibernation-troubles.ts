@@ -25,7 +25,9 @@ function listUnseen(object: SandboxSnapshot): Trouble[] {
 /** A memory that is deleted because its time is over, while no Pod has gone on from it. */
 function listExpired(snapshot: Snapshot): Trouble[] {
   if (findOnlyPod(snapshot) !== undefined) return [];
-  return snapshot.hibernations.filter((each) => isExpiredMemory(each, snapshot.nowMs)).map((each) => buildTrouble(each));
+  return snapshot.hibernations
+    .filter((each) => isExpiredMemory(each, snapshot.nowMs))
+    .map((each) => buildTrouble(each));
 }
 
 function buildTrouble({ metadata: { name = '', uid = '' } }: SandboxSnapshot): Trouble {

@@ -66,8 +66,8 @@ function begin(scene: Scene, sandbox: Sandbox, original: SandboxSnapshot): Plan 
 /** What the bucket has of the original, from which other nodes than its own make the copy. */
 function inheritRemote(original: SandboxSnapshot): SandboxSnapshotStatus {
   if (!isUploaded(original)) return {};
-  const { remote, sizeBytes, fingerprint, fingerprintText, savedAt, hasFiles } = original.status ?? {};
-  return { remote, remoteOf: original.metadata.uid, sizeBytes, fingerprint, fingerprintText, savedAt, hasFiles };
+  const { remote, sizeBytes, size, fingerprint, fingerprintText, savedAt, hasFiles } = original.status ?? {};
+  return { remote, remoteOf: original.metadata.uid, sizeBytes, size, fingerprint, fingerprintText, savedAt, hasFiles };
 }
 
 /** The Sandbox is the new one, by which its Pod proves that it may have the copy. The rest says whose memory it is. */

@@ -48,6 +48,10 @@ describe('a Pod that is marked for a restore', () => {
     h.agent.end(uidOf(pod), 'Failed', 'runsc: exit status 1');
     await h.until(() => state() === 'Failed');
     expect(h.status().restore?.message).toBe('runsc: exit status 1');
+    await h.eventually(() => {
+      const failed = h.bus.published.find(({ type }) => type === 'sandbox.restore.failed');
+      expect(failed?.data).toMatchObject({ podName: 'notebook', kept: 'Memory', message: 'runsc: exit status 1' });
+    });
   });
 
   it.each([

@@ -2,6 +2,7 @@ import { formatRfc3339, setCondition, snapshotConditions, snapshotMessages, snap
 import type { SandboxSnapshotStatus, SnapshotReason } from '@sandlot/api-types';
 import type { Manifest } from '../agent/messages.ts';
 import type { Scene } from '../plan/scene.ts';
+import { formatSize } from './format-size.ts';
 
 type Phase = NonNullable<SandboxSnapshotStatus['phase']>;
 export type Source = NonNullable<SandboxSnapshotStatus['source']>;
@@ -47,6 +48,7 @@ export function buildReadyStatus(scene: Scene, saved: Manifest): SandboxSnapshot
     ...withPhase(scene, 'Ready', { reason: snapshotReasons.saved, message: snapshotMessages.saved }),
     savedAt: formatRfc3339(Date.parse(savedAt)),
     sizeBytes: bytes,
+    size: formatSize(bytes),
     ...(hasFiles === true ? { hasFiles } : {}),
     ...(contents === 'Files' ? {} : buildFingerprint(machine)),
     nodeName: scene.object.status?.source?.nodeName,

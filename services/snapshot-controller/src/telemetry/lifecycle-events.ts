@@ -1,6 +1,6 @@
 // Lifecycle events of SandboxSnapshots, and of Sandboxes by their memory, derived from the status (docs/events.md).
 import { findCondition, snapshotConditions } from '@sandlot/api-types';
-import type { SandboxSnapshot } from '@sandlot/api-types';
+import type { SandboxSnapshot, SandboxSnapshotStatus } from '@sandlot/api-types';
 import type { AnyFact, FactSource } from '@sandlot/outbox';
 
 /** How the outbox derives events from SandboxSnapshots. */
@@ -14,11 +14,25 @@ function listFacts(snapshot: SandboxSnapshot): readonly AnyFact[] {
   const isSave = snapshot.spec.copyOf === undefined;
   if (savedAt !== undefined && isSave) facts.push(...listSaveFacts(snapshot, savedAt));
   if (phase === 'Failed') facts.push(buildFailure(snapshot));
-  if (restore?.state === 'Restored') {
-    const data = () => ({ ...aboutSandbox(snapshot), snapshot: name(snapshot), podName: restore.podName });
-    facts.push({ type: 'sandbox.restored', marker: restore.podUID, timeMs: Date.parse(restore.at), data });
-  }
+  if (restore !== undefined) facts.push(...listRestoreFacts(snapshot, restore));
   return facts;
+}
+
+type Restore = NonNullable<SandboxSnapshotStatus['restore']>;
+
+/** The UID of the Pod tells a restore of the files from that of the memory, which failed before. */
+function listRestoreFacts(snapshot: SandboxSnapshot, restore: Restore): AnyFact[] {
+  const { podUID, podName, state, only, message = '' } = restore;
+  const at = { marker: podUID, timeMs: Date.parse(restore.at) };
+  const data = () => ({
+    ...aboutSandbox(snapshot),
+    snapshot: name(snapshot),
+    podName,
+    kept: only === undefined ? ('Memory' as const) : ('Files' as const),
+  });
+  if (state === 'Restored') return [{ type: 'sandbox.restored', ...at, data }];
+  if (state !== 'Failed') return [];
+  return [{ type: 'sandbox.restore.failed', ...at, data: () => ({ ...data(), message }) }];
 }
 
 function listSaveFacts(snapshot: SandboxSnapshot, savedAt: string): AnyFact[] {
@@ -30,8 +44,14 @@ function listSaveFacts(snapshot: SandboxSnapshot, savedAt: string): AnyFact[] {
     data: () => ({ ...about(snapshot), nodeName, sizeBytes }),
   };
   if (snapshot.spec.whenSaved !== 'StayPaused') return [ready];
-  const data = () => ({ ...aboutSandbox(snapshot), snapshot: name(snapshot), sizeBytes });
+  const kept = hasFilesAlone(snapshot) ? ('Files' as const) : ('Memory' as const);
+  const data = () => ({ ...aboutSandbox(snapshot), snapshot: name(snapshot), sizeBytes, kept });
   return [ready, { type: 'sandbox.hibernated', ...at, data }];
+}
+
+/** Only memory has a fingerprint. */
+function hasFilesAlone({ status }: SandboxSnapshot): boolean {
+  return status?.hasFiles === true && status.fingerprint === undefined;
 }
 
 /** A snapshot fails once, so that its reason and the beginning of the condition tell the event apart. */
