@@ -101,9 +101,11 @@ it('memory in a bucket goes on where it was saved, on another node, and after th
   });
 });
 
-it('memory without a bucket is lost with its node, and an Event says so', async () => {
+it('memory without a bucket is lost with its node, and an Event and the status say so', async () => {
   await patchSpec(team, 'unlucky', { operatingMode: 'Running' });
   await waitForReadySandbox(team, 'unlucky');
   const { note } = await waitForEvent(team, 'unlucky', 'RestoreFailed');
   expect(note).toContain(`Node ${node.name}, which had the data, is gone`);
+  const { status } = await waitForReadySandbox(team, 'unlucky');
+  expect([status?.resumedFrom, status?.lost?.message]).toEqual(['Volumes', note]);
 });

@@ -74,6 +74,9 @@ describe('a Sandbox', () => {
       await damage(join(STORE, team.namespace, metadata.uid ?? ''));
       await expectBootWithFiles(team, how);
       expect((await waitForEvent(team, how, 'RestoreFailed')).note).toMatch(/^Memory was not restored and is lost: /);
+      const { status } = await waitForReadySandbox(team, how);
+      const message = expect.stringMatching(/^Memory was not restored and is lost: /);
+      expect(status).toMatchObject({ resumedFrom: 'Files', lost: { reason: 'RestoreFailed', message } });
     }),
   );
 
@@ -84,6 +87,8 @@ describe('a Sandbox', () => {
       expect(status?.sizeBytes).toBeLessThan(100_000);
       expect((await waitForEvent(team, 'frugal', 'Hibernated')).note).toContain('keeps its files');
       await expectBootWithFiles(team, 'frugal');
+      const woken = await waitForReadySandbox(team, 'frugal');
+      expect([woken.status?.resumedFrom, woken.status?.lost]).toEqual(['Files', undefined]);
     }));
 });
 

@@ -62,7 +62,7 @@ describe('a SandboxSnapshot', () => {
     expect(await findPodUid(pod)).toBe(uid);
     expect(await readCount(pod)).toBeGreaterThan(before);
     const row = await team.kubectl('get', 'sandboxsnapshots', 'once', '--no-headers');
-    expect(row).toMatch(/^once\s+saved\s+Ready\s/);
+    expect(row).toMatch(/^once\s+saved\s+Ready\s+Saved\s+\d+[KMG]i\s+sandlot\s/);
     await eventually('the snapshot is gone', async () => {
       const left = await team.client.find(sandboxSnapshots, { namespace: team.namespace, name: 'once' });
       return left === undefined ? true : undefined;
@@ -76,6 +76,8 @@ describe('a SandboxSnapshot', () => {
     const { status } = await waitForPhase('refused', 'Failed');
     expect(status?.conditions?.find(({ type }) => type === 'Ready')?.message).toContain('gVisor');
     expect(await findPodUid(pod)).toBe(uid);
+    const row = await team.kubectl('get', 'sandboxsnapshots', 'refused', '--no-headers');
+    expect(row).toMatch(/^refused\s+plain\s+Failed\s+NotGVisor\s/);
   });
 });
 

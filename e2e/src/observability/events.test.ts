@@ -30,6 +30,14 @@ metadata: {name: ${name}}
 spec: {replicas: 1, sandboxTemplateRef: {name: ${template}}, ${rest}}
 `;
 
+/** Of a Sandbox that is not in gVisor. */
+const REFUSED = `
+apiVersion: sandlot.dev/v1alpha1
+kind: SandboxSnapshot
+metadata: {name: refused}
+spec: {sandboxName: plain}
+`;
+
 const COLD = 'sandboxTemplateRef: {name: box}, warmpool: none';
 const listIds = (events: readonly CloudEvent[]): string[] => events.map(({ id }) => id);
 
@@ -106,6 +114,30 @@ describe('events, through a durable consumer', () => {
     await team.client.delete(sandboxes, { namespace: team.namespace, name: 'ends' });
     await expectEvents('sandbox', 'ends', 'created', 'ready', 'finished', 'deleted');
     await expect.poll(() => recorder.listTypes('sandbox', 'brief'), PATIENCE).toContain('expired');
+  });
+
+  it('describe a Sandbox that hibernates, its memory, and a snapshot that fails', async () => {
+    const hibernating = {
+      pod: { runtimeClassName: 'gvisor', terminationGracePeriodSeconds: 0 },
+      spec: { suspensionStrategy: { type: 'Hibernate' } },
+    } as const;
+    await createBox(team, 'dreamer', hibernating);
+    await waitForReadySandbox(team, 'dreamer');
+    await patchSpec(team, 'dreamer', { operatingMode: 'Suspended' });
+    await waitForPhase(team, 'dreamer', 'Suspended');
+    await patchSpec(team, 'dreamer', { operatingMode: 'Running' });
+    await waitForReadySandbox(team, 'dreamer');
+    const cycle = ['created', 'ready', 'hibernated', 'suspended', 'resumed', 'restored', 'ready'];
+    await expectEvents('sandbox', 'dreamer', ...cycle);
+    await createBox(team, 'plain');
+    await waitForReadySandbox(team, 'plain');
+    await team.apply(REFUSED);
+    await expectEvents('snapshot', 'refused', 'failed');
+    const find = (type: string) => recorder.events.find((event) => event.type === type)?.data;
+    expect(find('sandbox.hibernated')).toMatchObject({ name: 'dreamer', kept: 'Memory' });
+    expect(find('sandbox.restored')).toMatchObject({ name: 'dreamer', kept: 'Memory' });
+    expect(find('snapshot.ready')).toMatchObject({ sandbox: { name: 'dreamer' } });
+    expect(find('snapshot.failed')).toMatchObject({ name: 'refused', reason: 'NotGVisor' });
   });
 
   it('arrive once, with unique ids', () => {

@@ -628,11 +628,23 @@ export interface components {
             team: string;
         };
         DeliveredSandbox: {
+            /** @description What the sandbox was to keep and has lost, and why. Absent: nothing. */
+            lost?: {
+                /** Format: date-time */
+                at: string;
+                message: string;
+                reason: string;
+            };
             name: string;
             /** @enum {string} */
             origin: "Warm" | "Cold" | "Unknown";
             podIPs: string[];
             ready: boolean;
+            /**
+             * @description What a sandbox that runs went on with after its last pause, if its template hibernates.
+             * @enum {string}
+             */
+            resumedFrom?: "Memory" | "Files" | "Volumes";
         };
         Error: {
             code: number;
@@ -828,6 +840,18 @@ export interface components {
             domain: string | null;
             envdAccessToken?: string;
             envdVersion: string;
+            /** @description What the sandbox was to keep and has lost, and why. Absent: nothing. */
+            lost?: {
+                /** Format: date-time */
+                at: string;
+                message: string;
+                reason: string;
+            };
+            /**
+             * @description What a sandbox that runs went on with after its last pause, if its template hibernates.
+             * @enum {string}
+             */
+            resumedFrom?: "Memory" | "Files" | "Volumes";
             sandboxID: string;
             templateID: string;
             trafficAccessToken: string | null;
@@ -850,6 +874,13 @@ export interface components {
                 /** @enum {string} */
                 onTimeout: "kill" | "pause";
             };
+            /** @description What the sandbox was to keep and has lost, and why. Absent: nothing. */
+            lost?: {
+                /** Format: date-time */
+                at: string;
+                message: string;
+                reason: string;
+            };
             memoryMB: number;
             metadata?: {
                 [key: string]: string;
@@ -861,6 +892,11 @@ export interface components {
             };
             /** @enum {string} */
             pauseMode?: "full" | "filesystem";
+            /**
+             * @description What a sandbox that runs went on with after its last pause, if its template hibernates.
+             * @enum {string}
+             */
+            resumedFrom?: "Memory" | "Files" | "Volumes";
             sandboxID: string;
             /** Format: date-time */
             startedAt: string;

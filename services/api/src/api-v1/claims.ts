@@ -12,13 +12,13 @@ import type { Limits } from '../limits/limits.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { BY_NAMESPACE } from '../wiring/informers.ts';
 import * as schemas from './schemas.ts';
-import type { NewClaim } from './schemas.ts';
+import type { ClaimView, NewClaim } from './schemas.ts';
 import { getNamespace, formatObjectName } from './scope.ts';
 import { claimView } from './views.ts';
 
 export interface ClaimDeps {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'delete'>;
-  readonly state: Pick<ClusterState, 'claims' | 'waitUntil'>;
+  readonly state: Pick<ClusterState, 'claims' | 'waitUntil' | 'withSandbox'>;
   readonly limits: Limits;
   readonly ledger: Pick<CreateLedger, 'keep'>;
   readonly clock: Pick<Clock, 'now'>;
@@ -52,8 +52,9 @@ function listReads(deps: ClaimDeps): readonly Route[] {
       },
       async ({ key, query }) => {
         const namespace = getNamespace(key, query);
+        const view = (claim: SandboxClaim): ClaimView => claimView(state.withSandbox(claim));
         const claims = [...state.claims.listByIndex(BY_NAMESPACE, namespace)];
-        return { status: 200, body: claims.map(claimView).sort((a, b) => (a.name < b.name ? -1 : 1)) };
+        return { status: 200, body: claims.map(view).sort((a, b) => (a.name < b.name ? -1 : 1)) };
       },
     ),
     route(
@@ -69,7 +70,8 @@ function listReads(deps: ClaimDeps): readonly Route[] {
           namespace: getNamespace(key, query),
           name: formatObjectName(name),
         });
-        return { status: 200, body: claimView(await waitUntilServed(deps, claim, { wait: query.wait, signal })) };
+        const shown = await waitUntilServed(deps, claim, { wait: query.wait, signal });
+        return { status: 200, body: claimView(state.withSandbox(shown)) };
       },
     ),
   ];
@@ -124,7 +126,7 @@ async function createClaim(deps: ClaimDeps, call: CreateCall): Promise<Answer> {
     .finally(() => place[Symbol.dispose]());
   trail.about({ name: body.name, uid: created.metadata.uid ?? '' });
   const shown = await waitUntilServed(deps, created, { wait: query.wait, signal });
-  return { status: 201, body: claimView(shown), headers };
+  return { status: 201, body: claimView(state.withSandbox(shown)), headers };
 }
 
 interface WaitOptions {

@@ -1,6 +1,7 @@
 // What Sandlot's own REST API sends and receives: short forms of the Kubernetes objects, which remain the source of truth.
 import { dnsLabel, keyLimits, roles } from '@sandlot/tenancy';
 import { z } from 'zod';
+import { outcome } from '../e2b/answer/schemas.ts';
 import { shownAs } from '../openapi/shown-as.ts';
 
 const count = z.int().min(0);
@@ -83,6 +84,8 @@ const delivered = z
     ready: z.boolean(),
     origin: z.enum(['Warm', 'Cold', 'Unknown']),
     podIPs: z.array(z.string()),
+    /** Only of a claim of one sandbox. */
+    ...outcome,
   })
   .meta({ id: 'DeliveredSandbox' });
 

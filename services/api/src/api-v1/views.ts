@@ -1,6 +1,8 @@
 import { resolveClaimMode } from '@sandlot/api-types';
 import type { Condition, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import { buildOutcome } from '../e2b/answer/outcome.ts';
 import { buildSize } from '../e2b/answer/size.ts';
+import type { ClaimedSandbox } from '../state/cluster-state.ts';
 import { omitUndefined } from './omit-undefined.ts';
 import { listAliases } from '../wiring/informers.ts';
 import type { ClaimView, Pool, TemplateView } from './schemas.ts';
@@ -49,7 +51,7 @@ export function buildTemplateView(template: SandboxTemplate): TemplateView {
   };
 }
 
-export function claimView(claim: SandboxClaim): ClaimView {
+export function claimView({ claim, sandbox }: ClaimedSandbox): ClaimView {
   const { spec, status, metadata } = claim;
   const { claimedReplicas = 0, readyReplicas = 0, phase = 'Pending', message } = status ?? {};
   return {
@@ -65,14 +67,14 @@ export function claimView(claim: SandboxClaim): ClaimView {
     claimed: claimedReplicas,
     ready: readyReplicas,
     phase,
-    sandboxes: getDelivered(claim),
+    sandboxes: getDelivered({ claim, sandbox }),
     conditions: listConditions(status),
   };
 }
 
-function getDelivered(claim: SandboxClaim): ClaimView['sandboxes'] {
+function getDelivered({ claim, sandbox }: ClaimedSandbox): ClaimView['sandboxes'] {
   const { spec, status } = claim;
-  if (resolveClaimMode(spec) === 'Bound') return boundTo(claim);
+  if (resolveClaimMode(spec) === 'Bound') return boundTo({ claim, sandbox });
   return (status?.sandboxes ?? []).map(({ name, ready = false, origin, podIPs = [] }) => ({
     name,
     ready,
@@ -81,8 +83,8 @@ function getDelivered(claim: SandboxClaim): ClaimView['sandboxes'] {
   }));
 }
 
-function boundTo({ status }: SandboxClaim): ClaimView['sandboxes'] {
+function boundTo({ claim: { status }, sandbox }: ClaimedSandbox): ClaimView['sandboxes'] {
   const { name = '', podIPs = [] } = status?.sandbox ?? {};
   const ready = (status?.readyReplicas ?? 0) > 0;
-  return name === '' ? [] : [{ name, ready, origin: 'Unknown', podIPs }];
+  return name === '' ? [] : [{ name, ready, origin: 'Unknown', podIPs, ...buildOutcome(sandbox) }];
 }

@@ -7,6 +7,7 @@ import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import { getState } from '../../state/sandbox-state.ts';
 import { CONTROL_PREFIX } from '../request/control-keys.ts';
 import type { ListedSandbox, SandboxAnswer, SandboxDetail } from './schemas.ts';
+import { buildOutcome } from './outcome.ts';
 import { buildSize } from './size.ts';
 import { buildTokens } from './tokens.ts';
 
@@ -49,6 +50,7 @@ export function buildAnswer({ claim, sandbox }: ClaimedSandbox, options: AnswerO
     envdAccessToken: tokens.envd,
     trafficAccessToken: tokens.traffic ?? null,
     domain: options.domain ?? null,
+    ...buildOutcome(sandbox),
   };
 }
 
@@ -87,6 +89,7 @@ export function buildDetail(claimed: ClaimedSandbox, options: AnswerOptions): Sa
       autoResume: claim.metadata.annotations?.[annotations.autoResume] === 'true',
       onTimeout: getOnTimeout(claim),
     },
+    ...buildOutcome(claimed.sandbox),
   };
 }
 

@@ -4,6 +4,18 @@ import { z } from 'zod';
 const strings = z.record(z.string(), z.string());
 const timestamp = z.iso.datetime({ offset: true });
 
+/** What became of the memory of a sandbox, as its Sandbox says it (docs/reference/sandbox.md#loss). */
+export const outcome = {
+  resumedFrom: z
+    .enum(['Memory', 'Files', 'Volumes'])
+    .optional()
+    .meta({ description: 'What a sandbox that runs went on with after its last pause, if its template hibernates.' }),
+  lost: z
+    .object({ reason: z.string(), message: z.string(), at: timestamp })
+    .optional()
+    .meta({ description: 'What the sandbox was to keep and has lost, and why. Absent: nothing.' }),
+};
+
 /** The answer of create, connect and resume. */
 export const sandboxAnswer = z
   .object({
@@ -15,6 +27,7 @@ export const sandboxAnswer = z
     envdAccessToken: z.string().optional(),
     trafficAccessToken: z.string().nullable(),
     domain: z.string().nullable(),
+    ...outcome,
   })
   .meta({ id: 'Sandbox' });
 export type SandboxAnswer = z.output<typeof sandboxAnswer>;
@@ -58,6 +71,7 @@ export const sandboxDetail = z
       .optional(),
     lifecycle: z.object({ autoResume: z.boolean(), onTimeout: z.enum(['kill', 'pause']) }),
     pauseMode: z.enum(['full', 'filesystem']).optional(),
+    ...outcome,
   })
   .meta({ id: 'SandboxDetail' });
 export type SandboxDetail = z.output<typeof sandboxDetail>;
