@@ -4,7 +4,8 @@ import { fetchTraces } from '@sandlot/local-cluster';
 import { observability, tracesUrl } from '@sandlot/up';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runKubectlOrFail } from '../support/kubectl.ts';
-import { waitForFullPool, waitForReadyClaim, getSandboxName } from '../support/sandboxes.ts';
+import { createBox, waitForSandbox } from '../support/lifecycle.ts';
+import { findReadyCondition, getSandboxName, waitForFullPool, waitForReadyClaim } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 import { startClientTrace, Trace } from '../support/traces.ts';
@@ -44,6 +45,14 @@ async function claimSandbox(
   const metadata = { namespace: team.namespace, name, annotations };
   await team.client.create(sandboxClaims, { metadata, spec });
   return { claim: await waitForReadyClaim(team, name), traceId };
+}
+
+/** Suspends or resumes a Sandbox with the trace context of a client. Returns the id of the trace. */
+async function turn(name: string, operatingMode: string): Promise<string> {
+  const { traceId, annotations } = startClientTrace();
+  const key = { namespace: team.namespace, name };
+  await team.client.mergePatch(sandboxes, key, { metadata: { annotations }, spec: { operatingMode } });
+  return traceId;
 }
 
 describe('a warm claim', () => {
@@ -100,15 +109,9 @@ describe('a cold claim with a disk', () => {
   });
 
   it('is suspended and resumed in traces of their own, below the span of the client', async () => {
-    const key = { namespace: team.namespace, name: 'cold' };
-    const turn = async (operatingMode: string): Promise<string> => {
-      const { traceId, annotations } = startClientTrace();
-      await team.client.mergePatch(sandboxes, key, { metadata: { annotations }, spec: { operatingMode } });
-      return traceId;
-    };
-    const suspension = await Trace.waitFor(await turn('Suspended'), ['sandbox.suspend', 'sandbox.reconcile']);
+    const suspension = await Trace.waitFor(await turn('cold', 'Suspended'), ['sandbox.suspend', 'sandbox.reconcile']);
     expect(suspension.shape()).toEqual(['sandbox.reconcile < sandbox.suspend', 'sandbox.suspend < client']);
-    const resume = await Trace.waitFor(await turn('Running'), ['sandbox.resume', ...CHAIN]);
+    const resume = await Trace.waitFor(await turn('cold', 'Running'), ['sandbox.resume', ...CHAIN]);
     resume.expectChain('sandbox.resume', CHAIN);
     expect(resume.spans.filter(({ name }) => name === 'pvc.provision')).toEqual([]);
     expect(resume.only('sandbox.resume').links).toHaveLength(1);
@@ -123,6 +126,21 @@ describe('a cold claim with a disk', () => {
     });
     expect(deletion).toMatchObject({ name: 'sandbox.delete', parentSpanId: '' });
     expect(deletion.links).toHaveLength(1);
+  });
+});
+
+describe('a Sandbox that hibernates', () => {
+  it('has its save in the trace of its suspension, and its restore in that of its resume', async () => {
+    const pod = { terminationGracePeriodSeconds: 0, runtimeClassName: 'gvisor' };
+    await createBox(team, 'asleep', { pod, spec: { suspensionStrategy: { type: 'Hibernate' } } });
+    await waitForSandbox(team, 'asleep', (sandbox) => findReadyCondition(sandbox)?.status === 'True');
+    const suspension = await Trace.waitFor(await turn('asleep', 'Suspended'), ['sandbox.suspend', 'snapshot.save']);
+    expect(suspension.spans.filter(({ name }) => name === 'snapshot.restore')).toEqual([]);
+    const resume = await Trace.waitFor(await turn('asleep', 'Running'), ['sandbox.resume', 'snapshot.restore']);
+    expect(resume.spans.filter(({ name }) => name === 'snapshot.save')).toEqual([]);
+    const about = { 'k8s.namespace.name': team.namespace, 'sandlot.sandbox.name': 'asleep' };
+    for (const span of [suspension.only('snapshot.save'), resume.only('snapshot.restore')])
+      expect(span).toMatchObject({ status: 'unset', attributes: about });
   });
 });
 

@@ -34,7 +34,7 @@ export {
   recordSpan,
 } from './traces/operation.ts';
 export type { Operation } from './traces/operation.ts';
-export { spanAttributes, spanNames, withChildSpan, withSpan } from './traces/spans.ts';
+export { failSpan, spanAttributes, spanNames, withChildSpan, withSpan } from './traces/spans.ts';
 export type { SpanName } from './traces/spans.ts';
 export { startTracing } from './traces/tracing.ts';
 export type { Tracing, TracingOptions } from './traces/tracing.ts';

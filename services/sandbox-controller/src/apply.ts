@@ -10,6 +10,7 @@ import type { ChildStep, EventNote, Plan, SandboxStep, Step } from './plan/steps
 import { changeImage } from './pod/change-image.ts';
 import { createKeySecret } from './pod/create-key-secret.ts';
 import { isRecordNews } from './start-memory/start-record.ts';
+import { withRestoreTrace } from './telemetry/restore-trace.ts';
 import { applyReport, recordEvent } from './troubles/apply-reports.ts';
 import type { ReportDeps } from './troubles/apply-reports.ts';
 import { formatDeletionKey } from './troubles/pod-troubles.ts';
@@ -104,7 +105,7 @@ async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Prom
       await createKeySecret(deps, step);
       return s;
     case 'createPod':
-      return withPod(s, await createOrRead(deps, pods, step.pod));
+      return withPod(s, await createOrRead(deps, pods, withRestoreTrace(step.pod)));
     case 'patchPod':
       return withPod(s, await patchPod(deps, s, step));
     case 'deletePod':

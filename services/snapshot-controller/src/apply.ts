@@ -11,7 +11,7 @@ import {
   persistentVolumeClaims,
 } from '@sandlot/kube';
 import type { EventRecorder, JsonObject, KubeClient, OwnWrites, PersistentVolumeClaim } from '@sandlot/kube';
-import { parseCarriedContext, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
+import { failSpan, parseCarriedContext, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
 import type { SpanName } from '@sandlot/telemetry';
 import type { Agents } from './agent/agents.ts';
 import { callIds } from './agent/call-ids.ts';
@@ -213,12 +213,12 @@ function restoreOn(
   object: SandboxSnapshot,
   { step, signal }: { readonly step: RestoreStep; readonly signal: AbortSignal },
 ): Promise<RestoreEnd> {
-  const { nodeName, request, remote } = step;
+  const { nodeName, request, remote, trace } = step;
   return restoreHere(deps.agents.get(nodeName), {
     ...{ id: getId(object), request, remote, signal },
     measure: async (work) => {
       try {
-        const done = await measure(deps, object, { step: { kind: 'download', nodeName }, work });
+        const done = await measure(deps, object, { step: { kind: 'download', nodeName, trace }, work });
         deps.metrics.countDownload('done');
         return done;
       } catch (error) {
@@ -238,11 +238,15 @@ const SPANS = {
 } satisfies Readonly<Record<string, SpanName>>;
 
 interface Measured<T> {
-  readonly step: { readonly kind: keyof typeof SPANS; readonly nodeName: string };
+  readonly step: {
+    readonly kind: keyof typeof SPANS;
+    readonly nodeName: string;
+    readonly trace?: string | undefined;
+  };
   readonly work: () => Promise<T>;
 }
 
-/** The span belongs to the operation that the object carries: the suspension or the resume. */
+/** The span belongs to the operation that the step carries, such as a resume, or else to that of the object, which is its save. */
 function measure<T>(
   { metrics }: ApplyDeps,
   { metadata, spec }: SandboxSnapshot,
@@ -253,6 +257,14 @@ function measure<T>(
     [spanAttributes.sandboxName]: spec.sandboxName,
     [spanAttributes.nodeName]: step.nodeName,
   };
-  const parent = parseCarriedContext(metadata.annotations?.[annotations.traceContext]);
-  return withSpan({ name: SPANS[step.kind], attributes, parent }, () => metrics.measureCall(step.kind, work));
+  const parent = parseCarriedContext(step.trace ?? metadata.annotations?.[annotations.traceContext]);
+  return withSpan({ name: SPANS[step.kind], attributes, parent }, async (span) => {
+    const done = await metrics.measureCall(step.kind, work);
+    if (isFailedRestore(done)) failSpan(span, done.message);
+    return done;
+  });
+}
+
+function isFailedRestore(done: unknown): done is RestoreEnd {
+  return typeof done === 'object' && done !== null && 'state' in done && done.state === 'Failed';
 }

@@ -150,12 +150,17 @@ export class Harness extends ControllerHarness {
       annotated?: string;
       only?: string;
       pool?: string;
+      trace?: string;
     } = {},
   ): Pod {
     const uid = this.snapshot().metadata.uid ?? '';
     const mark = { 'sandlot.dev/restore-snapshot': uid };
     const named = parts.annotated === undefined ? mark : { 'sandlot.dev/restore-snapshot': parts.annotated };
-    const annotations = { ...named, ...(parts.only === undefined ? {} : { 'sandlot.dev/restore-only': parts.only }) };
+    const annotations = {
+      ...named,
+      ...(parts.only === undefined ? {} : { 'sandlot.dev/restore-only': parts.only }),
+      ...(parts.trace === undefined ? {} : { 'sandlot.dev/restore-trace': parts.trace }),
+    };
     const member = parts.pool === undefined ? {} : { [labels.warmPoolMember]: parts.pool };
     return this.addPod(name, { owner: this.owner(), ...parts, marks: { labels: { ...mark, ...member }, annotations } });
   }
@@ -183,9 +188,9 @@ export class Harness extends ControllerHarness {
   }
 
   /** The hibernation of the Sandbox. */
-  hibernate(spec: Partial<SandboxSnapshotSpec> = {}): void {
+  hibernate(spec: Partial<SandboxSnapshotSpec> = {}, annotations: Record<string, string> = {}): void {
     this.api.seed(sandboxSnapshots, {
-      metadata: { ...KEY, ownerReferences: [this.owner()] },
+      metadata: { ...KEY, annotations, ownerReferences: [this.owner()] },
       spec: { sandboxName: 'notebook', whenSaved: 'StayPaused', ...spec },
     });
   }

@@ -284,6 +284,11 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     by: SANDBOX,
     meaning: '`files`: such a Pod boots with the files that the SandboxSnapshot has, without its memory.',
   },
+  restoreTrace: {
+    on: 'Pod',
+    by: SANDBOX,
+    meaning: 'Trace context of the operation that such a Pod is part of, for the spans of download and restore.',
+  },
   startMemory: {
     on: 'Sandbox',
     by: SANDBOX,

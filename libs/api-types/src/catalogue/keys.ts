@@ -123,6 +123,8 @@ export const annotations = {
   restoreSnapshot: 'sandlot.dev/restore-snapshot',
   /** On such a Pod, always {@link ONLY_FILES}: it boots with the files of the snapshot, and does not get its memory. */
   restoreOnly: 'sandlot.dev/restore-only',
+  /** On such a Pod: the trace of the resume. The SandboxSnapshot carries that of its save. */
+  restoreTrace: 'sandlot.dev/restore-trace',
   /**
    * On a Sandbox with `restoreFrom`: the UID of the copy that it starts from, then {@link START_DONE}; or {@link NO_START_MEMORY},
    * a colon and the reason. It starts once.

@@ -117,12 +117,17 @@ export async function withSpan<T>(input: SpanInput, work: (span: Span) => Promis
   } catch (error) {
     const failure = error instanceof Error ? error : new Error(String(error));
     span.recordException(failure);
-    span.setStatus({ code: SpanStatusCode.ERROR, message: failure.message });
+    failSpan(span, failure.message);
     throw error;
   } finally {
     span.end(wallMs());
     if (isRoot) state.decide(span.spanContext().traceId, failed || performance.now() - beganMs >= state.slow.coldMs);
   }
+}
+
+/** Marks a span of work that ended without an error, and whose result says that it failed. */
+export function failSpan(span: Span, message: string): void {
+  span.setStatus({ code: SpanStatusCode.ERROR, message });
 }
 
 function startSpan(input: SpanInput & { readonly parent: Context }, state: TracingState): Span {

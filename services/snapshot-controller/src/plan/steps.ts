@@ -36,6 +36,8 @@ export type Step =
       readonly nodeName: string;
       readonly request: RestoreRequest;
       readonly remote?: RemoteData | undefined;
+      /** Trace context of the resume. Absent: that of the SandboxSnapshot. */
+      readonly trace?: string | undefined;
     }
   | { readonly kind: 'withdraw'; readonly nodeName: string; readonly podUID: string }
   /** Tells the author of a Pod why it is not restored. */

@@ -1,4 +1,4 @@
-import { isUploaded, labels } from '@sandlot/api-types';
+import { annotations, isUploaded, labels } from '@sandlot/api-types';
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import type { RemoteData } from '../agent/messages.ts';
 import type { Scene } from '../plan/scene.ts';
@@ -15,7 +15,9 @@ export function buildRestoreStep(
   // A claim that takes the Sandbox from its warm pool removes the label.
   const isSpare = pod?.metadata.labels?.[labels.warmPoolMember] !== undefined;
   const request = { podName, podUID, only, ...(isSpare ? { spare: true as const } : {}) };
-  return { kind: 'restore', nodeName, request, ...(remote === undefined ? {} : { remote }) };
+  const trace = pod?.metadata.annotations?.[annotations.restoreTrace];
+  const step = { kind: 'restore', nodeName, request, ...(trace === undefined ? {} : { trace }) } as const;
+  return remote === undefined ? step : { ...step, remote };
 }
 
 /** Whether this node has the data, as far as the status says. */
