@@ -9,7 +9,7 @@ import type { Snapshot } from '../plan/snapshot.ts';
 import type { Plan, Step } from '../plan/steps.ts';
 import { isCopy } from '../start-memory/start-record.ts';
 import { buildStatusPatch, decideStatusWrite } from './decide-status-write.ts';
-import { buildLost } from './memory-fields.ts';
+import { buildLost } from './kept-memory.ts';
 import { isReadyNow, getStatus } from './status.ts';
 import { listTransitionNotes } from './transition-events.ts';
 

@@ -18,7 +18,7 @@ import { isAwaitingRestart, findRestarts } from '../pod/restart.ts';
 import { findRuntimeIdentity } from '../pod/runtime-identity.ts';
 import { findServiceInUse } from '../service/decide-service.ts';
 import { listConditions, listConditionsOfExpired } from './conditions.ts';
-import { buildMemoryFields } from './memory-fields.ts';
+import { buildMemoryFields } from './kept-memory.ts';
 
 /**
  * The whole status of a Sandbox that has not expired: docs/reference/sandbox.md#status. Empty values are left out, as Go

@@ -7,7 +7,6 @@ import { findOnlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import { formatWarning } from '../plan/steps.ts';
 import type { Trouble } from '../plan/steps.ts';
-import { isCopy } from '../start-memory/start-record.ts';
 
 /** Memory that expires while its Sandbox sleeps, and saves and starts about which no snapshot-controller says anything. */
 export function listHibernationTroubles(snapshot: Snapshot): Trouble[] {

@@ -25,12 +25,8 @@ const FILES = { files: 'beside', restore: { only: 'files' } } as const;
 const asleep = (status: SandboxStatus, hibernations: readonly HibernationParts[], spec = {}): Snapshot =>
   knowing(status, { spec: { ...SUSPENDED, ...spec }, hibernations: hibernations.map(hibernation) });
 
-type Row = readonly [
-  sentence: string,
-  snapshot: Snapshot,
-  resumedFrom: SandboxStatus['resumedFrom'],
-  lost: string | undefined,
-];
+type Row = readonly [sentence: string, snapshot: Snapshot, ...said: Said];
+type Said = readonly [resumedFrom: SandboxStatus['resumedFrom'], lost: string | undefined];
 
 describe('the status of a Sandbox that hibernates', () => {
   it.each<Row>([
@@ -82,7 +78,7 @@ describe('the status of a Sandbox that hibernates', () => {
       undefined,
       undefined,
     ],
-  ])('%s', (_, snapshot, resumedFrom, lost) => {
+  ])('%s', (_, snapshot, ...[resumedFrom, lost]) => {
     const status = getStatus(snapshot);
     expect(status.resumedFrom).toBe(resumedFrom);
     if (lost === undefined) expect(status.lost).toBeUndefined();

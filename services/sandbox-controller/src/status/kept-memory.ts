@@ -60,7 +60,8 @@ function findResumedFrom(snapshot: Snapshot): Kept | undefined {
   if (findMark(pod) === undefined) return hasSlept(snapshot) ? 'Volumes' : undefined;
   const outcome = judgeRestoration(snapshot, pod);
   if (outcome.kind === 'anew' && !isCopy(outcome.from)) return 'Volumes';
-  return outcome.kind === 'restored' && !isCopy(outcome.from) ? getContents(outcome.from) : before;
+  const from = findRestored(snapshot, pod);
+  return from === undefined ? before : getContents(from);
 }
 
 const getContents = ({ status }: SandboxSnapshot): Kept => (status?.restore?.only === undefined ? 'Memory' : 'Files');
@@ -76,9 +77,14 @@ function findLost(snapshot: Snapshot): Lost | undefined {
   if (!needsHibernation(spec) && spec.restoreFrom === undefined) return undefined;
   const pod = findOnlyPod(snapshot);
   if (pod !== undefined && isEvicted(snapshot, pod)) return buildLost(snapshot, buildEvictedNote(pod));
-  const outcome = pod === undefined ? undefined : judgeRestoration(snapshot, pod);
-  if (outcome?.kind === 'restored' && !isCopy(outcome.from)) return findLostOfRestored(snapshot, outcome.from);
-  return status?.lost ?? findLostStart(snapshot);
+  const from = pod === undefined ? undefined : findRestored(snapshot, pod);
+  return from === undefined ? (status?.lost ?? findLostStart(snapshot)) : findLostOfRestored(snapshot, from);
+}
+
+/** The hibernation from which `pod` has just gone on. */
+function findRestored(snapshot: Snapshot, pod: Pod): SandboxSnapshot | undefined {
+  const outcome = judgeRestoration(snapshot, pod);
+  return outcome.kind === 'restored' && !isCopy(outcome.from) ? outcome.from : undefined;
 }
 
 /** With a mode of Suspended its save decides. */
