@@ -75,6 +75,33 @@ describe('kill -9 of the shims of a Pod', () => {
 });
 
 describe('kill -9 of the daemon in a sandbox', () => {
+  it('while the sandbox is saved, and as soon as it has resumed, costs neither its memory nor its daemon', async () => {
+    const options = await readAccess();
+    await using sandbox = await openSandbox();
+    const before = await startWitness(sandbox);
+    for (const delayMs of [10, 100, 300]) {
+      const pod = await readPodOf(team.client, sandbox);
+      const paused = sandbox.pause();
+      await pause(delayMs);
+      // The save may have stopped the sandbox, or the Pod may be gone: then there is no daemon to kill.
+      await Promise.allSettled([killDaemonIn(pod), paused]);
+      await paused;
+      const resumed = Sandbox.connect(sandbox.sandboxId, options);
+      await eventually('the daemon of the resumed sandbox is killed', async () => {
+        const next = await readPodOf(team.client, sandbox);
+        await killDaemonIn(next);
+        return true;
+      });
+      const { stdout } = await eventually('a command runs again', async () =>
+        (await resumed).commands.run('echo again'),
+      );
+      expect(stdout).toBe('again\n');
+      const after = await hear(sandbox);
+      expect(after, `after ${delayMs} ms`).toMatchObject({ secret: before.secret, pid: before.pid });
+      expect(after.count).toBeGreaterThanOrEqual(before.count);
+    }
+  }, 180_000);
+
   it('right before a pause and right after a resume costs its clients no process', async () => {
     const options = await readAccess();
     await using sandbox = await openSandbox();

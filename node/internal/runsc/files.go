@@ -13,9 +13,9 @@ const statePattern = "_sandbox:*.state"
 // mostState bounds what is read of one file.
 const mostState = 4 << 20
 
-// findIDs returns the containers of the Pod by gVisor's own files, whose format is not promised. It is not complete if one
-// cannot be read, as while gVisor writes it, or if there is none.
-func (r Runsc) findIDs(name PodName) (ids []string, isComplete bool) {
+// findContainers returns the containers of the Pod by gVisor's own files, whose format is not promised, without their states. It
+// is not complete if one cannot be read, as while gVisor writes it, or if there is none.
+func (r Runsc) findContainers(name PodName) (found []Container, isComplete bool) {
 	paths, err := filepath.Glob(filepath.Join(r.Root, "*"+statePattern))
 	if err != nil || len(paths) == 0 {
 		return nil, false
@@ -29,10 +29,10 @@ func (r Runsc) findIDs(name PodName) (ids []string, isComplete bool) {
 			return nil, false
 		}
 		if isOf(c, name) {
-			ids = append(ids, c.ID)
+			found = append(found, c)
 		}
 	}
-	return ids, true
+	return found, true
 }
 
 // hasStateFile reports whether gVisor still has the container.

@@ -57,7 +57,17 @@ func (e *AbsentError) Error() string {
 // FindPod returns the Pod of this name and UID, or an AbsentError. It asks the sandbox of this Pod only: a list asks every
 // one of the node, and would wait for each that is slow or being saved.
 func (r Runsc) FindPod(ctx context.Context, name PodName) (Pod, error) {
-	ids, isComplete := r.findIDs(name)
+	return r.find(ctx, name, func(Container) bool { return true })
+}
+
+// FindSandbox does what FindPod does, without the names of the containers. It asks for the state of the pause container only:
+// of another one that gVisor deletes while the sandbox is paused there is no answer.
+func (r Runsc) FindSandbox(ctx context.Context, name PodName) (Pod, error) {
+	return r.find(ctx, name, func(c Container) bool { return c.Annotations[typeKey] == "sandbox" })
+}
+
+func (r Runsc) find(ctx context.Context, name PodName, isAsked func(Container) bool) (Pod, error) {
+	found, isComplete := r.findContainers(name)
 	if !isComplete {
 		containers, err := r.List(ctx)
 		if err != nil {
@@ -66,12 +76,15 @@ func (r Runsc) FindPod(ctx context.Context, name PodName) (Pod, error) {
 		return decidePod(containers, name)
 	}
 	var containers []Container
-	for _, id := range ids {
-		c, err := r.State(ctx, id)
+	for _, one := range found {
+		if !isAsked(one) {
+			continue
+		}
+		c, err := r.State(ctx, one.ID)
 		switch {
 		case err == nil:
 			containers = append(containers, c)
-		case ctx.Err() != nil || r.hasStateFile(id):
+		case ctx.Err() != nil || r.hasStateFile(one.ID):
 			return Pod{}, err
 		}
 	}

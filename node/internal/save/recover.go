@@ -83,7 +83,7 @@ func (s *Saver) resume(name runsc.PodName) error {
 }
 
 func (s *Saver) tryResume(ctx context.Context, name runsc.PodName) error {
-	pod, err := s.Runsc.FindPod(ctx, name)
+	pod, err := s.Runsc.FindSandbox(ctx, name)
 	var absent *runsc.AbsentError
 	if errors.As(err, &absent) {
 		return nil

@@ -307,7 +307,13 @@ func (s *Saver) write(ctx context.Context, what savable, options runsc.Checkpoin
 	if what.request.Contents == store.ContentsFiles {
 		return nil
 	}
-	return s.Runsc.Checkpoint(ctx, what.pod.Sandbox, options)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go endStalled(ctx, cancel, options.Folder)
+	if err := s.Runsc.Checkpoint(ctx, what.pod.Sandbox, options); err != nil {
+		return err
+	}
+	return runsc.CheckImage(options.Folder, what.pod.Containers)
 }
 
 func (s *Saver) describe(ctx context.Context, request Request, pod runsc.Pod) (store.Manifest, error) {

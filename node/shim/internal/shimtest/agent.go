@@ -42,6 +42,7 @@ func (n *Node) RunAgent() *Agent {
 	n.t.Helper()
 	a := &Agent{node: n, listen: freeAddress(n.t), client: newClient(n.t, filepath.Join(n.folder, "tls"))}
 	must(n.t, os.MkdirAll(n.root(), 0o711))
+	n.WrapAgent("")
 	a.start()
 	n.t.Cleanup(func() {
 		a.mutex.Lock()
@@ -60,7 +61,7 @@ func (n *Node) RunAgent() *Agent {
 func (a *Agent) start() {
 	path := func(name string) string { return filepath.Join(a.node.folder, name) }
 	cmd := exec.Command(program(a.node.t, "SANDLOT_AGENT"),
-		"-node", "node-1", "-root", path("snapshots"), "-state", path("agent"), "-runsc", a.node.runsc, "-runsc-root", a.node.root(),
+		"-node", "node-1", "-root", path("snapshots"), "-state", path("agent"), "-runsc", a.node.agentWrapper(), "-runsc-root", a.node.root(),
 		"-socket", path(agentSocket), "-listen", a.listen, "-metrics", "127.0.0.1:0", "-tls-dir", path("tls"),
 		"-wanted-bytes", "1048576", "-keep-free-bytes", "0")
 	log, err := os.OpenFile(path("agent.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -182,4 +183,21 @@ func (a *Agent) Expect(line, body string) map[string]any {
 		a.node.t.Fatalf("%s: got %d %v; the agent said:\n%s", line, status, answer, said)
 	}
 	return answer
+}
+
+// Remains are what the agent keeps of snapshots beside those that it answers for.
+func (a *Agent) Remains() []string {
+	var found []string
+	matches, _ := filepath.Glob(filepath.Join(a.node.folder, "snapshots", "*", "*"))
+	for _, path := range matches {
+		if !exists(filepath.Join(path, "manifest.json")) {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+// HasSnapshot reports whether the snapshot has its name.
+func (a *Agent) HasSnapshot(namespace, uid string) bool {
+	return exists(filepath.Join(a.node.folder, "snapshots", namespace, uid, "manifest.json"))
 }
