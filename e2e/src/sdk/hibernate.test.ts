@@ -1,4 +1,4 @@
-import { sandboxSnapshots } from '@sandlot/api-types';
+import { annotations, sandboxes, sandboxSnapshots, sandboxTemplates } from '@sandlot/api-types';
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials, pods } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
@@ -14,6 +14,8 @@ import { eventually } from '../support/team.ts';
 
 const namespace = TENANT;
 const TEMPLATE = `hibernates-${process.pid}`;
+const IDLE_TEMPLATE = `idles-${process.pid}`;
+const IDLE_SECONDS = 5;
 /** A lifetime that a cold start does not use up. */
 const SHORT_MS = 15_000;
 
@@ -24,12 +26,14 @@ beforeAll(async () => {
   options = await readAccess();
   client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: inject('kubeconfigPath') }) });
   stack.defer(() => client.close());
-  stack.use(await offerDiskTemplate(TEMPLATE));
+  for (const name of [TEMPLATE, IDLE_TEMPLATE]) stack.use(await offerDiskTemplate(name));
+  const idle = { suspendAfterSeconds: IDLE_SECONDS };
+  await client.mergePatch(sandboxTemplates, { namespace, name: IDLE_TEMPLATE }, { spec: { idle } });
 });
 afterAll(() => stack.disposeAsync());
 
-async function open(more: object = {}): Promise<Sandbox & AsyncDisposable> {
-  const sandbox = await Sandbox.create(TEMPLATE, { timeoutMs: LIFETIME_MS, ...options, ...more });
+async function open(more: object = {}, template = TEMPLATE): Promise<Sandbox & AsyncDisposable> {
+  const sandbox = await Sandbox.create(template, { timeoutMs: LIFETIME_MS, ...options, ...more });
   return Object.assign(sandbox, {
     [Symbol.asyncDispose]: async () => {
       await sandbox.kill();
@@ -113,5 +117,27 @@ describe('a paused sandbox of a template that hibernates', () => {
     await eventually('the snapshot is gone', async () =>
       (await findSnapshot(sandbox)) === undefined ? true : undefined,
     );
+  });
+});
+
+describe('a sandbox whose template has an idle limit and hibernates', () => {
+  it('sleeps with its memory when it is unused, and goes on with the next request, again and again', async () => {
+    await using sandbox = await open({}, IDLE_TEMPLATE);
+    const { sandboxId: name } = sandbox;
+    const before = await startWitness(sandbox);
+    for (let round = 0; round < 2; round += 1) {
+      const podUid = await readPodUid(sandbox);
+      const suspended = await eventually('the Sandbox sleeps', async () => {
+        const found = await client.get(sandboxes, { namespace, name });
+        return found.status?.phase === 'Suspended' ? found : undefined;
+      });
+      expect(suspended.metadata.annotations).toMatchObject({ [annotations.suspendedBy]: 'Idle' });
+      expect(suspended.status).toMatchObject({ suspendedBy: 'Idle', keeps: 'Memory' });
+      expect(await getState(sandbox)).toBe('paused');
+      expect(await readPodUid(sandbox)).toBeUndefined();
+      expectToGoOn(await hear(sandbox), before);
+      expect(await getState(sandbox)).toBe('running');
+      expect(await readPodUid(sandbox)).not.toBe(podUid);
+    }
   });
 });

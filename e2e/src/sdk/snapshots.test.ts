@@ -9,6 +9,9 @@ import { hear, startWitness } from '../support/sdk/witness.ts';
 import { eventually } from '../support/team.ts';
 
 const namespace = 'tenant-a';
+const ENOUGH = '/tmp/enough';
+/** Counts in lines until the file is there, and then says how far it came. */
+const COUNTS_UNTIL_ENOUGH = `n=0; until [ -e ${ENOUGH} ]; do n=$((n+1)); echo $n; sleep 0.01; done; echo ended after $n`;
 
 let options: Access;
 let client: KubeClient;
@@ -65,6 +68,24 @@ describe('a snapshot of a running sandbox', () => {
     expect(await Sandbox.deleteSnapshot(snapshotId, options)).toBe(true);
     expect(await Sandbox.deleteSnapshot(snapshotId, options)).toBe(false);
     await expect(Sandbox.create(snapshotId, options)).rejects.toThrow(/not found/);
+  });
+
+  it('cuts no connection: what a command writes meanwhile arrives, all of it and in order', async () => {
+    await using source = await openSandbox();
+    let received = '';
+    const onStdout = (text: string): void => void (received += text);
+    const counting = await source.commands.run(COUNTS_UNTIL_ENOUGH, { background: true, timeoutMs: 0, onStdout });
+    await eventually('the command writes', async () => (received === '' ? undefined : true));
+    const { snapshotId } = await source.createSnapshot();
+    const receivedThen = received.length;
+    await eventually('it goes on', async () => (received.length > receivedThen ? true : undefined));
+    await source.files.write(ENOUGH, '');
+    const { exitCode, stdout } = await counting.wait();
+    expect(exitCode).toBe(0);
+    const numbers = Array.from({ length: stdout.split('\n').length - 2 }, (_, index) => index + 1);
+    expect(stdout).toBe(`${numbers.join('\n')}\nended after ${numbers.length}\n`);
+    expect(received).toBe(stdout);
+    expect(await Sandbox.deleteSnapshot(snapshotId, options)).toBe(true);
   });
 
   it('is not seen, used or deleted by another team', async () => {

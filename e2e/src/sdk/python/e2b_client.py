@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import time
 import unittest
 
 import httpx
@@ -15,7 +14,6 @@ from e2b import (
     FileType,
     PtySize,
     Sandbox,
-    SandboxException,
     SandboxNotFoundException,
     SandboxQuery,
     SandboxState,
@@ -23,23 +21,6 @@ from e2b import (
 )
 
 RUN = f"python-{os.getpid()}"
-
-
-# Counts in memory. A process that begins anew begins at 1.
-COUNT = "n=0; while true; do n=$((n+1)); echo $n > /tmp/new; mv /tmp/new /tmp/count; sleep 0.05; done"
-
-
-def count(sandbox):
-    """What the process counted to; 0 before it began."""
-    return int(sandbox.commands.run("cat /tmp/count 2>/dev/null || echo 0").stdout)
-
-
-def delete_snapshot(snapshot_id):
-    """Deletes a snapshot, unless a sandbox that is being killed still uses it."""
-    try:
-        return Sandbox.delete_snapshot(snapshot_id)
-    except SandboxException:
-        return False
 
 
 class Lifecycle(unittest.TestCase):
@@ -101,37 +82,6 @@ class Lifecycle(unittest.TestCase):
         until(lambda: sandbox.get_info().state == SandboxState.PAUSED)
         self.assertEqual(sandbox.commands.run("echo awake").stdout, "awake\n")
         self.assertEqual(sandbox.get_info().state, SandboxState.RUNNING)
-
-    def test_a_pause_keeps_processes_and_files(self):
-        sandbox = self.new()
-        running = sandbox.commands.run(COUNT, background=True, timeout=0)
-        running.disconnect()
-        sandbox.files.write("/home/user/kept", "kept")
-        before = until(lambda: count(sandbox))
-        self.assertTrue(sandbox.pause())
-        self.assertEqual(sandbox.get_info().state, SandboxState.PAUSED)
-        sandbox.connect()
-        self.assertGreaterEqual(count(sandbox), before)
-        self.assertIn(running.pid, [process.pid for process in sandbox.commands.list()])
-        self.assertEqual(sandbox.files.read("/home/user/kept"), "kept")
-
-    def test_snapshots_and_forks_go_on_where_the_source_was(self):
-        source = self.new()
-        source.commands.run(COUNT, background=True, timeout=0).disconnect()
-        before = until(lambda: count(source))
-        snapshot_id = source.create_snapshot().snapshot_id
-        self.assertIn(snapshot_id, [one.snapshot_id for one in source.list_snapshots().next_items()])
-        started = Sandbox.create(snapshot_id, timeout=300)
-        self.addCleanup(started.kill)
-        forks = source.fork(count=2, timeout=300)
-        for fork in forks:
-            self.addCleanup(fork.kill)
-        for sandbox in [source, started, *forks]:
-            self.assertGreaterEqual(count(sandbox), before)
-        self.assertEqual(len({sandbox.sandbox_id for sandbox in [source, started, *forks]}), 4)
-        started.kill()
-        until(lambda: delete_snapshot(snapshot_id))
-        self.assertFalse(Sandbox.delete_snapshot(snapshot_id))
 
     def test_idempotency_key(self):
         key = f"{RUN}-once"
