@@ -103,9 +103,21 @@ func (s *saving) play(at moment, kill func()) {
 	}
 	s.t.Logf("saved: %v; the Pod %s", isSaved, s.judgePod(isSaved))
 	s.clear()
+	if isSaved && s.mode == hibernate {
+		s.expectNoOtherStart()
+	}
 	if isSaved {
 		s.expectOneLife()
 	}
+}
+
+// expectNoOtherStart expects that the Pod does not start anew, as the kubelet would have it, while its memory is saved.
+func (s *saving) expectNoOtherStart() {
+	s.t.Helper()
+	if _, err := s.node.RunPod(s.podUID, nil); err == nil || !strings.Contains(err.Error(), "Hibernated") {
+		s.t.Errorf("the Pod starts anew beside its saved memory: %v", err)
+	}
+	s.clear()
 }
 
 // killAfterwards kills when the save has ended, or while the Pod is deleted.

@@ -285,6 +285,9 @@ func TestRestoredPodWhoseSandboxEndsStartsAnew(t *testing.T) {
 	if count := node.StartPod(restoredUID, mark).Count(); count >= before {
 		t.Errorf("it goes on from the snapshot: %d after %d", count, before)
 	}
+	if got := next(t, a.starts); got != restoredUID {
+		t.Errorf("the agent is asked for Pod %s", got)
+	}
 	a.expectSilence(t)
 }
 
@@ -316,6 +319,9 @@ func TestPodThatEndedWhilePausedStartsOnlyIfTheAgentLetsIt(t *testing.T) {
 		t.Error(err)
 	}
 	next(t, letting.starts)
+	letting.stop()
+
+	// On a node that saves no Pods any more a Pod starts anew as without hibernation.
 	node.StartPod(savedUID, nil)
 	letting.expectSilence(t)
 }

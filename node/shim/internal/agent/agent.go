@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net"
 	"net/http"
@@ -143,12 +144,18 @@ func isBusy(err error) bool {
 	return errors.As(err, &refused) && refused.Status == http.StatusServiceUnavailable
 }
 
-// Start asks whether a Pod whose sandbox ended while it stood still may start without its memory.
+// Start asks whether a Pod that had a sandbox before may start without its memory.
 func (c *Client) Start(ctx context.Context, podUID string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.limits.Begin, fmt.Errorf("no answer of the node agent within %s", c.limits.Begin))
 	defer cancel()
 	question := map[string]string{"podUid": podUID}
 	return c.redial(ctx, func() error { return c.post(ctx, "/v1/start", question, nil) })
+}
+
+// IsAbsent reports whether there is no socket of an agent. An agent that was killed leaves its socket.
+func IsAbsent(err error) bool {
+	var unreachable *UnreachableError
+	return errors.As(err, &unreachable) && errors.Is(err, fs.ErrNotExist)
 }
 
 // HasBegun reports whether the agent may hold the restore to be under way although Begin returned this error.

@@ -34,14 +34,9 @@ func waitForReport(ctx context.Context, reported <-chan struct{}) {
 }
 
 func (s *Service) startPause(ctx context.Context, c container, r *task.StartRequest) (*task.StartResponse, error) {
-	if c.hasEndedPaused() {
-		if err := s.agent.Start(ctx, c.restore.PodUID); err != nil {
-			s.abandon(ctx, c)
-			return nil, fmt.Errorf("start Pod %s/%s, whose sandbox ended while it was paused: %w", c.restore.Namespace, c.restore.PodName, err)
-		}
-		if err := os.Remove(c.endedPausedFile()); err != nil {
-			return nil, err
-		}
+	if err := s.allowStart(ctx, c); err != nil {
+		s.abandon(ctx, c)
+		return nil, err
 	}
 	if c.isRestored() {
 		return s.startFromSnapshot(ctx, c, r)
