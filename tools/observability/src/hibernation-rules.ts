@@ -36,6 +36,26 @@ export const hibernationRules: RuleGroup = {
       runbook: 'pods-stand-still',
     }),
     createAlert({
+      alert: 'SandlotUploadsFailing',
+      expr: 'sum by (instance) (increase(sandlot_node_transfers_total{kind="upload",result=~"failed|refused"}[30m])) > 0 unless sum by (instance) (increase(sandlot_node_transfers_total{kind="upload",result="done"}[30m])) > 0',
+      for: '15m',
+      severity: 'warning',
+      summary: 'No upload of {{ $labels.instance }} to the bucket succeeds',
+      description:
+        'The node component {{ $labels.instance }} failed to upload snapshots {{ $value | humanize }} times in 30 minutes, and has uploaded none. Their sandboxes wake on this node alone, and lose their memory with it.',
+      runbook: 'uploads-failing',
+    }),
+    createAlert({
+      alert: 'SandlotStoreNearlyFull',
+      expr: 'predict_linear(sandlot_node_store_free_bytes[1h], 4 * 3600) < 1073741824',
+      for: '15m',
+      severity: 'warning',
+      summary: 'The disk of snapshots of {{ $labels.instance }} will be full within four hours',
+      description:
+        'At the pace of the last hour the disk of the node component {{ $labels.instance }} has less than 1 GiB free in four hours. Saves then fail with NoSpace.',
+      runbook: 'store-nearly-full',
+    }),
+    createAlert({
       alert: 'SandlotSnapshotControllerDown',
       expr: 'absent(sandlot_controller_workers{controller="snapshot"})',
       for: '2m',
