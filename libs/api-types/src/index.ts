@@ -149,4 +149,5 @@ export {
   buildFilesNote,
   keepsFilesAlone,
 } from './rules/suspension.ts';
+export type { Suspender } from './rules/suspension.ts';
 export { findWakeObstacle } from './rules/wake.ts';

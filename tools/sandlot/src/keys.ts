@@ -7,6 +7,7 @@ import { copyKeys, createKey, dnsLabel, keyLimits, listKeys, revokeKey, roles } 
 import type { ApiKey, ApiKeyInput, KeyPlace } from '@sandlot/tenancy';
 import { CliError } from './errors.ts';
 import type { Terminal } from './events.ts';
+import { formatTable } from './table.ts';
 
 export const keysHelp = `  sandlot keys create --namespace NAME [--team NAME] [--role tenant|admin] [--description TEXT]
                       [--sandboxes N] [--creates-per-second N] [--max-timeout SECONDS] [--never-timeout] [--keep-failed]
@@ -172,16 +173,7 @@ function formatKeys(keys: readonly ApiKey[], json: boolean): string {
     createdAt,
     description,
   ]);
-  const table = [['ID', 'NAMESPACE', 'TEAM', 'ROLE', 'CREATED', 'DESCRIPTION'], ...rows];
-  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
-  return table
-    .map((row) =>
-      row
-        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  return formatTable([['ID', 'NAMESPACE', 'TEAM', 'ROLE', 'CREATED', 'DESCRIPTION'], ...rows]);
 }
 
 /** Leaves out the hash of the key, which stays secret. */

@@ -1,11 +1,13 @@
 #!/usr/bin/env node
 // `npx sandlot`: the command line for operators of Sandlot.
+import { systemClock } from '@sandlot/std';
 import { CliError } from './errors.ts';
 import { runEventsCommand, eventsHelp } from './events.ts';
+import { hibernationsHelp, runHibernationsCommand } from './hibernations.ts';
 import { runKeysCommand, keysHelp } from './keys.ts';
 import { migrateHelp, runMigrateCommand } from './migrate.ts';
 
-const commands = `${eventsHelp}\n${keysHelp}\n${migrateHelp}`;
+const commands = `${eventsHelp}\n${hibernationsHelp}\n${keysHelp}\n${migrateHelp}`;
 const help = `usage: sandlot COMMAND [arguments]\n\n${commands}`;
 
 async function main([command, ...args]: readonly string[]): Promise<number> {
@@ -18,6 +20,14 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
         env: process.env,
         nowMs: Date.now(),
         width: process.stdout.isTTY ? process.stdout.columns : undefined,
+        signal: stop.signal,
+      });
+    case 'hibernations':
+      return runHibernationsCommand(args, {
+        out: process.stdout,
+        err: process.stderr,
+        env: process.env,
+        clock: systemClock,
         signal: stop.signal,
       });
     case 'keys':

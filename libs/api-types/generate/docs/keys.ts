@@ -191,6 +191,12 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     by: API,
     meaning: 'UID of the SandboxSnapshot whose memory a client gave up: the next Pod boots with its files.',
   },
+  refresh: {
+    on: 'Sandbox',
+    by: '`sandlot hibernations refresh`',
+    meaning:
+      'Who had suspended it before the command woke it: `User`, `Idle`, `Startup` or `API`. The command suspends it again and removes this; if it was killed, the next run does.',
+  },
   inplaceImage: {
     on: 'Sandbox, Pod',
     by: `${CLAIM}, ${SANDBOX}`,

@@ -73,6 +73,8 @@ export const annotations = {
   pauseKeepsFiles: 'sandlot.dev/pause-keeps-files',
   /** On a Sandbox: UID of the SandboxSnapshot whose memory is not wanted any more, and whose files are. */
   unwantedMemory: 'sandlot.dev/unwanted-memory',
+  /** On a Sandbox that `sandlot hibernations refresh` has woken: who had suspended it, as which the command suspends it again. */
+  refresh: 'sandlot.dev/refresh',
   /** On a Sandbox, set by W1: the image that the first container of its live pod has to run. */
   inplaceImage: 'sandlot.dev/inplace-image',
   /** On a Pod: the container that ran when the image changed; a later one runs the new image. */

@@ -18,20 +18,20 @@ export function getModeSpelling(
   return spec.operatingMode === undefined ? unset : 'operatingMode';
 }
 
-/** The parts of Sandlot that suspend a Sandbox and leave a record of it. */
-export type AutomaticSuspender = 'Idle' | 'Startup' | 'API';
+const SUSPENDERS = ['User', 'Idle', 'Startup', 'API'] as const;
+export type Suspender = (typeof SUSPENDERS)[number];
 
 /**
- * Merge patch that suspends a Sandbox as its owner would, with the record of who asked. It carries `uid` and
+ * Merge patch that suspends a Sandbox as its owner would, with the record of who asked; a user leaves none. It carries `uid` and
  * `resourceVersion`, so that an edit that comes first wins (docs/reference/sandbox.md#idle-suspend-and-resume).
  */
 export function suspendPatch(
   { metadata }: Pick<Sandbox, 'metadata'>,
-  { by, spelling }: { readonly by: AutomaticSuspender; readonly spelling: ModeSpelling },
+  { by, spelling }: { readonly by: Suspender; readonly spelling: ModeSpelling },
 ): JsonObject {
   const { uid, resourceVersion } = metadata;
   return {
-    metadata: { uid, resourceVersion, annotations: { [annotations.suspendedBy]: by } },
+    metadata: { uid, resourceVersion, annotations: { [annotations.suspendedBy]: by === 'User' ? null : by } },
     spec: spelling === 'replicas' ? { replicas: 0 } : { operatingMode: 'Suspended' },
   };
 }
@@ -51,9 +51,6 @@ export function resumePatch(
     spec: spelling === 'replicas' ? { replicas: 1 } : { operatingMode: 'Running' },
   };
 }
-
-const SUSPENDERS = ['User', 'Idle', 'Startup', 'API'] as const;
-export type Suspender = (typeof SUSPENDERS)[number];
 
 /** Who suspended the Sandbox. Sandlot records its own suspensions; without a record it was the user. */
 export function getSuspender({ metadata }: Pick<Sandbox, 'metadata'>): Suspender {
