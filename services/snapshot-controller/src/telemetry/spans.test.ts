@@ -47,7 +47,7 @@ async function listSpans(): Promise<Seen[]> {
       name: span.name,
       traceId: span.spanContext().traceId,
       parent: span.parentSpanContext?.spanId,
-      isFailed: span.status.code === 2,
+      isFailed: Number(span.status.code) === 2,
     }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
