@@ -22,16 +22,22 @@ export interface CopyParts {
   readonly metadata?: SandboxSnapshot['metadata'];
   readonly spec?: Partial<SandboxSnapshot['spec']>;
   readonly savedTemplate?: string;
+  /** Trace context of the operation that it belongs to. */
+  readonly trace?: string;
 }
 
 /** The copy that the sandbox-controller makes for it. */
-export function addCopy(h: Harness, { of = 'notebook-1', metadata, spec, savedTemplate }: CopyParts = {}): void {
+export function addCopy(h: Harness, parts: CopyParts = {}): void {
+  const { of = 'notebook-1', metadata, spec, savedTemplate, trace } = parts;
   const sandbox = h.api.object(sandboxes, { namespace: PLACE, name: START });
   const digest = savedTemplate ?? (sandbox === undefined ? '' : hashPodTemplate(sandbox));
   h.api.seed(sandboxSnapshots, {
     metadata: {
       ...{ namespace: PLACE, name: COPY, ownerReferences: [h.owner(START)] },
-      annotations: { [annotations.savedTemplate]: digest },
+      annotations: {
+        [annotations.savedTemplate]: digest,
+        ...(trace === undefined ? {} : { [annotations.traceContext]: trace }),
+      },
       ...metadata,
     },
     spec: { sandboxName: START, whenSaved: 'StayPaused', copyOf: { snapshotName: of }, ...spec },

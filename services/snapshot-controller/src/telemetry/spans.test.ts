@@ -4,10 +4,12 @@ import type { Tracing } from '@sandlot/telemetry';
 import { InMemorySpanExporter } from '@sandlot/telemetry/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Harness } from '../../test/harness.ts';
+import { addCopy, addStart, COPY } from '../../test/starts.ts';
 import { TestAgent } from '../../test/test-agent.ts';
 
 const OTHER = 'node-2';
 const [SUSPENSION, RESUME] = ['a'.repeat(32), 'b'.repeat(32)];
+const [CREATION, FORK] = ['d'.repeat(32), 'e'.repeat(32)];
 const PARENT = 'c'.repeat(16);
 const carry = (traceId = ''): string => JSON.stringify({ traceparent: `00-${traceId}-${PARENT}-01` });
 
@@ -92,4 +94,26 @@ it('shows a failed restore as an error of the resume', async () => {
   h.agent.end(pod.metadata.uid ?? '', 'Failed', 'runsc: exit status 1');
   await h.until(() => h.status().restore?.state === 'Failed');
   expect(await listSpans()).toContainEqual(of('snapshot.restore', RESUME, 2));
+});
+
+it('shows a save in the trace of what created the snapshot, and a copy in that of its fork', async () => {
+  await h.startController();
+  h.hibernate({ whenSaved: 'Resume' }, { [annotations.traceContext]: carry(CREATION) });
+  await h.until(() => h.summary() === 'Ready/Saved');
+  addStart(h);
+  addCopy(h, { trace: carry(FORK) });
+  await h.until(() => h.summary(COPY) === 'Ready/Saved');
+  const spans = await listSpans();
+  expect(spans).toContainEqual(of('snapshot.save', CREATION));
+  expect(spans).toContainEqual(of('snapshot.copy', FORK));
+});
+
+it('shows an upload that fails as an error of the suspension', async () => {
+  const refusal = { status: 502, code: 'RemoteFailed', message: 'the bucket does not answer' };
+  h.agent.transferRefusal = refusal;
+  await h.startController();
+  h.hibernate({}, { [annotations.traceContext]: carry(SUSPENSION) });
+  await h.until(() => h.agent.requests.some((request) => request.startsWith('PUT /v1/uploads/')));
+  await h.elapse(1_000);
+  expect(await listSpans()).toContainEqual(of('snapshot.upload', SUSPENSION, true));
 });
