@@ -5,9 +5,10 @@ import type { AgentSettings } from './agent/agent-client.ts';
 import { Agents } from './agent/agents.ts';
 import { AgentCalls } from './agent/calls.ts';
 import { reconcileNode } from './nodes/reconcile-node.ts';
+import { SilentNodes } from './nodes/silent-nodes.ts';
 import { reconcile } from './reconcile.ts';
 import { snapshotFactSource } from './telemetry/lifecycle-events.ts';
-import { createSnapshotMetrics } from './telemetry/metrics.ts';
+import { createSnapshotMetrics, measureSilentNodes } from './telemetry/metrics.ts';
 import { createInformers } from './wiring/informers.ts';
 import type { Places } from './wiring/informers.ts';
 import { watchNodeSources, watchSources } from './wiring/sources.ts';
@@ -32,6 +33,8 @@ export function addSnapshotController(
   const ended = createChannelSource();
   const calls = new AgentCalls({ clock, log, onEnd: (key) => ended.push(key) });
   const metrics = createSnapshotMetrics(parts.registry, clock);
+  const silent = new SilentNodes();
+  measureSilentNodes(parts.registry, { isLeader: () => manager.isLeader(), count: () => silent.count() });
   const outbox = openOutboxes(parts)({ kind: 'snapshot', informer: informers.snapshots, ...snapshotFactSource });
   const deps = {
     ...{ client, clock, recorder, metrics, snapshots, agents, calls },
@@ -42,6 +45,7 @@ export function addSnapshotController(
     placeless: new Map<string, number>(),
     known: informers.snapshots.store,
     namespace: places.namespace,
+    silent,
     log,
   };
   manager.add({

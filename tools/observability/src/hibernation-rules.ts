@@ -73,5 +73,15 @@ export const hibernationRules: RuleGroup = {
       description: 'There has been no node component on any node for five minutes, or Prometheus reaches none.',
       runbook: 'hibernation-down',
     }),
+    createAlert({
+      alert: 'SandlotNodeComponentSilent',
+      expr: 'max(sandlot_snapshot_silent_nodes) > 0',
+      for: '10m',
+      severity: 'warning',
+      summary: 'The node component of {{ $value | humanize }} nodes does not answer',
+      description:
+        'The snapshot-controller has had no answer of the node component on {{ $value | humanize }} nodes for ten minutes. No sandbox there is saved or restored.',
+      runbook: 'node-component-silent',
+    }),
   ],
 };

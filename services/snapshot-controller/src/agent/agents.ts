@@ -32,6 +32,11 @@ export class Agents {
     return this.#findAddress(nodeName) !== undefined;
   }
 
+  /** Whether there is a Pod of the agent for the node, in whatever state. */
+  hasPod(nodeName: string): boolean {
+    return [...this.#o.pods.listByIndex(BY_NODE, nodeName)].length > 0;
+  }
+
   /** The name of a node whose agent runs; undefined: there is none. */
   findServing(): string | undefined {
     const names = [...this.#o.pods.values()].filter(isServing).flatMap(({ spec }) => spec.nodeName ?? []);
