@@ -115,5 +115,5 @@ it('shows an upload that fails as an error of the suspension', async () => {
   h.hibernate({}, { [annotations.traceContext]: carry(SUSPENSION) });
   await h.until(() => h.agent.requests.some((request) => request.startsWith('PUT /v1/uploads/')));
   await h.elapse(1_000);
-  expect(await listSpans()).toContainEqual(of('snapshot.upload', SUSPENSION, true));
+  expect(await listSpans()).toContainEqual(of('snapshot.upload', SUSPENSION, 2));
 });
