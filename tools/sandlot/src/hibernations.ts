@@ -40,7 +40,7 @@ export async function runHibernationsCommand(args: readonly string[], terminal: 
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;
     const advice =
-      'The kubeconfig needs the right to list Nodes, SandboxSnapshots and Sandboxes, and to patch Sandboxes.';
+      'The kubeconfig needs the right to list Nodes, SandboxSnapshots and Sandboxes, and for a refresh those to patch Sandboxes and to update reservedkeys.sandlot.dev.';
     throw new CliError(error.message, advice);
   } finally {
     await client.close();

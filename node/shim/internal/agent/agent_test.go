@@ -98,6 +98,30 @@ func TestAbsentAgentIsNamed(t *testing.T) {
 	}
 }
 
+func TestOnlyAMissingSocketMeansThatThereIsNoAgent(t *testing.T) {
+	limits := patient
+	limits.Dial = time.Millisecond
+	missing, killed := newSocket(t), newSocket(t)
+	listener, err := net.Listen("unix", killed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.(*net.UnixListener).SetUnlinkOnClose(false)
+	_ = listener.Close()
+	for socket, want := range map[string]bool{missing: true, killed: false} {
+		if err := agent.NewClient(socket, limits).Start(t.Context(), analyst.PodUID); err == nil || agent.IsAbsent(err) != want {
+			t.Errorf("got %v; want that there is no agent: %v", err, want)
+		}
+	}
+	refusing := newSocket(t)
+	serve(t, refusing, func(w http.ResponseWriter, _ *http.Request) {
+		refuse(w, http.StatusConflict, "Hibernated", "it is hibernated")
+	})
+	if err := agent.NewClient(refusing, limits).Start(t.Context(), analyst.PodUID); err == nil || agent.IsAbsent(err) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAgentThatComesBackIsAsked(t *testing.T) {
 	socket := newSocket(t)
 	client := agent.NewClient(socket, patient)

@@ -103,10 +103,9 @@ class Refresh {
     if (kind === 'forget') await this.#write(buildForgetPatch(sandbox));
     if (kind !== 'sleep') return;
     await this.#write(buildSleepPatch(sandbox));
-    const { clock, limitMs, snapshots } = this.#deps;
+    const { clock, limitMs } = this.#deps;
     this.#endMs = clock.now() + limitMs;
-    const uid = this.#candidate.snapshot?.metadata.uid;
-    if (!isUnused && uid !== undefined) this.#woke = snapshots.getOutcome(uid);
+    if (!isUnused) this.#woke = sandbox.status?.resumedFrom;
     if (isUnused || !isReady(sandbox)) this.#problem = isLate ? describeSlowWake(sandbox) : HURRIED;
   }
 

@@ -48,14 +48,8 @@ function restore(name: string): void {
     publish(name, { type: 'Ready', status: 'False', message: 'no room' });
     return;
   }
-  const key = { namespace: NAMESPACE, name: buildHibernation(name).metadata.name ?? '' };
-  const only = troubles.get(name) === 'memoryGoesOn' ? {} : { only: 'files' as const };
-  server.change(sandboxSnapshots, key, ({ status }) => {
-    const pod = { podName: name, podUID: 'new', nodeName: 'node-a' };
-    if (status !== undefined) status.restore = { ...pod, state: 'Restored', at: AT, ...only };
-  });
-  server.remove(sandboxSnapshots, key);
-  publish(name, { type: 'Ready', status: 'True' });
+  publish(name, { type: 'Ready', status: 'True' }, troubles.get(name) === 'memoryGoesOn' ? 'Memory' : 'Files');
+  server.remove(sandboxSnapshots, { namespace: NAMESPACE, name: buildHibernation(name).metadata.name ?? '' });
 }
 
 function save(name: string): void {
@@ -69,11 +63,13 @@ function save(name: string): void {
   publish(name, { type: 'Suspended', status: 'True' });
 }
 
-function publish(name: string, condition: Partial<Condition> & Pick<Condition, 'type' | 'status'>): void {
+type Change = Partial<Condition> & Pick<Condition, 'type' | 'status'>;
+
+function publish(name: string, condition: Change, resumedFrom?: 'Memory' | 'Files'): void {
   server.change(sandboxes, { namespace: NAMESPACE, name }, (sandbox) => {
     const observedGeneration = sandbox.metadata.generation ?? 0;
     const full = { reason: 'Told', message: '', lastTransitionTime: AT, observedGeneration, ...condition };
-    sandbox.status = { observedGeneration, keeps: 'Memory', conditions: [full] };
+    sandbox.status = { observedGeneration, keeps: 'Memory', conditions: [full], resumedFrom };
   });
 }
 
