@@ -6,6 +6,8 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ensureBinaries, ensurePackages } from '@sandlot/local-cluster';
+import { parseEvents, readModulePath, reportOf } from './go-report.ts';
+import type { TestEvent } from './go-report.ts';
 import { raceOptions } from './race-options.ts';
 
 const MODULE = join(import.meta.dirname, '../../../runtime');
@@ -105,25 +107,11 @@ async function withstandsFuzzing({ folder, name }: FuzzTarget): Promise<boolean>
   return ok;
 }
 
-interface TestEvent {
-  readonly Action: string;
-  readonly Package?: string;
-  readonly Test?: string;
-  readonly Output?: string;
-}
-
-function parse(lines: string): TestEvent[] {
-  return lines
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as TestEvent);
-}
-
 const events: TestEvent[] = [];
 
 async function passesTests(module: string, options: readonly string[], env: NodeJS.ProcessEnv): Promise<boolean> {
   const { ok, out } = await run(['go', 'test', '-count=1', '-json', ...options, './...'], module, env);
-  events.push(...parse(out));
+  events.push(...parseEvents(out));
   return ok;
 }
 
@@ -161,16 +149,16 @@ for (const event of events) {
   if (failed && event.Output !== undefined) process.stdout.write(event.Output);
 }
 
-const count = (action: string): number =>
-  events.filter(({ Action, Test }) => Action === action && Test !== undefined).length;
 const fuzzed = withstood.filter(Boolean).length;
+const modules = [MODULE, NODE_MODULE, SHIM_MODULE, POLICY_MODULE, VOLUMES];
+const tests = reportOf(events, Object.fromEntries(modules.map((folder) => [readModulePath(folder), folder])));
 const report = {
-  numPassedTests: count('pass') + fuzzed,
-  numFailedTests: count('fail') + fuzzing.length - fuzzed,
-  numPendingTests: count('skip'),
+  ...tests,
+  numPassedTests: tests.numPassedTests + fuzzed,
+  numFailedTests: tests.numFailedTests + fuzzing.length - fuzzed,
 };
 const target = process.argv.find((argument) => argument.startsWith(OUTPUT_OPTION))?.slice(OUTPUT_OPTION.length);
 if (target !== undefined) writeFileSync(target, JSON.stringify(report));
 console.log(`go: ${report.numPassedTests} passed, ${report.numFailedTests} failed`);
-const isSound = [...tested, ...sound, ...withstood].every(Boolean) && count('pass') > 0 && fuzzed > 0;
+const isSound = [...tested, ...sound, ...withstood].every(Boolean) && tests.numPassedTests > 0 && fuzzed > 0;
 process.exitCode = isSound ? 0 : 1;

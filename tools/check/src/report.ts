@@ -1,13 +1,13 @@
 import { readFile, rm } from 'node:fs/promises';
 import { relative } from 'node:path';
 
-interface TestJson {
+export interface TestJson {
   readonly fullName: string;
   readonly status: string;
   readonly failureMessages?: readonly string[] | null;
 }
 
-interface FileJson {
+export interface FileJson {
   /** Absolute path. */
   readonly name: string;
   readonly status: string;
@@ -18,7 +18,7 @@ interface FileJson {
   readonly assertionResults: readonly TestJson[];
 }
 
-/** The part of vitest's JSON report that the checks read. Reports of other runners have no files. */
+/** The part of vitest's JSON report that the checks read. Reports of other runners may have no files. */
 export interface Report {
   readonly numPassedTests: number;
   readonly numFailedTests: number;

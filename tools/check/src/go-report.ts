@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FileJson, Report, TestJson } from './report.ts';
+
+/** A line of `go test -json`. */
+export interface TestEvent {
+  readonly Action: string;
+  readonly Package?: string;
+  readonly Test?: string;
+  readonly Output?: string;
+}
+
+/** Reads the output of `go test -json`. */
+export function parseEvents(lines: string): TestEvent[] {
+  return lines
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as TestEvent);
+}
+
+/** The import path of the module in this folder. */
+export function readModulePath(folder: string): string {
+  return /^module (\S+)/m.exec(readFileSync(join(folder, 'go.mod'), 'utf8'))?.[1] ?? '';
+}
+
+const NAME = /^(\S+?)(\/.*)?$/;
+/** What a test said: `t.Error` and `t.Fatal` put the place before it. */
+const COMPLAINT = /^\s+[\w.-]+\.go:\d+: .*/;
+
+/**
+ * Vitest's counters and, as files, the packages with failed tests, each test with what it said. A test that failed only because
+ * a test within it failed counts, but is not listed. Folders are those of the modules, by import path.
+ */
+export function reportOf(events: readonly TestEvent[], folders: Readonly<Record<string, string>>): Report {
+  const count = (action: string): number =>
+    events.filter(({ Action, Test }) => Action === action && Test !== undefined).length;
+  const failed = events.filter(({ Action }) => Action === 'fail');
+  const packages = [...new Set(failed.map((event) => event.Package ?? ''))];
+  return {
+    numPassedTests: count('pass'),
+    numFailedTests: count('fail'),
+    numPendingTests: count('skip'),
+    testResults: packages.map((name) => fileOf(name, events, folders)),
+  };
+}
+
+function fileOf(name: string, events: readonly TestEvent[], folders: Readonly<Record<string, string>>): FileJson {
+  const own = events.filter((event) => event.Package === name);
+  const failed = own.flatMap(({ Action, Test }) => (Action === 'fail' && Test !== undefined ? [Test] : []));
+  const inner = failed.filter((test) => !failed.some((other) => other.startsWith(`${test}/`)));
+  return {
+    name: folderOf(name, folders),
+    status: 'failed',
+    message: own.map(({ Output }) => Output ?? '').join(''),
+    assertionResults: inner.map((test) => testOf(test, own)),
+  };
+}
+
+function testOf(name: string, events: readonly TestEvent[]): TestJson {
+  const output = events.filter(({ Test }) => Test === name).map(({ Output }) => Output ?? '');
+  const complaints = output.filter((line) => COMPLAINT.test(line)).map((line) => line.trim());
+  const [, test = name, inner = ''] = NAME.exec(name) ?? [];
+  const fullName = `${test}${inner.replaceAll('_', ' ')}`;
+  return { fullName, status: 'failed', failureMessages: [complaints.join('; ').slice(0, 500)] };
+}
+
+function folderOf(name: string, folders: Readonly<Record<string, string>>): string {
+  const modules = Object.keys(folders).filter((path) => name === path || name.startsWith(`${path}/`));
+  const longest = modules.sort((a, b) => b.length - a.length)[0];
+  return longest === undefined ? name : join(folders[longest] ?? '', name.slice(longest.length));
+}
