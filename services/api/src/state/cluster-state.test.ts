@@ -83,6 +83,27 @@ describe('findSandbox', () => {
     expect([found?.claim.metadata.name, found?.sandbox?.metadata.name]).toEqual(['box', 'warm-1']);
   });
 
+  it('reads a Sandbox whose watch does not show its adoption yet from the API server', async () => {
+    const { server, state } = await setup();
+    const name = 'warm-1';
+    server.seed(
+      sandboxes,
+      sandbox({ namespace: 'team', name, metadata: { labels: { [labels.warmPoolMember]: 'x' } } }),
+    );
+    await expect.poll(() => state.sandboxes.get('team/warm-1')?.metadata.name, { interval: 1 }).toBe(name);
+    server.faults.stallWatches();
+    server.change(sandboxes, { namespace: 'team', name }, (object) => {
+      object.metadata.labels = {};
+      object.spec.suspensionStrategy = { type: 'Hibernate' };
+    });
+    server.change(sandboxClaims, KEY, (object) => {
+      object.status = { sandbox: { name } };
+    });
+    await state.readClaim(KEY);
+    const { sandbox: found } = (await state.findSandbox('team', 'box'))!;
+    expect(found?.spec.suspensionStrategy).toEqual({ type: 'Hibernate' });
+  });
+
   it('finds a claim that this replica has just created, before the watch shows it', async () => {
     const { server, client, state } = await setup();
     server.faults.stallWatches();

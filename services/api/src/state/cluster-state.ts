@@ -1,4 +1,4 @@
-import { isMadeByApi, sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { hasSignOfPool, isMadeByApi, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import type { Bus } from '@sandlot/bus';
 import { createOwnWrites, parseKey } from '@sandlot/kube';
@@ -120,7 +120,10 @@ export class ClusterState {
   async #loadSandbox(claim: SandboxClaim): Promise<Sandbox | undefined> {
     const key = findSandboxKey(claim);
     if (key === undefined) return undefined;
-    return this.sandboxes.get(key) ?? (await this.readSandbox(parseKey(key)));
+    const cached = this.sandboxes.get(key);
+    // The watch may show the claim's status before it shows the adoption, which also brings the lifecycle fields.
+    if (cached !== undefined && !hasSignOfPool(cached)) return cached;
+    return this.readSandbox(parseKey(key));
   }
 
   #onHint(
