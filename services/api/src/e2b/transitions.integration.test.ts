@@ -48,20 +48,21 @@ async function getSandbox(id: string): Promise<SandboxObject> {
   return stack.client.get(sandboxes, { namespace: NAMESPACE, name: status?.sandbox?.name ?? '' });
 }
 
+const NO_SPACE = { reason: 'HibernationFailed', message: 'the disk of the node is full' };
+
 /** Waits until the Sandbox is to be suspended, and says in place of its controller that its memory could not be saved. */
 async function refuseToHibernate(id: string): Promise<void> {
+  await setCondition(id, 'Suspended', { type: 'Suspended', status: 'False', ...NO_SPACE });
+}
+
+/** Waits for the mode, and writes the condition in place of the controller. */
+async function setCondition(id: string, mode: 'Running' | 'Suspended', condition: object): Promise<void> {
   for (;;) {
     const { metadata, spec } = await getSandbox(id);
-    if (spec.operatingMode !== 'Suspended') continue;
-    const suspended = {
-      type: 'Suspended',
-      status: 'False',
-      reason: 'HibernationFailed',
-      message: 'the disk of the node is full',
-      observedGeneration: metadata.generation ?? 0,
-      lastTransitionTime: formatRfc3339(systemClock.now()),
-    };
-    const status = { conditions: [suspended] };
+    if (spec.operatingMode !== mode) continue;
+    const lastTransitionTime = formatRfc3339(systemClock.now());
+    const seen = { observedGeneration: metadata.generation ?? 0, lastTransitionTime };
+    const status = { conditions: [{ ...condition, ...seen }] };
     const key = { namespace: NAMESPACE, name: metadata.name ?? '' };
     await stack.client.mergePatch(sandboxes, key, { status }, { subresource: 'status' });
     return;
@@ -187,14 +188,20 @@ describe('a client that disconnects', () => {
 });
 
 describe('a pause that cannot save the memory', () => {
-  it('leaves the sandbox with the end that it had', async () => {
+  it('leaves the sandbox with the end that it had, and answers once the next request is welcome', async () => {
     for (const lifecycle of [undefined, { onTimeout: 'pause' }] as const) {
       const { sandboxId, kill } = bind(await create({ lifecycle }));
       const before = await getClaim(sandboxId);
       stack.standIn.held = true;
       const pausing = post(replicas[0], `${sandboxId}/pause`);
       await refuseToHibernate(sandboxId);
+      while ((await getSandbox(sandboxId)).spec.operatingMode !== 'Running') continue;
+      const other = await post(replicas[1], `${sandboxId}/pause`);
+      expect(other).toMatchObject({ status: 409, body: { message: `sandbox '${sandboxId}' is resuming; try again` } });
+      expect(await Promise.race([pausing, Promise.resolve('still waiting')])).toBe('still waiting');
+      await setCondition(sandboxId, 'Running', { type: 'Ready', status: 'True', reason: 'Ready', message: '' });
       const { status, body } = await pausing;
+      expect((await post(replicas[0], `${sandboxId}/snapshots`)).status).toBe(201);
       expect([status, (body as { message: string }).message]).toEqual([
         503,
         'the sandbox goes on: the disk of the node is full',

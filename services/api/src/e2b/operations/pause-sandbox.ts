@@ -6,6 +6,7 @@ import type { Route } from '../../http/route.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import type { SavedMemory } from '../../state/saved-memory.ts';
 import { getState } from '../../state/sandbox-state.ts';
+import { findDoing } from '../../state/transition.ts';
 import type { Snapshots } from '../../state/snapshots.ts';
 import { checkDaemon } from '../daemon/check-daemon.ts';
 import type { DaemonHealth, HealthDeps } from '../daemon/check-daemon.ts';
@@ -82,6 +83,7 @@ async function pauseSandbox(deps: PauseDeps, claimed: ClaimedSandbox, wish: Paus
   const suspended = await suspendRetained(deps, retained, { isUnresponsive, keepsFiles }).catch(
     async (error: unknown) => {
       await restoreEnd(deps, { before: claimed.claim, retained });
+      await waitUntilResumed(deps, retained);
       throw error;
     },
   );
@@ -152,6 +154,15 @@ async function restoreEnd(deps: PauseDeps, { before, retained }: Ends): Promise<
   } catch (err) {
     deps.log.error({ err, namespace, sandbox: before.metadata.name }, LOST_END);
   }
+}
+
+/** After a pause that failed: waits until the sandbox takes requests again, which would get a 409 before. Ends on timeout. */
+async function waitUntilResumed(deps: PauseDeps, claimed: ClaimedSandbox): Promise<void> {
+  const isResuming = ({ sandbox }: ClaimedSandbox): boolean =>
+    sandbox !== undefined && findDoing(sandbox, deps.clock.now()) === 'resuming';
+  const look = (current: ClaimedSandbox | undefined): true | undefined =>
+    current !== undefined && isResuming(current) ? undefined : true;
+  await deps.state.waitUntil(claimed, look, { timeoutMs: deps.transitionTimeoutMs });
 }
 
 const LOST_END =
