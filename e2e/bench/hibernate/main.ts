@@ -7,8 +7,9 @@ import { createKubeClient, loadCredentials } from '@sandlot/kube';
 import { openCluster } from '@sandlot/local-cluster';
 import { checkoutRoot } from '@sandlot/up';
 import { readAccess } from '../../src/support/sdk/client.ts';
+import { fillGoldenPool } from './golden.ts';
 import { RawContainer } from './raw.ts';
-import { renderReport } from './report.ts';
+import { renderGolden, renderReport } from './report.ts';
 import type { Measured } from './report.ts';
 import { saveSamePod } from './same-pod.ts';
 import { createTemplate, fork, openHolder, sleepAndWake, startBarePod, takeSnapshot } from './stand.ts';
@@ -49,12 +50,20 @@ stack.defer(async () => {
 const measured: Measured[] = [];
 for (const mebibytes of sizes) {
   measured.push(await measureSize(mebibytes));
-  if (flags.json !== undefined) await writeFile(flags.json, `${JSON.stringify(measured, undefined, 2)}\n`);
+  await store({ sizes: measured });
 }
+say('golden pool …');
+const golden = await fillGoldenPool(stand, rounds);
+await store({ sizes: measured, golden });
 console.log(
   `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} cores, load ${load} before, ${rounds} rounds, ${forkRounds} of forks\n`,
 );
 console.log(renderReport(measured));
+console.log(`\n${renderGolden(golden, measured)}`);
+
+async function store(results: object): Promise<void> {
+  if (flags.json !== undefined) await writeFile(flags.json, `${JSON.stringify(results, undefined, 2)}\n`);
+}
 
 /** The floors take turns with what they are compared with. Forks come last: the end of ten of them loads the machine. */
 async function measureSize(mebibytes: number): Promise<Measured> {

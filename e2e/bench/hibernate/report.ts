@@ -1,4 +1,5 @@
 import { computeMedian } from '../support/median.ts';
+import type { GoldenTimes } from './golden.ts';
 import type { RawTimes } from './raw.ts';
 import type { PodSaved } from './same-pod.ts';
 import type { Forked, Slept, Snapshotted } from './stand.ts';
@@ -85,6 +86,13 @@ export function renderReport(all: readonly Measured[]): string {
   const made = ['forks made of 10', ...all.map(({ forksOf10 }) => forksOf10.map((one) => one.made).join(', '))];
   const rule = head.map((_, index) => (index === 0 ? '---' : '---:'));
   return [head, rule, ...lines, made, ...stored].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+/** A sentence: what a member costs that boots, and one that is restored, to the goal of a resume of the smallest size. */
+export function renderGolden({ bootedMs, restoredMs }: GoldenTimes, all: readonly Measured[]): string {
+  const median = computeMedian(restoredMs);
+  const ratio = (median / resumeGoal(findSmallest(all))).toFixed(2);
+  return `A golden pool whose program starts for 20 s: its first member boots in ${bootedMs.toFixed(0)} ms; each further one is Ready after ${median.toFixed(0)} ms, ${ratio}x the goal of a resume.`;
 }
 
 function findSmallest(all: readonly Measured[]): Measured {
