@@ -79,6 +79,7 @@ func (m *metrics) watch(s *store.Store, saver *save.Saver, ledger *grants.Ledger
 	gauge("sandlot_node_restores_in_progress", "Restores in progress.", func() float64 { return float64(ledger.CountBegun()) })
 	gauge("sandlot_node_restores_waiting", "Pods that wait until fewer others are restored.", func() float64 { return float64(ledger.CountWaiting()) })
 	gauge("sandlot_node_store_free_bytes", "Free bytes of the disk of the store.", func() float64 { return float64(measure().FreeBytes) })
+	gauge("sandlot_node_store_keep_free_bytes", "Bytes of the disk that saves leave free.", func() float64 { return float64(s.KeepFreeBytes()) })
 	gauge("sandlot_node_store_used_bytes", "Bytes of all snapshots of the node.", func() float64 { return float64(measure().UsedBytes) })
 }
 

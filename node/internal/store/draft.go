@@ -248,7 +248,7 @@ func (s *Store) promise(bytes int64) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if wanted := s.promised + bytes + s.keepFree; free < wanted {
-		return &NoSpaceError{Root: s.path, FreeBytes: free, WantedBytes: wanted}
+		return &NoSpaceError{FreeBytes: free, WantedBytes: wanted}
 	}
 	s.promised += bytes
 	return nil

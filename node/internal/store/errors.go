@@ -21,15 +21,14 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("snapshot %s/%s is damaged: %s; delete it and start the sandbox without it", e.Key.Namespace, e.Key.UID, e.Why)
 }
 
-// NoSpaceError means that a save would fill the disk.
+// NoSpaceError means that a save would fill the disk. Tenants read it, so it names no folder of the node.
 type NoSpaceError struct {
-	Root                   string
 	FreeBytes, WantedBytes int64
 }
 
 func (e *NoSpaceError) Error() string {
-	return fmt.Sprintf("the disk of %s has %d MiB free and a save needs %d MiB: delete snapshots, lower their retention, or give the node a larger disk",
-		e.Root, e.FreeBytes>>20, (e.WantedBytes+1<<20-1)>>20)
+	return fmt.Sprintf("the node's disk of snapshots has %d MiB free and a save needs %d MiB: delete snapshots, lower their retention, or give the node a larger disk",
+		e.FreeBytes>>20, (e.WantedBytes+1<<20-1)>>20)
 }
 
 // NotSharedError means that a snapshot may not be copied.

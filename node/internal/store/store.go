@@ -32,7 +32,7 @@ type Store struct {
 	path string
 	root *os.Root
 	lock *os.File
-	// keepFree is what a save must leave of the disk.
+	// keepFree is what a save must leave of the disk, in bytes.
 	keepFree int64
 
 	mutex sync.Mutex

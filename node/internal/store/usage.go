@@ -23,6 +23,9 @@ type Space struct {
 	FreeBytes, UsedBytes int64
 }
 
+// KeepFreeBytes is what a save must leave of the disk.
+func (s *Store) KeepFreeBytes() int64 { return s.keepFree }
+
 // MeasureSpace says how full the disk is.
 func (s *Store) MeasureSpace() (Space, error) {
 	free, err := s.free()

@@ -47,12 +47,12 @@ export const hibernationRules: RuleGroup = {
     }),
     createAlert({
       alert: 'SandlotStoreNearlyFull',
-      expr: 'predict_linear(sandlot_node_store_free_bytes[1h], 4 * 3600) < 1073741824',
+      expr: 'predict_linear(sandlot_node_store_free_bytes[1h], 4 * 3600) < sandlot_node_store_keep_free_bytes',
       for: '15m',
       severity: 'warning',
       summary: 'The disk of snapshots of {{ $labels.instance }} will be full within four hours',
       description:
-        'At the pace of the last hour the disk of the node component {{ $labels.instance }} has less than 1 GiB free in four hours. Saves then fail with NoSpace.',
+        'At the pace of the last hour the disk of the node component {{ $labels.instance }} has less free than hibernation.node.keepFreeBytes in four hours. Saves then fail with NoSpace.',
       runbook: 'store-nearly-full',
     }),
     createAlert({
