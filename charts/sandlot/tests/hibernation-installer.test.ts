@@ -114,6 +114,12 @@ describe('the installer of gVisor', () => {
     expect(volumes).toContainEqual({ name: 'systemd', hostPath: { path: '/run/systemd/private', type: 'Socket' } });
   });
 
+  it('mounts a folder of containerd once that has more than one of its files', async () => {
+    const containerd = { config: '/run/k/c.toml', dropIns: '/run/k', socket: '/run/k/c.sock' };
+    const pod = getPod(await render(withInstaller({ containerd })), NODE);
+    expect(listHostPaths(pod, getInstaller(pod)).filter((path) => path.startsWith('/run/k'))).toEqual(['/run/k']);
+  });
+
   it.each<readonly [string, object, string]>([
     ['the node component is off', { hibernation: { installer: { enabled: true } } }, 'set hibernation.enabled as well'],
     ['the shim would ask elsewhere than the node component listens', withInstaller({}, { socketFolder: '/run/else' }), 'leave the default'],

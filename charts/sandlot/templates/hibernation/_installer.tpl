@@ -30,6 +30,8 @@
 {{- define "sandlot.installer.container" }}
 {{- $installer := .root.Values.hibernation.installer }}
 {{- $containerd := $installer.containerd }}
+{{- $folder := dir $containerd.config }}
+{{- $hasDropIns := eq $folder (clean $containerd.dropIns) }}
 - name: {{ .verb }}
   image: {{ include "sandlot.controller.image" (dict "root" .root "name" "node-installer" "values" $installer) }}
   imagePullPolicy: {{ .root.Values.image.pullPolicy }}
@@ -51,10 +53,14 @@
   volumeMounts:
     - { name: gvisor, mountPath: {{ $installer.folder }} }
     - { name: runsc-root, mountPath: {{ .root.Values.hibernation.node.runscRoot }}, readOnly: true }
-    - { name: containerd-config, mountPath: {{ dir $containerd.config }}{{ if not $containerd.addImport }}, readOnly: true{{ end }} }
+    - { name: containerd-config, mountPath: {{ $folder }}{{ if not (or $containerd.addImport $hasDropIns) }}, readOnly: true{{ end }} }
+    {{- if not $hasDropIns }}
     - { name: containerd-drop-ins, mountPath: {{ $containerd.dropIns }} }
+    {{- end }}
+    {{- if ne $folder (dir $containerd.socket) }}
     # It sees there when containerd started, and connects to see that it serves. It sends nothing.
     - { name: containerd-socket, mountPath: {{ dir $containerd.socket }}, readOnly: true }
+    {{- end }}
     {{- if $installer.restartContainerd }}
     - { name: systemd, mountPath: /run/systemd/private }
     {{- end }}
