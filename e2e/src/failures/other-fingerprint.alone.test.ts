@@ -7,11 +7,12 @@ import { machinePaths } from '@sandlot/local-cluster';
 import type { AddedNode } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { patchSpec, waitForEvent, waitForPhase, waitForReadySandbox, waitForSandbox } from '../support/lifecycle.ts';
-import { expectToCountOn, startCounter } from '../support/memory/counter.ts';
+import { expectToCountOn, readCount, startCounter } from '../support/memory/counter.ts';
 import { pause } from '../support/memory-writer.ts';
 import { openBucket } from '../support/nodes/bucket.ts';
 import { readFingerprint, upgradeRunscOf } from '../support/nodes/runsc.ts';
 import { FIRST_NODE, addSecondNode } from '../support/nodes/second-node.ts';
+import { runSandlot } from '../support/sandlot.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -36,9 +37,9 @@ async function sleepInBucket(name: string): Promise<SandboxSnapshot> {
   });
 }
 
-async function findSnapshot(): Promise<SandboxSnapshot | undefined> {
+async function findSnapshot(name = 'waiting'): Promise<SandboxSnapshot | undefined> {
   const { items } = await team.client.list(sandboxSnapshots, { namespace: team.namespace });
-  return items[0];
+  return items.find(({ spec }) => spec.sandboxName === name);
 }
 
 /** What the component of the added node keeps of snapshots and restores that names this snapshot, in its store and its notes. */
@@ -90,4 +91,45 @@ it('memory waits for a node with its fingerprint, and no other one is tried', as
   const after = await team.client.get(pods, { namespace: team.namespace, name: 'waiting' });
   expect(after.spec.nodeName).toBe(node.name);
   await expectToCountOn(team, 'waiting', before);
+});
+
+const hibernations = async (...args: readonly string[]): Promise<unknown> =>
+  JSON.parse(await runSandlot('hibernations', ...args, '-n', team.namespace, '-o', 'json'));
+
+it('npx sandlot hibernations refresh saves memory anew that no node can restore after an upgrade of gVisor', async () => {
+  const { namespace } = team;
+  await team.apply(`
+apiVersion: sandlot.dev/v1alpha1
+kind: SandboxSnapshotClass
+metadata: {name: ${namespace}}
+spec: {store: Node}
+`);
+  stack.defer(async () => {
+    await team.kubectl('delete', 'sandboxsnapshotclass', namespace);
+  });
+  const before = await startCounter(team, 'stale', {
+    suspensionStrategy: { type: 'Hibernate', hibernate: { snapshotClassName: namespace } },
+  });
+  await patchSpec(team, 'stale', { operatingMode: 'Suspended' });
+  await waitForPhase(team, 'stale', 'Suspended');
+  const old = await findSnapshot('stale');
+  const row = { namespace, name: 'stale', node: node.name, snapshot: old?.metadata.name };
+  expect(await hibernations('list')).toEqual([{ ...row, outlook: 'Memory' }]);
+  expect(await hibernations('refresh')).toEqual([]);
+
+  await upgradeRunscOf(team, node.name);
+  expect(await hibernations('list')).toEqual([{ ...row, outlook: 'Files' }]);
+  expect(await hibernations('refresh')).toEqual([
+    { namespace, name: 'stale', woke: 'Files', sleeps: 'Memory', node: node.name },
+  ]);
+  await waitForPhase(team, 'stale', 'Suspended');
+  const saved = await findSnapshot('stale');
+  expect(saved?.metadata.uid).not.toBe(old?.metadata.uid);
+  expect(saved?.status?.fingerprint).toBe(await readFingerprint(team, node.name));
+
+  await patchSpec(team, 'stale', { operatingMode: 'Running' });
+  const { status } = await waitForReadySandbox(team, 'stale');
+  expect(status?.resumedFrom).toBe('Memory');
+  // It lost its processes at the refresh, and no more.
+  expect((await readCount(team, 'stale')).secret).not.toBe(before.secret);
 });

@@ -3,8 +3,10 @@ import { createKubeClient, loadCredentials } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { killDaemonIn } from '../support/kill9.ts';
 import { readAccess, LIFETIME_MS, openSandbox } from '../support/sdk/client.ts';
 import type { Access } from '../support/sdk/client.ts';
+import { readPodOf } from '../support/sdk/objects.ts';
 import { hear, startWitness } from '../support/sdk/witness.ts';
 import { eventually } from '../support/team.ts';
 
@@ -132,6 +134,13 @@ describe('a fork', () => {
       await first?.pause();
       await Sandbox.connect(first?.sandboxId ?? '', options);
       expect((await hear(first ?? source)).secret).toBe(before.secret);
+
+      const [, second = source] = forks;
+      await killDaemonIn(await readPodOf(client, second));
+      await eventually('another daemon serves the fork', async () =>
+        (await readWithToken(second, getToken(second))) === 200 ? true : undefined,
+      );
+      expect(await readWithToken(second, getToken(source))).toBe(401);
     } finally {
       await Promise.all(forks.map((fork) => fork.kill()));
     }

@@ -1,14 +1,10 @@
-import { spawn } from 'node:child_process';
-import { text } from 'node:stream/consumers';
-import { join } from 'node:path';
 import { connectBus } from '@sandlot/bus';
 import type { Bus, CloudEvent, Consumed } from '@sandlot/bus';
 import { readSession } from '@sandlot/bus/testing';
 import { silentLogger } from '@sandlot/std';
-import { checkoutRoot } from '@sandlot/up';
-import { inject } from 'vitest';
 import { readNatsAccess } from './nats.ts';
 import type { NatsAccess } from './nats.ts';
+import { runSandlot } from './sandlot.ts';
 import { eventually } from './team.ts';
 import type { Team } from './team.ts';
 
@@ -71,10 +67,5 @@ export class EventRecorder implements AsyncDisposable {
 
 /** Runs `sandlot events` and returns its lines. Throws when it fails. */
 export async function listSandlotEvents(...args: readonly string[]): Promise<string[]> {
-  const all = ['events', ...args, '--kubeconfig', inject('kubeconfigPath')];
-  const child = spawn(join(checkoutRoot, 'node_modules/.bin/sandlot'), all, { stdio: ['ignore', 'pipe', 'pipe'] });
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const [out, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  if (code !== 0) throw new Error(`sandlot ${all.join(' ')} failed with ${code}:\n${stderr}`);
-  return out.split('\n').filter((line) => line !== '');
+  return (await runSandlot('events', ...args)).split('\n').filter((line) => line !== '');
 }
