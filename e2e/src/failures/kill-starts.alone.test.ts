@@ -53,9 +53,13 @@ async function expectWitness(sandbox: Sandbox): Promise<void> {
   expect(after.count).toBeGreaterThanOrEqual(before.count);
 }
 
-/** The sandboxes of this file, without the source. */
+/** The sandboxes of this file, without the source. The gateway may need a moment to find an API that was killed. */
 async function listOthers(): Promise<string[]> {
-  const listed = await Sandbox.list({ ...access, query: { metadata } }).nextItems();
+  const listed = await eventually('the API lists sandboxes', () =>
+    Sandbox.list({ ...access, query: { metadata } })
+      .nextItems()
+      .catch(() => undefined),
+  );
   return listed.map(({ sandboxId }) => sandboxId).filter((id) => id !== source.sandboxId);
 }
 

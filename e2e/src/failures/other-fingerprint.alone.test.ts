@@ -120,7 +120,7 @@ spec: {store: Node}
   await upgradeRunscOf(team, node.name);
   expect(await hibernations('list')).toEqual([{ ...row, outlook: 'Files' }]);
   expect(await hibernations('refresh')).toEqual([
-    { namespace, name: 'stale', woke: 'Files', sleeps: 'Memory', node: node.name },
+    { namespace, name: 'stale', woke: 'Files', sleeps: 'Memory', node: node.name, isLost: false },
   ]);
   await waitForPhase(team, 'stale', 'Suspended');
   const saved = await findSnapshot('stale');
