@@ -31,8 +31,8 @@ describe('the list of images', () => {
 
   test.each(renderings)('has each image that %s names', async (path) => {
     const rendering = await readFile(join(checkoutRoot, path), 'utf8');
-    const named = [...rendering.matchAll(/^\s+(?:- )?image: "?(?<image>[^"\s]+)/gm)].map(({ groups }) =>
-      getName(groups?.['image'] ?? ''),
+    const named = [...rendering.matchAll(/(?:^\s+(?:- )?image:|\bIMAGE, value:) "?(?<image>[^"\s]+)/gm)].map(
+      ({ groups }) => getName(groups?.['image'] ?? ''),
     );
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter((name) => !listed.has(name))).toEqual([]);

@@ -41,6 +41,8 @@ export interface ImageValues {
   readonly image: { readonly registry: string; readonly repository: string };
   readonly nats: { readonly image: ForeignImage };
   readonly redis: { readonly image: ForeignImage };
+  /** Of the sandbox of `helm test`. */
+  readonly tests: { readonly image: ForeignImage };
 }
 
 interface ForeignImage {
@@ -50,11 +52,13 @@ interface ForeignImage {
 }
 
 /** Lists every image that an installation of this version pulls, whatever its values: first ours, then foreign ones. */
-export function listPulledImages({ image, nats, redis }: ImageValues, version: string): readonly string[] {
+export function listPulledImages({ image, nats, redis, tests }: ImageValues, version: string): readonly string[] {
   const ours = listReleaseImages()
     .flat()
     .toSorted((a, b) => Number(isOfChart(b.name)) - Number(isOfChart(a.name)))
     .map(({ name }) => `${image.registry}/${image.repository}/${name}:${version}`);
-  const foreign = [nats.image, redis.image].map(({ registry, repository, tag }) => `${registry}/${repository}:${tag}`);
+  const foreign = [nats.image, redis.image, tests.image].map(
+    ({ registry, repository, tag }) => `${registry}/${repository}:${tag}`,
+  );
   return [...ours, ...foreign];
 }

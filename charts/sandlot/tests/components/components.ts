@@ -6,13 +6,27 @@ export interface Component {
   /** Name after that of the release. */
   readonly name: string;
   readonly kind: 'Deployment' | 'StatefulSet' | 'DaemonSet';
-  /** Where its values are. Those of the node component are in `hibernation`. */
+  /** Path of its values. */
   readonly value: string;
   /** Whether values of `controller` stand in for its own. */
   readonly inherits: boolean;
+  readonly takesArguments: boolean;
 }
 
-const deployment = (name: string, value: string): Component => ({ name, kind: 'Deployment', value, inherits: true });
+const deployment = (name: string, value: string, takesArguments = true): Component => ({
+  name,
+  kind: 'Deployment',
+  value,
+  inherits: true,
+  takesArguments,
+});
+const server = (name: string, kind: Component['kind'], value: string): Component => ({
+  name,
+  kind,
+  value,
+  inherits: false,
+  takesArguments: true,
+});
 
 export const components: readonly Component[] = [
   deployment('sandbox-controller', 'sandboxController'),
@@ -21,9 +35,11 @@ export const components: readonly Component[] = [
   deployment('snapshot-controller', 'snapshotController'),
   deployment('api', 'api'),
   deployment('gateway', 'gateway'),
-  { name: 'nats', kind: 'StatefulSet', value: 'nats', inherits: false },
-  { name: 'redis', kind: 'StatefulSet', value: 'redis', inherits: false },
-  { name: 'node', kind: 'DaemonSet', value: 'node', inherits: false },
+  deployment('key-keeper', 'keyKeeper', false),
+  deployment('streams', 'nats.streams', false),
+  server('nats', 'StatefulSet', 'nats'),
+  server('redis', 'StatefulSet', 'redis'),
+  server('node', 'DaemonSet', 'hibernation.node'),
 ];
 
 /** Rows for `it.each`. */
@@ -31,10 +47,16 @@ export const rows = components.map((component) => [component.name, component] as
 
 /** Values that give each of the components these, in a release that has every component. */
 export function valuesOf(chosen: readonly Component[], values: object): object {
-  const isNode = ({ name }: Component): boolean => name === 'node';
-  const others = chosen.filter((component) => !isNode(component)).map(({ value }) => [value, values] as const);
-  const hibernation = { enabled: true, ...(chosen.some(isNode) ? { node: values } : {}) };
-  return { ...withHibernation, ...Object.fromEntries(others), hibernation };
+  const all: Values = { ...structuredClone(withHibernation) };
+  for (const { value } of chosen) Object.assign(open(all, value.split('.')), values);
+  return all;
+}
+
+type Values = Record<string, unknown>;
+
+/** The values at the path, which it makes if they are not there. */
+function open(values: Values, [first, ...rest]: readonly string[]): Values {
+  return first === undefined ? values : open((values[first] ??= {}) as Values, rest);
 }
 
 /** Renders a release with every component, and returns the workload of this one. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { find, lint, podTemplates, profiles, render } from '../chart.ts';
 
-/** Single by design: the servers of the release, and processes for which no request waits. */
-const SINGLE = ['sandlot-nats', 'sandlot-redis', 'sandlot-streams', 'sandlot-key-keeper'];
+/** The servers of the release. */
+const SINGLE = ['sandlot-nats', 'sandlot-redis'];
 
 it.each(Object.entries(profiles))('the profile %s passes helm lint --strict', async (_, values) => {
   const { code, stdout } = await lint(values);
@@ -16,7 +16,7 @@ describe('the profile ha', () => {
     const objects = await render(values);
     const workloads = objects.filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet');
     const replicated = workloads.filter(({ metadata }) => !SINGLE.includes(metadata.name));
-    expect(replicated).toHaveLength(6);
+    expect(replicated).toHaveLength(8);
     for (const { metadata, spec } of replicated) {
       expect(spec?.replicas, metadata.name).toBeGreaterThan(1);
       expect(spec?.template?.spec.topologySpreadConstraints).toHaveLength(2);

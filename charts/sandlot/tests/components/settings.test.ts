@@ -42,7 +42,7 @@ const args = ({ spec }: PodTemplate): readonly string[] =>
 
 describe.each(rows)('the values of %s', (name, component) => {
   const serviceAccountAnnotations = { 'iam.example.com/role': 'sandlot' };
-  const values = valuesOf(components, { ...placement, ...extras, serviceAccountAnnotations, extraArgs: ['--extra=1'] });
+  const values = valuesOf(components, { ...placement, ...extras, serviceAccountAnnotations });
 
   it('place its Pods', async () => {
     expect((await renderPods(component, values)).spec).toMatchObject(placement);
@@ -59,11 +59,15 @@ describe.each(rows)('the values of %s', (name, component) => {
     });
     expect((await renderPods(component, values)).spec).toMatchObject({ serviceAccountName: `sandlot-${name}` });
   });
-
-  it('add arguments after the others', async () => {
-    expect(args(await renderPods(component, values)).at(-1)).toBe('--extra=1');
-  });
 });
+
+it.each(components.filter(({ takesArguments }) => takesArguments))(
+  'the values of $name add arguments after the others',
+  async (component) => {
+    const values = valuesOf([component], { extraArgs: ['--extra=1'] });
+    expect(args(await renderPods(component, values)).at(-1)).toBe('--extra=1');
+  },
+);
 
 describe('the values of all components', () => {
   const inheriting = components.filter(({ inherits }) => inherits).map((component) => [component.name, component] as const);
