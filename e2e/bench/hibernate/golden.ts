@@ -2,7 +2,7 @@ import { findCondition, sandboxes, sandboxSnapshots, sandboxTemplates, sandboxWa
 import type { Sandbox, SandboxSnapshot, SandboxTemplate } from '@sandlot/api-types';
 import { findController } from '@sandlot/kube';
 import type { Stand } from './stand.ts';
-import { time, watchFor } from './wait.ts';
+import { rest, time, watchFor } from './wait.ts';
 
 const START_SECONDS = 20;
 
@@ -32,6 +32,7 @@ export async function fillGoldenPool(stand: Stand, rounds: number): Promise<Gold
   known.add(await waitUntilAnotherIsReady(stand, name, known));
   const restoredMs: number[] = [];
   for (let replicas = 2; replicas <= rounds + 1; replicas += 1) {
+    await rest();
     restoredMs.push(
       await time(async () => {
         await stand.client.mergePatch(sandboxWarmPools, key, { spec: { replicas } });

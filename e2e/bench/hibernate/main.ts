@@ -15,6 +15,7 @@ import { saveSamePod } from './same-pod.ts';
 import { createTemplate, fork, openHolder, sleepAndWake, startBarePod, takeSnapshot } from './stand.ts';
 import type { Stand } from './stand.ts';
 import { useMemory } from './use-memory.ts';
+import { rest } from './wait.ts';
 
 const NAMESPACE = 'tenant-a';
 /** The chart's default of `hibernation.node.storeFolder`. This machine is the node. */
@@ -82,11 +83,16 @@ async function measureSize(mebibytes: number): Promise<Measured> {
   try {
     for (let round = 0; round < rounds; round += 1) {
       say(`${mebibytes} MiB, round ${round + 1} of ${rounds} …`);
+      await rest();
       result.raw.push(await raw.measure());
+      await rest();
       result.barePodMs.push(await startBarePod(stand, `${template}-bare`));
+      await rest();
       result.samePod.push(await saveSamePod(stand, sandbox, mebibytes));
       await useMemory(tmpdir(), mebibytes);
+      await rest();
       result.snapshots.push(await takeSnapshot(stand, sandbox, `${template}-${mebibytes}-${round}`));
+      await rest();
       result.sleeps.push(await sleepAndWake(stand, sandbox));
     }
     for (let round = 0; round < forkRounds; round += 1) result.forksOf1.push(await fork(stand, sandbox, 1));

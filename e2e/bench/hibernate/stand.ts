@@ -6,7 +6,7 @@ import { pods } from '@sandlot/kube';
 import type { KubeClient, Pod } from '@sandlot/kube';
 import { Sandbox } from 'e2b';
 import type { Access } from '../../src/support/sdk/client.ts';
-import { time, waitFor, watchFor } from './wait.ts';
+import { rest, time, waitFor, watchFor } from './wait.ts';
 
 const run = promisify(execFile);
 const LIFETIME_MS = 1_800_000;
@@ -134,12 +134,14 @@ export async function sleepAndWake(stand: Stand, sandbox: Sandbox): Promise<Slep
     await waitUntilAsleep(stand, key.name);
   });
   await waitUntilGone(stand, key.name);
+  await rest();
   const readyMs = await time(async () => {
     await stand.client.mergePatch(sandboxes, key, { spec: { operatingMode: 'Running' } });
     await waitUntilReady(stand, key.name);
   });
   await sandbox.pause();
   await waitUntilGone(stand, key.name);
+  await rest();
   const commandMs = await time(async () => {
     const awake = await Sandbox.connect(sandbox.sandboxId, stand.options);
     await awake.commands.run('true');

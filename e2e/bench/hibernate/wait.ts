@@ -9,6 +9,9 @@ export async function time(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedMs;
 }
 
+/** Lets the node finish what it does for Pods that are gone, so that each measurement begins on an idle machine. */
+export const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 3_000));
+
 /** Asks ten times a second until there is an answer, and throws after two minutes. Not for what is measured. */
 export async function waitFor<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
   const endMs = performance.now() + PATIENCE_MS;

@@ -3,8 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CommandResult } from '@sandlot/local-cluster';
 import { checkoutRoot } from '@sandlot/up';
+import { Sandbox } from 'e2b';
 import { inject } from 'vitest';
 import { runKubectlOrFail } from '../kubectl.ts';
+import { readAccess } from '../sdk/client.ts';
+import { eventually } from '../team.ts';
 import { findCluster } from './second-node.ts';
 
 const RELEASE = 'sandlot';
@@ -47,4 +50,15 @@ async function waitForRollout(): Promise<void> {
   for (const name of names.split('\n')) {
     await runKubectlOrFail([...inRelease, 'rollout', 'status', name, '--timeout=110s']);
   }
+  await waitForApi();
+}
+
+/** The endpoints of Services lag behind a rollout, by seconds if a node with Pods of theirs has just been removed. */
+async function waitForApi(): Promise<void> {
+  const access = await readAccess();
+  await eventually('the gateway reaches the API', () =>
+    Sandbox.list({ ...access, limit: 1 })
+      .nextItems()
+      .catch(() => undefined),
+  );
 }
