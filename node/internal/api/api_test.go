@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sandlot.dev/node/internal/store"
+	"sandlot.dev/node/internal/storetest"
 )
 
 const (
@@ -55,8 +56,10 @@ func TestSandboxIsSavedAnnouncedAndBegun(t *testing.T) {
 			t.Errorf("got %v", got.body)
 		}
 	}
+	want := n.agent.Store.Path(store.Key{Namespace: "team", UID: snapshotUID})
+	storetest.Evict(t, want)
 	got := n.expect(n.shim, shimBegin, begin, ok(200))
-	if want := n.agent.Store.Path(store.Key{Namespace: "team", UID: snapshotUID}); got.text("imagePath") != want || got.body["background"] != true || got.body["direct"] != true {
+	if got.text("imagePath") != want || got.body["background"] != true || got.body["direct"] != true {
 		t.Errorf("got %v", got.body)
 	}
 	n.expect(c, "DELETE "+restorePath, "", code(409, "Begun"))

@@ -4,13 +4,15 @@ import (
 	"testing"
 
 	"sandlot.dev/node/internal/store"
+	"sandlot.dev/node/internal/storetest"
 )
 
 func TestOnlyMemoryOfOnePodIsReadPastThePageCache(t *testing.T) {
 	for name, test := range map[string]struct {
-		direct, copied, want bool
+		direct, copied, cached, want bool
 	}{
 		"a hibernation":                         {direct: true, want: true},
+		"a hibernation in the page cache":       {direct: true, cached: true},
 		"a copy":                                {direct: true, copied: true},
 		"a hibernation, where the disk cannot":  {},
 		"a copy, where the disk cannot read so": {copied: true},
@@ -27,6 +29,9 @@ func TestOnlyMemoryOfOnePodIsReadPastThePageCache(t *testing.T) {
 				if _, err := n.store.Copy(store.Key{Namespace: "team", UID: asked.SnapshotUID}, source.UID); err != nil {
 					t.Fatal(err)
 				}
+			}
+			if !test.cached {
+				storetest.Evict(t, n.store.Path(asked.Snapshot()))
 			}
 			n.announce(asked)
 			given, err := n.ledger.Begin(t.Context(), asked)

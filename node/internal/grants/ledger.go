@@ -42,8 +42,8 @@ type Options struct {
 	BeginLimit time.Duration
 	// MostBeginLimit bounds it while a snapshot is on its way into the Pod's namespace, and ArrivalGrace longer.
 	MostBeginLimit, ArrivalGrace time.Duration
-	// DirectReads has Pods read their memory past the page cache. On a node with few processors, filling the page cache takes them
-	// from the Pod that starts.
+	// DirectReads has Pods read their memory past the page cache, unless it is there already. On a node with few processors,
+	// filling the page cache takes them from the Pod that starts.
 	DirectReads bool
 	// MostRestores run at the same time. Others wait for MostBeginLimit at most.
 	MostRestores int
@@ -220,7 +220,8 @@ func (l *Ledger) give(held Grant, manifest store.Manifest) Given {
 	folder := l.Store.Path(held.Snapshot())
 	if held.Only != OnlyFiles {
 		// Other Pods may read the pages of a copy as well, so they are worth a place in the page cache.
-		return Given{Folder: folder, Direct: l.DirectReads && manifest.CopyOf == ""}
+		isDirect := l.DirectReads && manifest.CopyOf == "" && !l.Store.HasCached(held.Snapshot())
+		return Given{Folder: folder, Direct: isDirect}
 	}
 	given := Given{Files: manifest.FilesOf()}
 	for container, name := range given.Files {
