@@ -5,7 +5,7 @@ import type { Pod } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { killProcessesOf, replaceRestartedPods, waitUntilRecovered } from '../support/kill9.ts';
 import { createBox, readIn, waitForEvent, waitForReadySandbox } from '../support/lifecycle.ts';
-import { pause, readStarts, startWriter } from '../support/memory-writer.ts';
+import { pause, readStarts, startWriter } from '../support/memory/writer.ts';
 import { cordon, drain, uncordon } from '../support/nodes/drain.ts';
 import { readAccess, LIFETIME_MS } from '../support/sdk/client.ts';
 import { expectContents, fill } from '../support/sdk/contents.ts';

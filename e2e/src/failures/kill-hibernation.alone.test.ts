@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { killProcessesOf, replaceRestartedPods, waitUntilRecovered } from '../support/kill9.ts';
 import { patchSpec } from '../support/lifecycle.ts';
-import { isAsleep, pause, readStarts, startWriter } from '../support/memory-writer.ts';
+import { isAsleep, pause, readStarts, startWriter } from '../support/memory/writer.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 

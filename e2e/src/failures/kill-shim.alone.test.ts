@@ -3,7 +3,7 @@ import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { killDaemonIn, killShimsOf } from '../support/kill9.ts';
 import { patchSpec } from '../support/lifecycle.ts';
-import { isAsleep, pause, readStarts, startWriter } from '../support/memory-writer.ts';
+import { isAsleep, pause, readStarts, startWriter } from '../support/memory/writer.ts';
 import { openSandbox, readAccess } from '../support/sdk/client.ts';
 import { readPodOf } from '../support/sdk/objects.ts';
 import { hear, startWitness } from '../support/sdk/witness.ts';

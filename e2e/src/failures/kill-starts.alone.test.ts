@@ -3,7 +3,7 @@ import { sandboxSnapshots } from '@sandlot/api-types';
 import { Sandbox } from 'e2b';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { killProcessesOf, replaceRestartedPods, waitUntilRecovered } from '../support/kill9.ts';
-import { pause } from '../support/memory-writer.ts';
+import { pause } from '../support/memory/writer.ts';
 import { openBucket } from '../support/nodes/bucket.ts';
 import type { Bucket } from '../support/nodes/bucket.ts';
 import { LIFETIME_MS, openSandbox, readAccess } from '../support/sdk/client.ts';

@@ -8,7 +8,7 @@ import type { AddedNode } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { patchSpec, waitForEvent, waitForPhase, waitForReadySandbox, waitForSandbox } from '../support/lifecycle.ts';
 import { expectToCountOn, readCount, startCounter } from '../support/memory/counter.ts';
-import { pause } from '../support/memory-writer.ts';
+import { pause } from '../support/memory/writer.ts';
 import { openBucket } from '../support/nodes/bucket.ts';
 import { readFingerprint, upgradeRunscOf } from '../support/nodes/runsc.ts';
 import { FIRST_NODE, addSecondNode } from '../support/nodes/second-node.ts';

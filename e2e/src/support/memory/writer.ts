@@ -2,10 +2,10 @@ import { getPodName } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { pods } from '@sandlot/kube';
 import { expect } from 'vitest';
-import { createBox, waitForSandbox } from './lifecycle.ts';
-import { findReadyCondition, readSandboxNamed } from './sandboxes.ts';
-import { eventually } from './team.ts';
-import type { Team } from './team.ts';
+import { createBox, waitForSandbox } from '../lifecycle.ts';
+import { findReadyCondition, readSandboxNamed } from '../sandboxes.ts';
+import { eventually } from '../team.ts';
+import type { Team } from '../team.ts';
 
 /**
  * Each start draws a secret. The program counts in memory, and writes secret and count to the volume, which stays whatever
