@@ -1,5 +1,6 @@
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { parseEvents, reportOf } from './go-report.ts';
+import { parseEvents, readImportPath, reportOf } from './go-report.ts';
 import { listFailures } from './report.ts';
 
 const line = (Action: string, Test?: string, Output?: string): string =>
@@ -32,4 +33,10 @@ it('lists each failed Go test with what it said, in the folder of its package', 
 it('lists a package that fails outside its tests', () => {
   const events = parseEvents([line('output', undefined, 'panic: boom\n'), line('fail')].join('\n'));
   expect(listFailures(reportOf(events, {}))).toEqual([{ what: 'example.org/node/shim', error: 'panic: boom' }]);
+});
+
+it('reads the import path of a module, and of a package in one', () => {
+  const go = join(import.meta.dirname, '../../local-cluster/go');
+  expect(readImportPath(join(go, 'volumes'))).toBe(`${readImportPath(go)}/volumes`);
+  expect(readImportPath(go)).toMatch(/^[a-z.]+\/[a-z]+/);
 });

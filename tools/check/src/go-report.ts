@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import type { FileJson, Report, TestJson } from './report.ts';
 
 /** A line of `go test -json`. */
@@ -18,9 +18,11 @@ export function parseEvents(lines: string): TestEvent[] {
     .map((line) => JSON.parse(line) as TestEvent);
 }
 
-/** The import path of the module in this folder. */
-export function readModulePath(folder: string): string {
-  return /^module (\S+)/m.exec(readFileSync(join(folder, 'go.mod'), 'utf8'))?.[1] ?? '';
+/** The import path of the package in this folder, which is in a module. */
+export function readImportPath(folder: string): string {
+  const file = join(folder, 'go.mod');
+  if (!existsSync(file)) return `${readImportPath(dirname(folder))}/${basename(folder)}`;
+  return /^module (\S+)/m.exec(readFileSync(file, 'utf8'))?.[1] ?? '';
 }
 
 const NAME = /^(\S+?)(\/.*)?$/;

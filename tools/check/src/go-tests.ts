@@ -6,7 +6,7 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ensureBinaries, ensurePackages } from '@sandlot/local-cluster';
-import { parseEvents, readModulePath, reportOf } from './go-report.ts';
+import { parseEvents, readImportPath, reportOf } from './go-report.ts';
 import type { TestEvent } from './go-report.ts';
 import { raceOptions } from './race-options.ts';
 
@@ -150,8 +150,8 @@ for (const event of events) {
 }
 
 const fuzzed = withstood.filter(Boolean).length;
-const modules = [MODULE, NODE_MODULE, SHIM_MODULE, POLICY_MODULE, VOLUMES];
-const tests = reportOf(events, Object.fromEntries(modules.map((folder) => [readModulePath(folder), folder])));
+const folders = [MODULE, NODE_MODULE, SHIM_MODULE, POLICY_MODULE, VOLUMES];
+const tests = reportOf(events, Object.fromEntries(folders.map((folder) => [readImportPath(folder), folder])));
 const report = {
   ...tests,
   numPassedTests: tests.numPassedTests + fuzzed,
