@@ -1,3 +1,4 @@
+import { sandboxClaims } from '@sandlot/api-types';
 import { persistentVolumeClaims, pods } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimManifest, GROUP, formatPoolManifest } from '../support/manifests.ts';
@@ -177,12 +178,18 @@ describe('shutdownTime of a claim', () => {
     ['Retain', 1, 0],
   ])('ends the claim under %s', async (policy, claims, sandboxes) => {
     const name = `ends-${policy.toLowerCase()}`;
-    const shutdownTime = new Date(Date.now() + 10_000).toISOString().replace(/\.\d+Z$/, 'Z');
-    const lifecycle = `{shutdownTime: "${shutdownTime}", shutdownPolicy: ${policy}}`;
+    const lifecycle = `{shutdownPolicy: ${policy}}`;
     await team.apply(
       claimManifest(name, `{sandboxTemplateRef: {name: open}, warmpool: none, lifecycle: ${lifecycle}}`),
     );
     await waitForReadyClaim(team, name);
+    // A time from before a slow start could be over before the claim is Ready.
+    const shutdownTime = new Date(Date.now() + 3_000).toISOString().replace(/\.\d+Z$/, 'Z');
+    await team.client.mergePatch(
+      sandboxClaims,
+      { namespace: team.namespace, name },
+      { spec: { lifecycle: { shutdownTime } } },
+    );
     await eventually(`${name} has ended`, async () => {
       const found = await Promise.all(
         ['sbc', 'sbx'].map((kind) => team.kubectl('get', kind, name, '--ignore-not-found', '-o', 'name')),
