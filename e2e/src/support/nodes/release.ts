@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { CommandResult } from '@sandlot/local-cluster';
 import { checkoutRoot } from '@sandlot/up';
 import { Sandbox } from 'e2b';
-import { inject } from 'vitest';
+import { expect, inject } from 'vitest';
 import { runKubectlOrFail } from '../kubectl.ts';
 import { readAccess } from '../sdk/client.ts';
 import { eventually } from '../team.ts';
@@ -61,4 +61,11 @@ async function waitForApi(): Promise<void> {
       .nextItems()
       .catch(() => undefined),
   );
+}
+
+/** Runs `helm test`, and expects that it leaves nothing. */
+export async function testRelease(): Promise<void> {
+  expect(await helm(['test', RELEASE])).toMatch(/^Phase: +Succeeded$/m);
+  const left = ['get', 'sandboxclaims,sandboxtemplates', `${RELEASE}-first-claim`, '--ignore-not-found', '-o', 'name'];
+  expect(await runKubectlOrFail(['--namespace', inject('releaseNamespace'), ...left])).toBe('');
 }
