@@ -28,50 +28,58 @@ async function sleep(name: string): Promise<void> {
   await eventually('its Pod is gone', () => isAsleep(team, name));
 }
 
+/** Works with one Sandbox for each delay, all at the same time. */
+async function withEach<T>(what: string, work: (name: string, delayMs: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(
+    DELAYS_MS.map(async (delayMs) => {
+      const name = `${what}-${delayMs}`;
+      await startWriter(team, name);
+      const done = await work(name, delayMs);
+      await expectSleepKeepsMemory(name);
+      return done;
+    }),
+  );
+}
+
+async function expectOneMoreAtMost(name: string, before: readonly string[]): Promise<void> {
+  const now = await readStarts(team, name);
+  expect(now.slice(0, before.length)).toEqual(before);
+  expect(now.length - before.length).toBeLessThanOrEqual(1);
+}
+
+async function expectSleepKeepsMemory(name: string): Promise<void> {
+  const starts = await readStarts(team, name);
+  await sleep(name);
+  await patchSpec(team, name, { operatingMode: 'Running' });
+  expect(await readStarts(team, name)).toEqual(starts);
+}
+
 describe('kill -9 of the shims of a Pod', () => {
   // The end of its shims ends a sandbox, so a kill may cost the memory; it must not cost more than that.
   it('while it is saved leaves the Sandbox asleep, with its memory or without', async () => {
-    await startWriter(team, 'saved');
-    let starts = await readStarts(team, 'saved');
-    let killed = 0;
-    for (const delayMs of DELAYS_MS) {
-      await patchSpec(team, 'saved', { operatingMode: 'Suspended' });
+    const killed = await withEach('saved', async (name, delayMs) => {
+      const starts = await readStarts(team, name);
+      await patchSpec(team, name, { operatingMode: 'Suspended' });
       await pause(delayMs);
-      killed += await killShims('saved');
-      await eventually('its Pod is gone', () => isAsleep(team, 'saved'));
-      await patchSpec(team, 'saved', { operatingMode: 'Running' });
-      starts = await expectOneMoreAtMost('saved', starts);
-    }
-    expect(killed).toBeGreaterThan(0);
-    await expectSleepKeepsMemory('saved');
+      const count = await killShims(name);
+      await eventually(`the Pod of ${name} is gone`, () => isAsleep(team, name));
+      await patchSpec(team, name, { operatingMode: 'Running' });
+      await expectOneMoreAtMost(name, starts);
+      return count;
+    });
+    expect(Math.max(...killed)).toBeGreaterThan(0);
   }, 600_000);
 
   it('while it is restored starts it from its memory or anew, and once', async () => {
-    await startWriter(team, 'restored');
-    let starts = await readStarts(team, 'restored');
-    for (const delayMs of DELAYS_MS) {
-      await sleep('restored');
-      await patchSpec(team, 'restored', { operatingMode: 'Running' });
+    await withEach('restored', async (name, delayMs) => {
+      const starts = await readStarts(team, name);
+      await sleep(name);
+      await patchSpec(team, name, { operatingMode: 'Running' });
       await pause(delayMs);
-      await eventually('a shim of its Pod runs', async () => ((await killShims('restored')) > 0 ? true : undefined));
-      starts = await expectOneMoreAtMost('restored', starts);
-    }
-    await expectSleepKeepsMemory('restored');
+      await eventually(`a shim of ${name} runs`, async () => ((await killShims(name)) > 0 ? true : undefined));
+      await expectOneMoreAtMost(name, starts);
+    });
   }, 600_000);
-
-  async function expectOneMoreAtMost(name: string, before: readonly string[]): Promise<string[]> {
-    const now = await readStarts(team, name);
-    expect(now.slice(0, before.length)).toEqual(before);
-    expect(now.length - before.length).toBeLessThanOrEqual(1);
-    return now;
-  }
-
-  async function expectSleepKeepsMemory(name: string): Promise<void> {
-    const starts = await readStarts(team, name);
-    await sleep(name);
-    await patchSpec(team, name, { operatingMode: 'Running' });
-    expect(await readStarts(team, name)).toEqual(starts);
-  }
 });
 
 describe('kill -9 of the daemon in a sandbox', () => {
