@@ -8,7 +8,7 @@ import type { Team } from '../support/team.ts';
 
 /** Says once on its disk when it began, and counts in memory and on its disk. */
 const COUNTS =
-  'date > /work/born; n=0; while true; do n=$((n+1)); echo $n > /tmp/count; echo $n > /work/count; sleep 0.05; done';
+  'date > /data/born; n=0; while true; do n=$((n+1)); echo $n > /tmp/count; echo $n > /data/count; sleep 0.05; done';
 
 const manifest = (name: string, start = ''): string => `
 apiVersion: agents.x-k8s.io/v1beta1
@@ -22,7 +22,7 @@ spec:
       terminationGracePeriodSeconds: 0
       automountServiceAccountToken: false
       containers:
-      - {name: box, image: busybox, command: [sh, -c, "${COUNTS}"], volumeMounts: [{name: work, mountPath: /work}]}
+      - {name: box, image: busybox, command: [sh, -c, "${COUNTS}"], volumeMounts: [{name: work, mountPath: /data}]}
   volumeClaimTemplates:
   - {metadata: {name: work}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
 `;
@@ -43,7 +43,7 @@ async function start(team: Team, name: string, from?: string): Promise<string> {
 it('a Sandbox starts from a snapshot with the memory and the disk of one moment, and shares neither', () =>
   runInTeam('disks', async (team) => {
     const source = await start(team, 'source');
-    const born = await eventually('it counts', async () => (await team.sh(source, 'cat /work/born')) || undefined);
+    const born = await eventually('it counts', async () => (await team.sh(source, 'cat /data/born')) || undefined);
     await team.apply(SNAPSHOT);
     const { status } = await eventually('the snapshot is Ready', async () => {
       const snapshot = await team.client.get(sandboxSnapshots, { namespace: team.namespace, name: 'trained' });
@@ -57,10 +57,10 @@ it('a Sandbox starts from a snapshot with the memory and the disk of one moment,
     const key = { namespace: team.namespace, name: 'work-fork' };
     const { spec } = await team.client.get(persistentVolumeClaims, key);
     expect(spec['dataSource']).toMatchObject({ kind: 'PersistentVolumeClaim', name: disk?.claimName });
-    expect(await team.sh(fork, 'cat /work/born')).toBe(born);
-    expect(Number(await team.sh(fork, 'cat /work/count'))).toBeGreaterThan(0);
+    expect(await team.sh(fork, 'cat /data/born')).toBe(born);
+    expect(Number(await team.sh(fork, 'cat /data/count'))).toBeGreaterThan(0);
 
-    await team.sh(fork, 'echo mine > /work/mine');
-    expect(await team.sh(source, 'ls /work')).not.toContain('mine');
-    expect(Number(await team.sh(source, 'cat /work/count'))).toBeGreaterThan(atSave);
+    await team.sh(fork, 'echo mine > /data/mine');
+    expect(await team.sh(source, 'ls /data')).not.toContain('mine');
+    expect(Number(await team.sh(source, 'cat /data/count'))).toBeGreaterThan(atSave);
   }));
