@@ -57,6 +57,9 @@ func (r Request) Check() error {
 // pauses reports whether the Pod stands still before it is saved, and until something resumes it.
 func (r Request) pauses() bool { return r.Mode == Hibernate || r.holds() }
 
+// keepsMemory reports whether the snapshot has the memory of the Pod.
+func (r Request) keepsMemory() bool { return r.Contents != store.ContentsFiles }
+
 // holds reports whether the Pod stands still after its save.
 func (r Request) holds() bool { return r.HoldSeconds > 0 }
 

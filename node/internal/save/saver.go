@@ -272,7 +272,7 @@ func (s *Saver) finish(ctx context.Context, what savable, options runsc.Checkpoi
 		return store.Manifest{}, err
 	}
 	what.manifest.SavedAt = s.Now().UTC()
-	return draft.Finish(ctx, what.manifest)
+	return draft.FinishIf(ctx, what.manifest, func() error { return s.checkAfterwards(ctx, what) })
 }
 
 // checkSize holds a save to its quota: gVisor's estimate lacks files outside of volumes, of which a sandbox can have any number.
@@ -291,7 +291,7 @@ func (s *Saver) forget(podUID string) {
 }
 
 func (s *Saver) write(ctx context.Context, what savable, options runsc.CheckpointOptions) error {
-	if what.request.Mode == Snapshot && what.request.Contents != store.ContentsFiles {
+	if what.request.Mode == Snapshot && what.request.keepsMemory() {
 		s.flusher.run(ctx)
 	}
 	if what.request.pauses() {
@@ -304,8 +304,13 @@ func (s *Saver) write(ctx context.Context, what savable, options runsc.Checkpoin
 			return err
 		}
 	}
-	if what.request.Contents == store.ContentsFiles {
+	if !what.request.keepsMemory() {
 		return nil
+	}
+	if what.request.pauses() {
+		if err := s.checkContainers(ctx, what.pod); err != nil {
+			return err
+		}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -313,7 +318,10 @@ func (s *Saver) write(ctx context.Context, what savable, options runsc.Checkpoin
 	if err := s.Runsc.Checkpoint(ctx, what.pod.Sandbox, options); err != nil {
 		return err
 	}
-	return runsc.CheckImage(options.Folder, what.pod.Containers)
+	if err := runsc.CheckImage(options.Folder, what.pod.Containers); err != nil {
+		return err
+	}
+	return s.checkAfterwards(ctx, what)
 }
 
 func (s *Saver) describe(ctx context.Context, request Request, pod runsc.Pod) (store.Manifest, error) {

@@ -100,12 +100,20 @@ func (d *Draft) Create(name string) (*os.File, error) {
 // manifest, writes it, and gives the folder its name. It returns the complete manifest. After an error, or a death in
 // between, there is no snapshot; Abandon removes the files.
 func (d *Draft) Finish(ctx context.Context, m Manifest) (Manifest, error) {
+	return d.FinishIf(ctx, m, func() error { return nil })
+}
+
+// FinishIf does what Finish does. It asks check once the files are on the disk, and makes no snapshot if check returns an error.
+func (d *Draft) FinishIf(ctx context.Context, m Manifest, check func() error) (Manifest, error) {
 	folder, err := d.store.root.OpenRoot(d.name)
 	if err != nil {
 		return Manifest{}, err
 	}
 	defer folder.Close()
 	if m.Files, err = secureFiles(ctx, folder); err != nil {
+		return Manifest{}, err
+	}
+	if err := check(); err != nil {
 		return Manifest{}, err
 	}
 	return d.seal(folder, m)
