@@ -17,6 +17,7 @@ func (n *node) follow() (steps func() []string) {
 	n.t.Helper()
 	path := filepath.Join(n.t.TempDir(), "steps")
 	n.wrap(`case $verb in pause|checkpoint|resume) echo $verb >> ` + path + ` ;; esac`)
+	n.flushLimit = patience
 	n.flush = func() {
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err == nil {
