@@ -325,3 +325,24 @@ func TestPodThatEndedWhilePausedStartsOnlyIfTheAgentLetsIt(t *testing.T) {
 	node.StartPod(savedUID, nil)
 	letting.expectSilence(t)
 }
+
+// After a restart of the node there is no socket until the agent runs again. A hibernation may have the memory of the Pod.
+func TestPodThatBeganBesideAnAgentWaitsForItAfterARestartOfTheNode(t *testing.T) {
+	node := shimtest.NewNode(t)
+	before := serveAgent(t, node, http.StatusOK, nil)
+	if err := node.StartPod(savedUID, nil).Delete(); err != nil {
+		t.Error(err)
+	}
+	before.stop()
+	if _, err := node.RunPod(savedUID, nil); err == nil || !strings.Contains(err.Error(), "start Pod team/analyst-1, which had a sandbox before: no node agent answers") {
+		t.Errorf("got %v", err)
+	}
+	node.WaitFor("end of the Pod's processes", func() bool { return len(node.Processes()) == 0 })
+	after := serveAgent(t, node, http.StatusOK, nil)
+	if err := node.StartPod(savedUID, nil).Delete(); err != nil {
+		t.Error(err)
+	}
+	if got := next(t, after.starts); got != savedUID {
+		t.Errorf("the agent is asked for Pod %s", got)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -150,6 +151,12 @@ func (c *Client) Start(ctx context.Context, podUID string) error {
 	defer cancel()
 	question := map[string]string{"podUid": podUID}
 	return c.redial(ctx, func() error { return c.post(ctx, "/v1/start", question, nil) })
+}
+
+// HasSocket reports whether an agent listens here, or did until it was killed.
+func (c *Client) HasSocket() bool {
+	_, err := os.Stat(c.socket)
+	return err == nil
 }
 
 // IsAbsent reports whether there is no socket of an agent. An agent that was killed leaves its socket.

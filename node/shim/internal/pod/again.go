@@ -7,9 +7,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"sandlot.dev/node/shim/internal/agent"
 )
+
+// absenceLimit is how long a Pod that began beside an agent waits for one. After a restart of the node the agent's image may have to
+// be pulled first. A node that hibernates no more starts its Pods anew after that.
+const absenceLimit = 10 * time.Minute
+
+// besideAgent is the text of the begunFile of a Pod on a node that has an agent.
+const besideAgent = "beside an agent"
 
 // begunFile is there once a sandbox of the Pod has started.
 func (c container) begunFile() string { return filepath.Join(c.logs, "sandlot-begun") }
@@ -22,11 +30,40 @@ func (c container) hadSandbox() bool {
 }
 
 // markBegun does without the note where there is no folder for logs: such a Pod is not a kubelet's.
-func (c container) markBegun() error {
+func (c container) markBegun(hasAgent bool) error {
 	if !c.isOfPod() {
 		return nil
 	}
-	if err := os.WriteFile(c.begunFile(), nil, 0o600); !errors.Is(err, fs.ErrNotExist) {
+	text := ""
+	if hasAgent {
+		text = besideAgent
+	}
+	if err := os.WriteFile(c.begunFile(), []byte(text), 0o600); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// missesAgentFile is as old as the first start that was refused because the agent is absent.
+func (c container) missesAgentFile() string { return filepath.Join(c.logs, "sandlot-misses-agent") }
+
+// waitsForAgent reports whether a start without an agent is too early.
+func (c container) waitsForAgent() (bool, error) {
+	text, err := os.ReadFile(c.begunFile())
+	if err != nil || string(text) != besideAgent {
+		return false, err
+	}
+	file, err := os.OpenFile(c.missesAgentFile(), os.O_CREATE, 0o600)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	return err == nil && time.Since(info.ModTime()) < absenceLimit, err
+}
+
+func (c container) stopWaiting() error {
+	if err := os.Remove(c.missesAgentFile()); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -43,11 +80,17 @@ func (s *Service) allowStart(ctx context.Context, c container) error {
 		return os.Remove(c.endedPausedFile())
 	}
 	if !c.hadSandbox() {
-		return c.markBegun()
+		return c.markBegun(s.agent.HasSocket())
 	}
-	// A node without the agent's socket saves no Pods. After a restart of the node, the socket is missing until the agent runs.
-	if err := s.agent.Start(ctx, c.restore.PodUID); err != nil && !agent.IsAbsent(err) {
-		return fmt.Errorf("start Pod %s/%s, which had a sandbox before: %w", c.restore.Namespace, c.restore.PodName, err)
+	err := s.agent.Start(ctx, c.restore.PodUID)
+	switch {
+	case err == nil:
+		return errors.Join(c.markBegun(true), c.stopWaiting())
+	case agent.IsAbsent(err):
+		// A node that never had the socket saves no Pods.
+		if waits, failure := c.waitsForAgent(); !waits && failure == nil {
+			return c.stopWaiting()
+		}
 	}
-	return nil
+	return fmt.Errorf("start Pod %s/%s, which had a sandbox before: %w", c.restore.Namespace, c.restore.PodName, err)
 }
