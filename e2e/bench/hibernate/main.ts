@@ -1,6 +1,6 @@
 // What hibernation costs, on the cluster of `npm run up`: npm run bench:hibernate [-- --rounds 5 --fork-rounds 2 --json FILE]
 import { writeFile } from 'node:fs/promises';
-import { cpus, loadavg, tmpdir } from 'node:os';
+import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { sandboxTemplates } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials } from '@sandlot/kube';
@@ -14,8 +14,7 @@ import type { Measured } from './report.ts';
 import { saveSamePod } from './same-pod.ts';
 import { createTemplate, fork, openHolder, sleepAndWake, startBarePod, takeSnapshot } from './stand.ts';
 import type { Stand } from './stand.ts';
-import { useMemory } from './use-memory.ts';
-import { rest } from './wait.ts';
+import { settle } from './use-memory.ts';
 
 const NAMESPACE = 'tenant-a';
 /** The chart's default of `hibernation.node.storeFolder`. This machine is the node. */
@@ -83,17 +82,15 @@ async function measureSize(mebibytes: number): Promise<Measured> {
   try {
     for (let round = 0; round < rounds; round += 1) {
       say(`${mebibytes} MiB, round ${round + 1} of ${rounds} …`);
-      await rest();
+      await settle(mebibytes);
       result.raw.push(await raw.measure());
-      await rest();
+      await settle(mebibytes);
       result.barePodMs.push(await startBarePod(stand, `${template}-bare`));
-      await rest();
+      await settle(mebibytes);
       result.samePod.push(await saveSamePod(stand, sandbox, mebibytes));
-      await useMemory(tmpdir(), mebibytes);
-      await rest();
+      await settle(mebibytes);
       result.snapshots.push(await takeSnapshot(stand, sandbox, `${template}-${mebibytes}-${round}`));
-      await rest();
-      result.sleeps.push(await sleepAndWake(stand, sandbox));
+      result.sleeps.push(await sleepAndWake(stand, sandbox, () => settle(mebibytes)));
     }
     for (let round = 0; round < forkRounds; round += 1) result.forksOf1.push(await fork(stand, sandbox, 1));
     for (let round = 0; round < forkRounds; round += 1) {

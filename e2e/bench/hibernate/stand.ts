@@ -6,7 +6,7 @@ import { pods } from '@sandlot/kube';
 import type { KubeClient, Pod } from '@sandlot/kube';
 import { Sandbox } from 'e2b';
 import type { Access } from '../../src/support/sdk/client.ts';
-import { rest, time, waitFor, watchFor } from './wait.ts';
+import { time, waitFor, watchFor } from './wait.ts';
 
 const run = promisify(execFile);
 const LIFETIME_MS = 1_800_000;
@@ -126,22 +126,23 @@ export interface Slept {
   readonly commandMs: number;
 }
 
-/** Suspends the Sandbox and resumes it by an edit; then once more, by the stock client. */
-export async function sleepAndWake(stand: Stand, sandbox: Sandbox): Promise<Slept> {
+/** Suspends the Sandbox and resumes it by an edit; then once more, by the stock client. Settles before each measurement. */
+export async function sleepAndWake(stand: Stand, sandbox: Sandbox, settle: () => Promise<void>): Promise<Slept> {
   const key = { namespace: stand.namespace, name: sandbox.sandboxId };
+  await settle();
   const savedMs = await time(async () => {
     await stand.client.mergePatch(sandboxes, key, { spec: { operatingMode: 'Suspended' } });
     await waitUntilAsleep(stand, key.name);
   });
   await waitUntilGone(stand, key.name);
-  await rest();
+  await settle();
   const readyMs = await time(async () => {
     await stand.client.mergePatch(sandboxes, key, { spec: { operatingMode: 'Running' } });
     await waitUntilReady(stand, key.name);
   });
   await sandbox.pause();
   await waitUntilGone(stand, key.name);
-  await rest();
+  await settle();
   const commandMs = await time(async () => {
     const awake = await Sandbox.connect(sandbox.sandboxId, stand.options);
     await awake.commands.run('true');

@@ -1,5 +1,7 @@
 import { open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rest } from './wait.ts';
 
 const MEBIBYTE = 1024 ** 2;
 
@@ -17,4 +19,10 @@ export async function useMemory(folder: string, mebibytes: number): Promise<void
     await file.close();
     await rm(path);
   }
+}
+
+/** Comes right before each measurement, also of the floors: all begin on an idle machine, with memory that was just in use. */
+export async function settle(mebibytes: number): Promise<void> {
+  await rest();
+  await useMemory(tmpdir(), mebibytes);
 }
