@@ -1,3 +1,34 @@
+{{/* "true" if the release's own NATS is a cluster. */}}
+{{- define "sandlot.nats.isCluster" -}}
+{{- with .Values.nats -}}
+{{- if and .enabled (gt (int .replicas) 1) -}}
+{{- if not .tls.enabled }}{{ fail "nats.replicas: servers of a cluster trust each other by certificates; leave nats.tls.enabled on, or run one server" }}{{ end -}}
+true
+{{- end -}}
+{{- if and .enabled (gt (int .streamReplicas) (int .replicas)) }}{{ fail (printf "nats.streamReplicas: %d copies of a stream need as many servers; raise nats.replicas, which is %d" (int .streamReplicas) (int .replicas)) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Name of one server of a cluster, which is that of its Pod and of its Service. */}}
+{{- define "sandlot.nats.server" -}}
+{{ include "sandlot.nats.fullname" .root }}-{{ .number }}
+{{- end -}}
+
+{{/* Secret with the certificate by which the servers of a cluster trust each other. */}}
+{{- define "sandlot.nats.routesSecret" -}}
+{{- default (printf "%s-routes-tls" (include "sandlot.nats.fullname" .)) .Values.nats.tls.routesSecret -}}
+{{- end -}}
+
+{{/* Names for which that certificate is good: those of five servers, so that a cluster can grow without another one. */}}
+{{- define "sandlot.nats.routeHosts" -}}
+{{- $hosts := list -}}
+{{- range $number := until 5 -}}
+{{- $server := include "sandlot.nats.server" (dict "root" $ "number" $number) -}}
+{{- $hosts = concat $hosts (list $server (printf "%s.%s.svc" $server $.Release.Namespace)) -}}
+{{- end -}}
+{{- toJson $hosts -}}
+{{- end -}}
+
 {{/* Name of the environment variable that holds a user's password. */}}
 {{- define "sandlot.nats.passwordVariable" -}}
 {{ . | upper | replace "-" "_" }}_PASSWORD
@@ -78,8 +109,28 @@ tls {
   key_file: /etc/nats-tls/tls.key
 }
 {{- end }}
+{{- if include "sandlot.nats.isCluster" . }}
+# A server that is not of this release has no certificate of its private authority.
+cluster {
+  name: {{ include "sandlot.nats.fullname" . }}
+  port: 6222
+  # Clients know the name of the Service alone, for which the certificate is good.
+  no_advertise: true
+  tls {
+    cert_file: /etc/nats-routes-tls/tls.crt
+    key_file: /etc/nats-routes-tls/tls.key
+    ca_file: /etc/nats-routes-tls/ca.crt
+  }
+  routes: [
+    {{- range $number := until (int .Values.nats.replicas) }}
+    nats-route://{{ include "sandlot.nats.server" (dict "root" $ "number" $number) }}:6222
+    {{- end }}
+  ]
+}
+{{- end }}
 jetstream {
-  store_dir: /data
+  {{- /* A cluster deletes streams that it does not know, and one server refuses to start with those of a cluster. */}}
+  store_dir: {{ ternary "/data/cluster" "/data" (eq (include "sandlot.nats.isCluster" .) "true") }}
   max_memory_store: 16MB
   max_file_store: {{ include "sandlot.nats.fileStore" . }}
   sync_interval: {{ .Values.nats.syncInterval }}

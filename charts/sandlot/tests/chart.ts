@@ -189,7 +189,7 @@ export const valueSets: Readonly<Record<string, object>> = {
       podAnnotations: { 'example.com/team': 'platform' },
       extraEnv: [{ name: 'NODE_OPTIONS', value: '--max-old-space-size=384' }],
     },
-    nats: { tls: { secret: 'nats-tls' } },
+    nats: { replicas: 3, streamReplicas: 3, tls: { secret: 'nats-tls' } },
     redis: { tls: { existingSecret: 'redis-tls' } },
     policies: { mode: 'off' },
     flowControl: { enabled: true },

@@ -44,6 +44,11 @@ rendered, so that each rendering is the same. `given` ones are the operator's, a
 {{- $authorities = append $authorities (dict "name" (printf "%s authority" $subject) "certificates" (list $certificate)) -}}
 {{- end -}}
 {{- end -}}
+{{- if include "sandlot.nats.isCluster" . -}}
+{{- $subject := printf "%s-routes" (include "sandlot.nats.fullname" .) -}}
+{{- $certificate := dict "name" (include "sandlot.nats.routesSecret" .) "component" "nats" "given" (ne .Values.nats.tls.routesSecret "") "subject" $subject "hosts" (include "sandlot.nats.routeHosts" . | fromJsonArray) -}}
+{{- $authorities = append $authorities (dict "name" (printf "%s authority" $subject) "certificates" (list $certificate)) -}}
+{{- end -}}
 {{- if .Values.hibernation.enabled -}}
 {{- $certificates := list -}}
 {{- range $side, $name := include "sandlot.hibernation.sides" . | fromYaml -}}

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { find, lint, podTemplates, profiles, render } from '../chart.ts';
 
-/** The servers of the release. */
-const SINGLE = ['sandlot-nats', 'sandlot-redis'];
+/** While it is away, deadlines fire from timers. */
+const SINGLE = ['sandlot-redis'];
 
 it.each(Object.entries(profiles))('the profile %s passes helm lint --strict', async (_, values) => {
   const { code, stdout } = await lint(values);
@@ -12,11 +12,11 @@ it.each(Object.entries(profiles))('the profile %s passes helm lint --strict', as
 describe('the profile ha', () => {
   const values = { ...profiles['ha'], hibernation: { enabled: true }, runtime: { delivery: 'ImageVolume' } };
 
-  it('has two or more replicas of each of our processes, spread and with a budget', async () => {
+  it('has two or more replicas of everything but Redis, spread and with a budget', async () => {
     const objects = await render(values);
     const workloads = objects.filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet');
     const replicated = workloads.filter(({ metadata }) => !SINGLE.includes(metadata.name));
-    expect(replicated).toHaveLength(8);
+    expect(replicated).toHaveLength(9);
     for (const { metadata, spec } of replicated) {
       expect(spec?.replicas, metadata.name).toBeGreaterThan(1);
       expect(spec?.template?.spec.topologySpreadConstraints).toHaveLength(2);
