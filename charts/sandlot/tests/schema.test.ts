@@ -5,7 +5,7 @@ import { chartFolder, template } from './chart.ts';
 
 const invalid: readonly (readonly [string, object, RegExp])[] = [
   ['an unknown key at the top', { natz: {} }, /additional properties 'natz' not allowed/],
-  ['an unknown key inside', { nats: { replicas: 3 } }, /'\/nats': additional properties 'replicas' not allowed/],
+  ['an unknown key inside', { redis: { replicas: 3 } }, /'\/redis': additional properties 'replicas' not allowed/],
   [
     'text for a number',
     { claimController: { replicas: 'two' } },

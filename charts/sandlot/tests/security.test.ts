@@ -83,7 +83,7 @@ describe('pods of the release', () => {
   it('are spread over nodes and have a PodDisruptionBudget if there are two replicas', async () => {
     const objects = await render(valueSets['high-availability']);
     const budgets = objects.filter(({ kind }) => kind === 'PodDisruptionBudget').map(({ metadata }) => metadata.name);
-    expect(budgets.sort()).toEqual(workloads.filter((name) => /-(?:controller|gateway|api)$/.test(name)));
+    expect(budgets.sort()).toEqual(workloads.filter((name) => /-(?:controller|gateway|api|nats)$/.test(name)));
     for (const name of budgets) expect(podTemplate(objects, name).spec.topologySpreadConstraints).toHaveLength(2);
     expect((await render()).filter(({ kind }) => kind === 'PodDisruptionBudget')).toEqual([]);
   });
