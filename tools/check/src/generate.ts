@@ -9,6 +9,7 @@ const GENERATORS = [
   'libs/pacing/generate/main.ts',
   'services/api/generate/main.ts',
   'tools/observability/src/generate.ts',
+  'tools/compatibility/src/generate.ts',
 ];
 
 for (const generator of GENERATORS) {

@@ -105,11 +105,23 @@ describe('buildE2bClaim', () => {
     ['skip-init-runtime', 'true', { skipInitRuntime: true }],
     ['image', 'debian:12', { inplaceUpdate: { image: 'debian:12' } }],
     ['reserve-failed-sandbox', 'forever', { reserveFailedSandbox: true }],
+    ['reserve-failed-sandbox-for', '10m', { reserveFailedSandbox: true }],
   ])('translates the control key %s=%s and removes it from the metadata', (...[name, value, fields]) => {
     const { spec, metadata } = build({ metadata: { [CONTROL_PREFIX + name]: value, user: 'ana' } });
     expect(spec).toMatchObject({ warmPoolRef: { name: 'base' }, ...fields });
     expect(Object.keys(spec).sort()).toEqual(['lifecycle', 'warmPoolRef', ...Object.keys(fields)].sort());
     expect(metadata.annotations?.[annotations.metadata]).toBe('{"user":"ana"}');
+  });
+
+  it('has no end with never-timeout', () => {
+    const { spec, metadata } = build({ metadata: { [`${CONTROL_PREFIX}never-timeout`]: 'true' } });
+    expect(spec.lifecycle).toBeUndefined();
+    expect(metadata.annotations).not.toHaveProperty(annotations.endAt);
+  });
+
+  it('records how long reserve-paused-sandbox-duration has it kept while it is paused', () => {
+    const { metadata } = build({ metadata: { [`${CONTROL_PREFIX}reserve-paused-sandbox-duration`]: '2h' } });
+    expect(metadata.annotations?.[annotations.pausedRetention]).toBe('2h');
   });
 
   it('names the template if there is no pool', () => {

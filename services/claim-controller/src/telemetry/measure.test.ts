@@ -29,6 +29,17 @@ describe('the metrics that upstream dashboards read', () => {
     );
   });
 
+  it('give the latency from the first sight by a webhook', async () => {
+    await using harness = await ClaimHarness.start({ members: 1 });
+    const { registry } = harness.startController();
+    await harness.watching();
+    harness.claim('job', {}, { 'agents.x-k8s.io/webhook-first-observed-at': '2026-01-01T11:59:59.000000001Z' });
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    const metrics = await harness.elapse(500).then(() => registry.metrics());
+    expect(metrics).toContain(`agent_sandbox_claim_startup_latency_ms_count{${WARM}} 1`);
+    expect(metrics).toMatch(/agent_sandbox_claim_startup_latency_ms_sum\{.*\} [1-9]\d{2,3}\b/);
+  });
+
   it('have every bucket of upstream', async () => {
     await using harness = await ClaimHarness.start({ members: 1 });
     const { registry } = harness.startController();

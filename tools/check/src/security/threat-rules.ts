@@ -1,3 +1,5 @@
+import { hasTest } from '../named-tests.ts';
+
 /** A link in the threat model whose text is the name of a test in quotes. */
 const TEST_LINK = /\["(?<name>[^"\]]+)"\]\((?<path>[^)]+)\)/g;
 
@@ -14,9 +16,4 @@ export function findMissingTests(page: string, read: (path: string) => string | 
   return links
     .filter(({ name, path }) => !hasTest(read(path) ?? '', name))
     .map(({ name, path }) => `the threat model names the test "${name}", which ${path} does not have`);
-}
-
-/** In TypeScript the name is a text, in Go a function. */
-function hasTest(text: string, name: string): boolean {
-  return text.includes(`'${name}'`) || text.includes(`func ${name}(`);
 }

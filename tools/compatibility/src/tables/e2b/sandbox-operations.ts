@@ -1,0 +1,90 @@
+import type { Table } from '../../model.ts';
+
+const STOCK = [
+  'services/api/src/e2b/stock-client.integration.test.ts',
+  'creates, finds, lists, extends, pauses, resumes and kills a sandbox',
+] as const;
+const LIFE = 'e2e/src/sdk/lifecycle.test.ts';
+const OLDER = ['e2e/src/sdk/older-clients.test.ts', 'connects and resumes with the v1 routes'] as const;
+const SNAPSHOTS = 'services/api/src/e2b/snapshots/snapshots.integration.test.ts';
+
+export const sandboxOperations: Table = {
+  title: 'Sandboxes and snapshots',
+  what: 'operation',
+  items: [
+    [
+      'POST /v2/sandboxes',
+      'yes',
+      [LIFE, 'returns a sandbox that runs commands at once, with its variables, metadata and lifetime'],
+    ],
+    ['POST /sandboxes', 'yes', ['e2e/src/gateway/domain.test.ts', 'kills a sandbox once']],
+    ['GET /v2/sandboxes', 'yes', [LIFE, 'returns pages in order, filtered by metadata, state, template and start']],
+    [
+      'GET /sandboxes',
+      'yes',
+      [
+        'services/api/src/e2b/tenants.integration.test.ts',
+        'is in no list, and no query parameter reaches its namespace',
+      ],
+    ],
+    ['GET /sandboxes/{sandboxID}', 'yes', STOCK],
+    ['DELETE /sandboxes/{sandboxID}', 'yes', STOCK],
+    ['POST /v2/sandboxes/{sandboxID}/connect', 'yes', STOCK],
+    ['POST /sandboxes/{sandboxID}/connect', 'yes', OLDER],
+    ['POST /sandboxes/{sandboxID}/resume', 'yes', OLDER],
+    ['POST /sandboxes/{sandboxID}/timeout', 'yes', STOCK],
+    [
+      'POST /sandboxes/{sandboxID}/refreshes',
+      'yes',
+      ['e2e/src/sdk/older-clients.test.ts', 'extends its sandbox with refreshes, which never shorten'],
+    ],
+    [
+      'POST /sandboxes/{sandboxID}/pause',
+      'partly',
+      [
+        'services/api/src/e2b/pause-modes.integration.test.ts',
+        'keeps files alone where the template keeps no more, and refuses a client that asks for memory',
+      ],
+      'keeps memory only where the template hibernates',
+    ],
+    [
+      'PUT /sandboxes/{sandboxID}/network',
+      'partly',
+      ['e2e/src/tenancy/network.test.ts', 'can be replaced at run time, and stay after a pause'],
+      'addresses alone: names, `rules`, `dnsServers` and `egressProxy` get 400',
+    ],
+    [
+      'GET /sandboxes/{sandboxID}/metrics',
+      'partly',
+      [LIFE, 'reports that it runs, and metrics within its limits'],
+      'one sample of now: there is no history for `start` and `end`',
+    ],
+    ['GET /sandboxes/metrics', 'no', '501'],
+    ['GET /sandboxes/{sandboxID}/logs', 'no', '501; `e2b sandbox logs` needs it'],
+    ['GET /v2/sandboxes/{sandboxID}/logs', 'no', '501'],
+    [
+      'POST /sandboxes/{sandboxID}/snapshots',
+      'partly',
+      [
+        'e2e/src/sdk/snapshots.test.ts',
+        'starts sandboxes that go on from it, each on its own, and lasts longer than its source',
+      ],
+      'with memory, of sandboxes in gVisor; `memory: false` is refused',
+    ],
+    ['GET /snapshots', 'yes', [SNAPSHOTS, 'come page by page, newest first']],
+    [
+      'POST /sandboxes/{sandboxID}/fork',
+      'partly',
+      [
+        'e2e/src/sdk/snapshots.test.ts',
+        'makes sandboxes of one: each goes on where it was, with its own token, and sees no writes of the others',
+      ],
+      'of sandboxes in gVisor',
+    ],
+    [
+      'GET /health',
+      'yes',
+      ['services/api/src/openapi/fuzz.integration.test.ts', 'finds no undocumented answer and no crash'],
+    ],
+  ],
+};
