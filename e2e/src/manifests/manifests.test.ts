@@ -86,7 +86,7 @@ describe('a claim that cannot be served', () => {
   it('shows why the API server refuses a pod without an image', async () => {
     await team.apply(template('imageless', ''));
     await team.apply(claim('imageless', '{sandboxTemplateRef: {name: imageless}}'));
-    const refused = await waitForClaimReason(team, 'imageless', 'ReconcilerError');
+    const refused = await waitForClaimReason(team, 'imageless', 'InvalidConfiguration');
     expect(findReadyCondition(refused)?.message).toMatch(/Pod "imageless" is invalid: .*image: Required value/);
   });
 

@@ -203,6 +203,7 @@ describe('refusals', () => {
     await harness.watching();
     harness.claim('job');
     await harness.eventually(() => expect(harness.getStatus('job').message).toContain('spec.podTemplate is wrong'));
+    expect(harness.findReason('job')).toBe('InvalidConfiguration');
     expect(harness.getStatus('job').phase).toBe('Failed');
     await harness.elapse(5_000);
     expect(harness.writes()).toEqual(['create sandboxes', W2]);

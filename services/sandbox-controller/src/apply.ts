@@ -1,6 +1,6 @@
 import { sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { RetryableError, isConflict, isNotFound } from '@sandlot/kube';
+import { RetryableError, isConflict, isInvalid, isNotFound } from '@sandlot/kube';
 import type { PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
 import { applyToHibernation } from './hibernate/apply-hibernation.ts';
 import { getOwnership } from './ownership/ownership.ts';
@@ -53,7 +53,7 @@ interface FailedStep {
 function withFailure({ rejectedWrites }: ApplyDeps, snapshot: Snapshot, { phase, error }: FailedStep): Snapshot {
   const message = findPublishableText(error);
   if (message !== undefined && phase !== undefined) {
-    const failure = { phase, message };
+    const failure = isInvalid(error) ? { phase, message, isInvalid: true } : { phase, message };
     const isRemembered = isRejection(error) && phase !== 'expiry';
     const final = isRemembered ? rejectedWrites.record(snapshot.sandbox, failure) : failure;
     return { ...snapshot, failures: [...snapshot.failures, final] };

@@ -146,7 +146,7 @@ describe('on a real API server, a Sandbox', () => {
 
   it('reports why the API server rejects its template', async () => {
     await cluster.create('imageless', { podTemplate: { spec: { containers: [{ name: 'main' }] } } });
-    const { status } = await cluster.until('imageless', 'Ready=False/ReconcilerError');
+    const { status } = await cluster.until('imageless', 'Ready=False/InvalidConfiguration');
     expect(status?.conditions?.find((condition) => condition.type === 'Ready')?.message).toMatch(
       /^Error seen: .*spec\.containers\[0\]\.image: Required value/,
     );

@@ -128,7 +128,13 @@ export function waitForRefusal(client: KubeClient, namespace: string, name: stri
   });
 }
 
-const REFUSED = new Set(['TemplateNotFound', 'WarmPoolNotFound', 'ReconcilerError', 'DynamicVolumesRejected']);
+const REFUSED = new Set([
+  'TemplateNotFound',
+  'WarmPoolNotFound',
+  'ReconcilerError',
+  'InvalidConfiguration',
+  'DynamicVolumesRejected',
+]);
 
 /** Waits until a claim has its Sandbox, and returns the name of it. */
 export function waitForSandbox(client: KubeClient, namespace: string, name: string): Promise<string> {

@@ -122,6 +122,12 @@ export const claimRows: readonly ConditionRow[] = [
   },
   {
     ...claimReady,
+    reason: claimReasons.invalidConfiguration,
+    messages: [claimMessages.error('<error>')],
+    when: 'The API server refuses the Sandbox, its Pod, a disk or its Service as invalid. Only an edit helps; clients give up.',
+  },
+  {
+    ...claimReady,
     reason: claimReasons.reconcilerError,
     messages: [
       claimMessages.error('<error>'),

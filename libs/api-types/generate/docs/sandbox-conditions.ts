@@ -96,6 +96,13 @@ export const sandboxRows: readonly ConditionRow[] = [
   {
     condition: ready,
     status: 'False',
+    reason: sandboxReasons.invalidConfiguration,
+    messages: [sandboxMessages.error('<error>')],
+    when: 'The API server refuses the Pod, a disk or the Service as invalid. Only an edit helps; clients give up.',
+  },
+  {
+    condition: ready,
+    status: 'False',
     reason: sandboxReasons.networkPolicyPending,
     messages: [sandboxMessages.networkPolicyPending('<policy>', '<detail>')],
     when: 'The Pod would have no [network rules](#network-rules) yet.',

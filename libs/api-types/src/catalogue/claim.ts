@@ -21,6 +21,8 @@ export const claimReasons = {
   sandboxMissing: 'SandboxMissing',
   sandboxExpired: 'SandboxExpired',
   sandboxNotReady: 'SandboxNotReady',
+  /** Of the Sandbox or of its objects: the API server refuses them as invalid. */
+  invalidConfiguration: 'InvalidConfiguration',
   reconcilerError: 'ReconcilerError',
   /** Detached claims. */
   allReplicasClaimed: 'AllReplicasClaimed',

@@ -25,6 +25,7 @@ export const sandboxReasons = {
   podFailed: 'PodFailed',
   sandboxExpired: 'SandboxExpired',
   reconcilerError: 'ReconcilerError',
+  invalidConfiguration: 'InvalidConfiguration',
   networkPolicyPending: 'NetworkPolicyPending',
   restoreFailed: 'RestoreFailed',
   podScheduled: 'PodScheduled',

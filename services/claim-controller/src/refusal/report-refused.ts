@@ -29,7 +29,8 @@ export async function reportRefused(
   deps.waiters.remove(getKey(pass.claim));
   if (final) deps.memory.of(pass.claim).refusedRequest = formatRequest(snapshot);
   const message = claimMessages.error(error.message);
-  await apply(deps, pass, [{ kind: 'report', report: { reason: claimReasons.reconcilerError, message, final } }]);
+  const reason = final ? claimReasons.invalidConfiguration : claimReasons.reconcilerError;
+  await apply(deps, pass, [{ kind: 'report', report: { reason, message, final } }]);
   if (final) throw new TerminalError(error.message, { cause: error });
   return requeueAfter(FORBIDDEN_RETRY_MS, 'the API server forbids what the claim needs');
 }

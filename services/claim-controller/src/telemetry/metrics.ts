@@ -20,7 +20,11 @@ export interface WaitingSample {
 }
 
 /** Reasons for which a claim may fail; all others count as `other`. */
-const FAILURES: readonly string[] = [...claimFailureReasons, claimReasons.reconcilerError];
+const FAILURES: readonly string[] = [
+  ...claimFailureReasons,
+  claimReasons.invalidConfiguration,
+  claimReasons.reconcilerError,
+];
 
 /** The metrics of the claim-controller: seconds on the wire, no labels per claim. */
 export interface ClaimMetrics extends CompatMetrics {

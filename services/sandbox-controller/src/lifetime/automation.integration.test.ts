@@ -234,6 +234,8 @@ interface Obstacle {
   readonly name: string;
   readonly pod: SandboxSpec['podTemplate']['spec'];
   readonly words: string;
+  /** ReconcilerError unless it says another. */
+  readonly reason?: string;
   readonly remedy: () => Promise<unknown>;
 }
 const obstacles: readonly Obstacle[] = [
@@ -276,6 +278,7 @@ const obstacles: readonly Obstacle[] = [
     name: 'imageless',
     pod: { containers: [{ name: 'main' }] },
     words: 'spec.containers[0].image: Required value',
+    reason: 'InvalidConfiguration',
     remedy: () => cluster.edit('imageless', { podTemplate: { spec: { containers: [container] } } }),
   },
 ];
@@ -284,25 +287,25 @@ describe.concurrent('what the API server refuses', () => {
   it.each(obstacles)(
     'is reported once, in the words of the API server, and recovers after the remedy: $what',
     async (obstacle) => {
-      const { name, pod, words, remedy } = obstacle;
+      const { name, pod, words, remedy, reason = 'ReconcilerError' } = obstacle;
       await cluster.create(name, { podTemplate: { spec: pod } });
-      const refused = await cluster.until(name, 'Ready=False/ReconcilerError');
+      const refused = await cluster.until(name, `Ready=False/${reason}`);
       const message = findMessage(refused, 'Ready') ?? '';
       expect(message).toMatch(/^Error seen: /);
       expect(message).toContain(words);
       const unknown =
         'PodScheduled=Unknown/PodSchedulingUnknown: Pod state is unknown. Pod scheduling cannot be determined';
-      const conditions = [unknown, `Ready=False/ReconcilerError: ${message}`, notSuspended];
+      const conditions = [unknown, `Ready=False/${reason}: ${message}`, notSuspended];
       expect(wholeStatus(refused)).toEqual(expected({ conditions, startedAt: TIME, phase: 'Pending' }));
       const notes = await eventually(
-        () => listNotes(name, 'ReconcilerError'),
+        () => listNotes(name, reason),
         (found) => found.length > 0,
       );
       expect(notes).toMatchObject([{ type: 'Warning', note: message }]);
       await remedy();
       await cluster.runPod(name);
       await cluster.until(name, READY);
-      expect(await listNotes(name, 'ReconcilerError')).toHaveLength(1);
+      expect(await listNotes(name, reason)).toHaveLength(1);
     },
   );
 });

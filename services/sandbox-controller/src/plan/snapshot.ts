@@ -51,6 +51,8 @@ export interface Failure {
   readonly message: string;
   /** The reason to publish in place of `ReconcilerError`: the pass waits for something, and nothing went wrong. */
   readonly reason?: string;
+  /** The API server refuses the object as invalid: only an edit of the Sandbox helps. */
+  readonly isInvalid?: boolean;
   /** When to retry what the API server refused, in wall time. Absent: with the queue's back-off. */
   readonly retryAtMs?: number;
 }

@@ -166,6 +166,23 @@ describe('conditions', () => {
       'multiple Pods (2) are controlled by this Sandbox; refusing to choose or create a Pod',
     ],
     [
+      'of a Pod that the API server refuses as invalid',
+      buildSnapshot({ failures: [{ phase: 'pod', message: 'boom', isInvalid: true }] }),
+      ['PodScheduled=Unknown/PodSchedulingUnknown', 'Ready=False/InvalidConfiguration', NOT_SUSPENDED],
+      'Error seen: boom',
+    ],
+    [
+      'of an invalid Pod beside another error, which may pass',
+      buildSnapshot({
+        failures: [
+          { phase: 'disks', message: 'quota' },
+          { phase: 'pod', message: 'boom', isInvalid: true },
+        ],
+      }),
+      ['PodScheduled=Unknown/PodSchedulingUnknown', 'Ready=False/ReconcilerError', NOT_SUSPENDED],
+      'Error seen: quota\nboom',
+    ],
+    [
       'of an error while a Pod is ready',
       buildSnapshot({ ownedPods: [makePod(running)], failures: [{ phase: 'service', message: 'boom' }] }),
       [SCHEDULED, 'Ready=False/ReconcilerError', NOT_SUSPENDED],

@@ -140,12 +140,15 @@ const checks: readonly ((snapshot: Snapshot) => Omit<Finding, 'status'> | undefi
   },
 ];
 
-/** A wait is reported as such, unless something also went wrong. */
+/** A wait is reported as such, unless something also went wrong. Clients give up at InvalidConfiguration, so nothing else may have. */
 function reportFailures(failures: readonly Failure[]): Omit<Finding, 'status'> {
   const errors = failures.filter(({ reason }) => reason === undefined);
   const [wait] = failures;
   if (errors.length === 0 && wait?.reason !== undefined) return { reason: wait.reason, message: wait.message };
-  return { reason: reasons.reconcilerError, message: messages.error(errors.map((f) => f.message).join('\n')) };
+  const reason = errors.every(({ isInvalid }) => isInvalid === true)
+    ? reasons.invalidConfiguration
+    : reasons.reconcilerError;
+  return { reason, message: messages.error(errors.map((f) => f.message).join('\n')) };
 }
 
 function buildReady(snapshot: Snapshot): Finding {

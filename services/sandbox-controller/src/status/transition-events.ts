@@ -31,7 +31,7 @@ function listReadyNotes(change: Change): EventNote[] {
   if (ready.reason === sandboxReasons.multiplePods) {
     return [formatWarning(eventReasons.multiplePods, `${ready.message}. Delete all but one of them`)];
   }
-  if (ready.reason === sandboxReasons.reconcilerError) return [formatWarning(ready.reason, ready.message)];
+  if (isError(ready.reason)) return [formatWarning(ready.reason, ready.message)];
   if (ready.reason === sandboxReasons.dependenciesNotReady) return listLossNotes(change);
   if (ready.reason === sandboxReasons.restoreFailed) {
     const hint = 'Delete this Sandbox, and create another one from a snapshot that is Ready, or with onFailure Boot';
@@ -43,11 +43,14 @@ function listReadyNotes(change: Change): EventNote[] {
   return [];
 }
 
+const isError = (reason: string): boolean =>
+  reason === sandboxReasons.reconcilerError || reason === sandboxReasons.invalidConfiguration;
+
 /** The Sandbox had an error and now has another one. */
 function listAnotherErrorNotes({ before, next }: Change): EventNote[] {
   const was = findCondition(before.conditions, sandboxConditions.ready);
   const now = findCondition(next.conditions, sandboxConditions.ready);
-  if (now?.reason !== sandboxReasons.reconcilerError || now.message === was?.message) return [];
+  if (now === undefined || !isError(now.reason) || now.message === was?.message) return [];
   return [formatWarning(now.reason, now.message)];
 }
 

@@ -80,7 +80,7 @@ describe('a write that the API server rejects', () => {
   afterEach(() => h[Symbol.asyncDispose]());
 
   const ready = () => h.status().conditions?.find(({ type }) => type === 'Ready');
-  const listEvents = () => h.api.objects(events).filter(({ reason }) => reason === 'ReconcilerError');
+  const listEvents = () => h.api.objects(events).filter(({ type }) => type === 'Warning');
   const attempts = ({ match }: Refused): number =>
     h.api.requests().filter(({ verb, resource }) => verb === match.verb && resource === match.resource).length;
   const refuse = ({ match, status, words }: Refused): void => {
@@ -94,11 +94,12 @@ describe('a write that the API server rejects', () => {
       refuse(row);
       await h.startController();
       h.create({ volumeClaimTemplates: [WORK] });
-      await h.until(() => ready()?.reason === 'ReconcilerError', 'the failure is published');
+      const reason = row.status === 422 ? 'InvalidConfiguration' : 'ReconcilerError';
+      await h.until(() => ready()?.reason === reason, 'the failure is published');
       expect(ready()).toMatchObject({ status: 'False', message: expect.stringContaining(row.words) as string });
       expect(ready()?.message).toContain(row.advice);
       await h.elapse(60_000);
-      expect(listEvents().map(({ type, note }) => [type, note])).toEqual([['Warning', ready()?.message]]);
+      expect(listEvents().map((event) => [event.reason, event.note])).toEqual([[reason, ready()?.message]]);
       expect(attempts(row)).toBeLessThan(12);
       expect(h.writes().filter((write) => write === 'patch sandboxes/status')).toHaveLength(1);
     },

@@ -14,9 +14,6 @@ const STUCK = [
   'sends one Warning, and one Event when it progresses again',
 ] as const;
 
-const INVALID =
-  'what the API server refuses as invalid is ReconcilerError in its words; clients, which end at once at InvalidConfiguration, wait for their whole time';
-
 export const sandboxWords: Table = {
   title: 'Conditions and reasons of a Sandbox',
   what: 'condition or reason',
@@ -40,7 +37,7 @@ export const sandboxWords: Table = {
       ],
     ],
     ['ReconcilerError', 'yes', [CONDITIONS, 'of an error while a Pod is ready']],
-    ['InvalidConfiguration', 'no', INVALID],
+    ['InvalidConfiguration', 'yes', [CONDITIONS, 'of a Pod that the API server refuses as invalid']],
     ['NotSuspended', 'yes', [CONDITIONS, 'of a Sandbox without a Pod']],
     ['PodTerminated', 'yes', SUSPENDED],
     ['PodTerminating', 'yes', [CONDITIONS, 'of a suspension in progress']],
@@ -80,12 +77,16 @@ export const claimWords: Table = {
     ['InvalidMetadata', 'yes', REFUSED],
     ['EnvVarsInjectionRejected', 'yes', REFUSED],
     ['VolumeClaimTemplatesError', 'yes', REFUSED],
-    ['InvalidConfiguration', 'no', INVALID],
+    ['InvalidConfiguration', 'yes', [MANIFESTS, 'shows why the API server refuses a pod without an image']],
     ['ClaimExpired', 'yes', ['e2e/src/claims/claims.test.ts', 'stays under Retain, and its Sandbox is deleted']],
     ['SandboxMissing', 'no', 'never written: a claim whose Sandbox is deleted gets another one at once'],
     ['SandboxExpired', 'yes', [STATUS, 'reports a Sandbox that expired independently of the claim']],
     ['SandboxNotReady', 'yes', [STATUS, 'shows a Sandbox that has no Ready condition yet as not ready']],
-    ['ReconcilerError', 'yes', [MANIFESTS, 'shows why the API server refuses a pod without an image']],
+    [
+      'ReconcilerError',
+      'yes',
+      [RECONCILE, 'is pending on a foreign Sandbox that the watch does not show yet, then reports it'],
+    ],
   ],
 };
 
