@@ -18,6 +18,7 @@ describe('buildOutcome', () => {
     ['a claim whose timeout is over', claim('False', 'ClaimTimeout'), 504],
     ['a claim whose daemon does not answer', claim('False', 'SandboxInitFailed'), 500],
     ['a claim whose snapshot cannot be restored', claim('False', 'RestoreFailed'), 503],
+    ['a claim whose pod the API server refuses as invalid', claim('False', 'InvalidConfiguration'), 500],
     ['a claim that the controller gave up', claim('False', 'ReconcilerError', 'Failed'), 500],
   ] as const)('%s: %s', (...[, subject, expected]) => {
     const outcome = buildOutcome(subject, { isPatient: false, templateID: 'base' });

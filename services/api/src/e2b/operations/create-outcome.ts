@@ -24,8 +24,12 @@ export function buildOutcome({ status }: SandboxClaim, asked: Asked): Outcome {
   return status?.phase === 'Failed' ? { kind: 'failed', error: startFailed(ready.message) } : { kind: 'waiting' };
 }
 
-/** The claim copies these reasons from a Sandbox whose pod ended. */
-const POD_ENDED: ReadonlySet<string> = new Set([sandboxReasons.podFailed, sandboxReasons.podSucceeded]);
+/** The claim copies these reasons from a Sandbox whose pod ended, or cannot be made. */
+const HOPELESS: ReadonlySet<string> = new Set([
+  sandboxReasons.podFailed,
+  sandboxReasons.podSucceeded,
+  sandboxReasons.invalidConfiguration,
+]);
 
 /** The error of a reason that no waiting can change; undefined for all others. */
 function findTerminalError({ reason, message }: Condition, { isPatient, templateID }: Asked): ApiError | undefined {
@@ -35,5 +39,5 @@ function findTerminalError({ reason, message }: Condition, { isPatient, template
   const ending = findClaimEnding(reason);
   if (ending === 'refused') return new ApiError({ status: 400, message });
   if (ending === 'late' || ending === 'expired') return readyTooLate(message);
-  return ending === 'broken' || POD_ENDED.has(reason) ? startFailed(message) : undefined;
+  return ending === 'broken' || HOPELESS.has(reason) ? startFailed(message) : undefined;
 }
