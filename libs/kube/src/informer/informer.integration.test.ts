@@ -50,7 +50,7 @@ function put(namespace: string, name: string, value: string): Promise<ConfigMap>
 }
 
 function follow(namespace: string, options: Partial<InformerOptions<ConfigMap>> = {}): Informer<ConfigMap> {
-  const informer = createInformer({ client, resource: configMaps, namespace, ...options });
+  const informer = createInformer({ client, resource: configMaps, namespaces: [namespace], ...options });
   const stopped = new AbortController();
   const running = informer.run(stopped.signal);
   onTestFinished(async () => {
