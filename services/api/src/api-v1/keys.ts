@@ -1,8 +1,10 @@
 import type { KubeClient } from '@sandlot/kube';
+import { isServed } from '@sandlot/service';
+import type { ServedNamespaces } from '@sandlot/service';
 import { createKey, listKeys, revokeKey, VIA_API } from '@sandlot/tenancy';
 import type { ApiKey, KeyRing } from '@sandlot/tenancy';
 import { z } from 'zod';
-import { notFound } from '../errors/api-error.ts';
+import { notFound, notServed } from '../errors/api-error.ts';
 import { endpoint, route } from '../http/route.ts';
 import type { Route } from '../http/route.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
@@ -11,6 +13,8 @@ import * as schemas from './schemas.ts';
 export interface KeyDeps {
   readonly client: KubeClient;
   readonly keysNamespace: string;
+  /** Those that keys of tenants may be for. */
+  readonly namespaces: ServedNamespaces;
   readonly keys: Pick<KeyRing, 'findById'>;
   readonly state: Pick<ClusterState, 'waiters'>;
 }
@@ -20,7 +24,13 @@ const TAG = 'API keys';
 const SHOWN_WITHIN_MS = 5_000;
 
 /** API keys: admins manage them, others see their own. Only the answer to a creation contains the text of a key. */
-export function buildKeyRoutes({ client, keysNamespace, keys, state: { waiters } }: KeyDeps): readonly Route[] {
+export function buildKeyRoutes({
+  client,
+  keysNamespace,
+  namespaces,
+  keys,
+  state: { waiters },
+}: KeyDeps): readonly Route[] {
   const place = { client, namespace: keysNamespace };
   return [
     route(
@@ -50,6 +60,7 @@ export function buildKeyRoutes({ client, keysNamespace, keys, state: { waiters }
         action: 'key.create',
       },
       async ({ body, trail, signal, key: { id: adminId } }) => {
+        if (body.role === 'tenant' && !isServed(namespaces, body.namespace)) throw notServed(body.namespace);
         const by = VIA_API + adminId;
         const { key, text } = await createKey({ ...place, by }, { ...body, team: body.team ?? body.namespace });
         trail.about({ name: key.id });

@@ -22,7 +22,7 @@ async function startDirectory() {
   const client = server.client({ user: 'gateway' });
   const informers = createInformers({ client, clock: systemClock });
   const lookups: string[] = [];
-  const options = { client, informers, namespace: undefined, clock, log: silentLogger };
+  const options = { client, informers, namespaces: undefined, clock, log: silentLogger };
   const directory = new Directory({ ...options, onLookup: (result) => lookups.push(result) });
   const stopped = new AbortController();
   const running = [informers.claims.run(stopped.signal), informers.sandboxes.run(stopped.signal)];
