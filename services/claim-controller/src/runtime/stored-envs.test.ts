@@ -135,7 +135,7 @@ describe('variables of a claim in a namespace that the release serves no longer'
   it('are kept, and asked for once in each sweep', async () => {
     await using harness = await ClaimHarness.start({ members: 0 });
     harness.api.seed(namespaces, { metadata: { name: ENVS } });
-    const isLook = { verb: 'get', resource: 'sandboxclaims' };
+    const isLook = { verb: 'get', resource: 'sandboxclaims' } as const;
     harness.api.faults.failNext({ match: isLook, answer: { status: 403 }, times: 10 });
     store(harness, { uid: 'theirs', name: 'theirs' });
     harness.startController('claim-controller', { envsNamespace: ENVS });
