@@ -100,7 +100,8 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
   readonly #clock: Clock;
   readonly #metrics: KubeMetrics;
   readonly #log: Logger;
-  /** Read for every key of a controller, so it is kept. */
+  /** These two are read for every key of a controller and every request of a gateway, so they are kept. */
+  #hasSynced = false;
   #forbidden: readonly string[] = [];
   #nextList = Promise.withResolvers<undefined>();
 
@@ -172,7 +173,7 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   hasSynced(): boolean {
-    return this.#reflectors.hasListed();
+    return (this.#hasSynced ||= this.#reflectors.hasListed());
   }
 
   listForbidden(): readonly string[] {
