@@ -12,9 +12,9 @@ const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** The names of one or more namespaces, separated by commas. */
 export function namespaceList() {
-  return list().refine(areNamespaces, 'names of namespaces, separated by commas, each once');
+  return list().refine(isListOfNamespaces, 'names of namespaces, separated by commas, each once');
 }
 
-function areNamespaces(names: readonly string[]): boolean {
+function isListOfNamespaces(names: readonly string[]): boolean {
   return names.length > 0 && names.every((name) => NAME.test(name)) && new Set(names).size === names.length;
 }

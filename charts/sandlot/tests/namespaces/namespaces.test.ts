@@ -10,7 +10,7 @@ const WITHOUT_RIGHTS = /^(ValidatingAdmissionPolicy|ValidatingAdmissionPolicyBin
 const renderServing = (values: object = { watchNamespaces: SERVED }): Promise<readonly Rendered[]> =>
   render({ ...values, rbac: { aggregate: false } });
 
-const list = (objects: readonly Rendered[], kind: string, name: string): readonly Rendered[] =>
+const listNamed = (objects: readonly Rendered[], kind: string, name: string): readonly Rendered[] =>
   objects.filter((object) => object.kind === kind && object.metadata.name === name);
 
 /** WATCH_NAMESPACES of each workload that has it. */
@@ -33,10 +33,10 @@ describe('a release that serves several namespaces', () => {
   it.each(WORKLOADS)('has one Role of the %s in each, with the rights of its ClusterRole, bound to its account', async (name) => {
     const objects = await renderServing();
     const { rules } = find(await render(), 'ClusterRole', name);
-    const all = list(objects, 'Role', name);
+    const all = listNamed(objects, 'Role', name);
     expect(all.map(({ metadata }) => metadata.namespace)).toEqual(SERVED);
     for (const role of all) expect(role.rules).toEqual(rules);
-    const bindings = list(objects, 'RoleBinding', name);
+    const bindings = listNamed(objects, 'RoleBinding', name);
     expect(bindings.map(({ metadata }) => metadata.namespace)).toEqual(SERVED);
     for (const binding of bindings) {
       expect(binding).toMatchObject({

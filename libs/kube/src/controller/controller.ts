@@ -166,7 +166,7 @@ export class Controller {
 
   async #runOnce(key: string, context: ReconcileContext): Promise<Outcome> {
     // The rights to the kinds of a namespace come one after the other: a pass must not take the kinds that are still missing
-    // for objects that do not exist.
+    // for objects that do not exist (ADR 28).
     const { namespace } = parseKey(key);
     if (namespace !== undefined && this.#deps.isForbidden(namespace)) {
       return this.#succeed(key, requeueAfter(FORBIDDEN_MS, 'the API server forbids to list the namespace'));

@@ -55,7 +55,8 @@ export interface Informer<T> {
   onChange(handler: ChangeHandler<T>): Disposable;
   /**
    * Registers a handler until the result is disposed of. The informer calls it after a list has replaced the store, or its
-   * part in one namespace, and the change handlers have run. A list may skip versions: handlers see only the last of several changes.
+   * part in one namespace, and the change handlers have run. A list may skip versions: handlers see only the last of several
+   * changes.
    */
   onList(handler: () => void): Disposable;
   /**

@@ -18,7 +18,7 @@ interface Part<T extends KubeObject> {
 
 /**
  * The reflectors of one informer: one for each namespace, or one for all. A namespace that the API server forbids to list
- * counts as empty, so that it does not keep the others waiting. If it forbids all of them, nothing counts.
+ * counts as listed, so that it does not keep the others waiting, unless it forbids all (ADR 28).
  */
 export class Reflectors<T extends KubeObject> {
   readonly #parts: readonly Part<T>[];
@@ -35,7 +35,7 @@ export class Reflectors<T extends KubeObject> {
 
   /** Whether the store has had a list of every namespace. */
   hasListed(): boolean {
-    return this.#areAll(
+    return this.#hasAll(
       (one) => one.hasListed(),
       (one) => one.isForbidden(),
     );
@@ -43,7 +43,7 @@ export class Reflectors<T extends KubeObject> {
 
   /** Whether the store shows consistent lists of all namespaces that were requested at or after `sinceMs` (monotonic). */
   isFresh(sinceMs: number): boolean {
-    return this.#areAll(
+    return this.#hasAll(
       (one) => one.isFresh(sinceMs),
       (one) => one.isForbidden(sinceMs),
     );
@@ -72,7 +72,7 @@ export class Reflectors<T extends KubeObject> {
   }
 
   /** Whether one holds for each, and the first for at least one of them. */
-  #areAll(isShown: (one: Reflector<T>) => boolean, isForbidden: (one: Reflector<T>) => boolean): boolean {
+  #hasAll(isShown: (one: Reflector<T>) => boolean, isForbidden: (one: Reflector<T>) => boolean): boolean {
     const all = this.#parts.map(({ reflector }) => reflector);
     return all.some(isShown) && all.every((one) => isShown(one) || isForbidden(one));
   }
