@@ -12,9 +12,7 @@
 - { name: LOG_LEVEL, value: {{ $values.log.level | quote }} }
 - { name: PROBE_PORT, value: {{ $values.controller.probePort | quote }} }
 - { name: METRICS_PORT, value: {{ $values.controller.metricsPort | quote }} }
-{{- with $values.watchNamespace }}
-- { name: WATCH_NAMESPACE, value: {{ . | quote }} }
-{{- end }}
+{{- include "sandlot.namespaces.env" . }}
 - { name: API_PORT, value: "8080" }
 - { name: ADMIN_PORT, value: "8082" }
 - { name: ADMIN_LISTEN, value: {{ ternary "all" "loopback" (ne (len $api.admin.allowFrom) 0) }} }

@@ -11,8 +11,9 @@
 - { name: METRICS_PORT, value: {{ $values.controller.metricsPort | quote }} }
 - { name: LEADER_ELECT, value: {{ $values.controller.leaderElection | quote }} }
 - { name: CONCURRENCY, value: {{ .values.concurrency | quote }} }
-{{- with $values.watchNamespace }}
-- { name: WATCH_NAMESPACE, value: {{ . | quote }} }
+{{- include "sandlot.namespaces.env" .root }}
+{{- if and (eq .name "claim-controller") $values.claimController.persistentVolumes }}
+{{- include "sandlot.namespaces.checkCluster" (dict "root" .root "value" "claimController.persistentVolumes" "why" "PersistentVolumes") }}
 {{- end }}
 {{- include (printf "sandlot.env.%s" .name) $values }}
 {{- if eq .name "snapshot-controller" }}
@@ -95,9 +96,6 @@
 - { name: WRITE_BEHIND_WINDOW, value: {{ .claimController.writeBehindWindow | quote }} }
 - { name: ENVS_FROM_SECRETS, value: {{ .claimController.envsFromSecrets | quote }} }
 - { name: PERSISTENT_VOLUMES, value: {{ .claimController.persistentVolumes | quote }} }
-{{- if and .claimController.persistentVolumes .watchNamespace }}
-{{- fail "claimController.persistentVolumes: PersistentVolumes belong to the cluster, and a release that serves one namespace (watchNamespace) has no role in it; leave out one of the two" }}
-{{- end }}
 {{- end -}}
 
 {{/* Defaults of sandboxes: the same for both controllers that create them, or pool members would look stale. */}}

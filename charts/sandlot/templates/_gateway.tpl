@@ -38,9 +38,7 @@
 - { name: MALLOC_ARENA_MAX, value: "1" }
 - { name: PROBE_PORT, value: {{ $values.controller.probePort | quote }} }
 - { name: METRICS_PORT, value: {{ $values.controller.metricsPort | quote }} }
-{{- with $values.watchNamespace }}
-- { name: WATCH_NAMESPACE, value: {{ . | quote }} }
-{{- end }}
+{{- include "sandlot.namespaces.env" . }}
 - { name: PORT, value: "8080" }
 {{- if $gateway.tls.secret }}
 - { name: TLS_PORT, value: "8443" }

@@ -48,7 +48,7 @@ priorityClassName: {{ . }}
 
 {{/* Name of the PriorityClass that the chart creates; empty when it creates none. */}}
 {{- define "sandlot.priorityClass.name" -}}
-{{- if and .Values.priorityClass.create (not .Values.watchNamespace) -}}
+{{- if and .Values.priorityClass.create (not (include "sandlot.namespaces" .)) -}}
 {{- .Values.priorityClass.name | default (printf "%s-control-plane" (include "sandlot.fullname" .)) -}}
 {{- end -}}
 {{- end -}}

@@ -170,3 +170,38 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
   verbs: [get]
 {{- end }}
 {{- end -}}
+
+{{- define "sandlot.rules.api" -}}
+# The API creates, prolongs and kills sandboxes as claims.
+- apiGroups: [extensions.agents.x-k8s.io]
+  resources: [sandboxclaims]
+  verbs: [create, delete, get, list, patch, watch]
+# A pause or a resume is an edit of the Sandbox.
+- apiGroups: [agents.x-k8s.io]
+  resources: [sandboxes]
+  verbs: [get, list, patch, watch]
+{{- if .Values.hibernation.enabled }}
+# Clients make, list and delete snapshots and fork; a pause or a connect without memory drops what was saved. A policy keeps
+# the API from all others. The snapshot-controller makes the templates that start from them.
+- apiGroups: [sandlot.dev]
+  resources: [sandboxsnapshots]
+  verbs: [create, delete, get, list, watch]
+{{- end }}
+# Holders of admin keys create, scale and delete pools.
+- apiGroups: [extensions.agents.x-k8s.io]
+  resources: [sandboxwarmpools]
+  verbs: [create, delete, get, list, patch, watch]
+- apiGroups: [extensions.agents.x-k8s.io]
+  resources: [sandboxtemplates]
+  verbs: [get, list, watch]
+{{- end -}}
+
+{{- define "sandlot.rules.gateway" -}}
+# The gateway reads where sandboxes are, and nothing else.
+- apiGroups: [agents.x-k8s.io]
+  resources: [sandboxes]
+  verbs: [get, list, watch]
+- apiGroups: [extensions.agents.x-k8s.io]
+  resources: [sandboxclaims]
+  verbs: [get, list, watch]
+{{- end -}}

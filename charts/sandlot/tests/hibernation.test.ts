@@ -64,7 +64,7 @@ describe('hibernation', () => {
 
   it.each<readonly [string, object, string]>([
     ['the daemon of sandboxes comes by an init container', { hibernation: { enabled: true } }, 'set runtime.delivery=ImageVolume'],
-    ['the release serves one namespace', { ...withHibernation, watchNamespace: 'team-a' }, 'leave out one of the two'],
+    ['the release serves single namespaces', { ...withHibernation, watchNamespaces: ['team-a'] }, 'leave out one of the two'],
     ['only one of the two certificates is given', { ...withHibernation, hibernation: { enabled: true, tls: { nodeSecret: 'mine' } } }, 'name both Secrets, or none'],
   ])('is refused with a message if %s', async (_, values, message) => {
     const { code, stderr } = await template(values);

@@ -153,21 +153,6 @@ describe('roles of the controllers', () => {
     expect(find(objects, 'Role', `${name}-leader`).rules).toMatchObject([{ verbs: ['create'] }, { resourceNames: [name] }]);
   });
 
-  it('are not cluster-wide with watchNamespace, so claims cannot name PersistentVolumes then', async () => {
-    const values = { watchNamespace: 'team-a', claimController: { persistentVolumes: true } };
-    await expect(render(values)).rejects.toThrow('leave out one of the two');
-  });
-
-  it('are Roles in one namespace if the release serves only that one', async () => {
-    const objects = await render({ ...withoutApi, watchNamespace: 'team-a', rbac: { aggregate: false } });
-    expect(roles(objects).filter(({ kind }) => kind === 'ClusterRole')).toEqual([]);
-    for (const name of controllers) {
-      const role = find(objects, 'Role', name);
-      expect(role.metadata.namespace).toBe('team-a');
-      expect(permissions(role.rules ?? [])).toEqual(expected[name]);
-    }
-  });
-
   it('are not rendered if rbac.create is false', async () => {
     expect(roles(await render({ rbac: { create: false, aggregate: false } }))).toEqual([]);
   });

@@ -21,6 +21,9 @@ const invalid: readonly (readonly [string, object, RegExp])[] = [
   ['an invalid template name', { metrics: { templateLabels: ['a,b'] } }, /'\/metrics\/templateLabels\/0'/],
   ['a volume size without a unit', { nats: { persistence: { size: '2' } } }, /'\/nats\/persistence\/size'/],
   ['an unknown resource', { redis: { resources: { limits: { gpu: '1' } } } }, /additional properties 'gpu' not allowed/],
+  ['a namespace with an upper-case letter', { watchNamespaces: ['team-a', 'Team-B'] }, /'\/watchNamespaces\/1': .*does not match pattern/],
+  ['a namespace twice', { watchNamespaces: ['team-a', 'team-b', 'team-a'] }, /'\/watchNamespaces': items at 0 and 2 are equal/],
+  ['a list of namespaces as text', { watchNamespaces: 'team-a,team-b' }, /'\/watchNamespaces': got string, want array/],
   [
     'a CIDR that blocks everything',
     { network: { extraBlockedCIDRs: ['0.0.0.0/0'] } },

@@ -7,7 +7,7 @@ let plane: ControlPlane;
 
 beforeAll(async () => {
   plane = await startControlPlane({ controllerManager: true });
-  const places = [release.namespace, 'team-a', 'dry-run', 'agent-sandbox-system', 'sandlot-keys'];
+  const places = [release.namespace, 'team-a', 'team-b', 'dry-run', 'agent-sandbox-system', 'sandlot-keys'];
   const items = places.map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
   await kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 });

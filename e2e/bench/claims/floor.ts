@@ -137,7 +137,7 @@ class BareClient {
 
   async whilePodsAreWatched(work: () => Promise<void>): Promise<void> {
     const stop = new AbortController();
-    const informer = createInformer({ client: this.#deps.stage.client, resource: pods, namespace: NAMESPACE });
+    const informer = createInformer({ client: this.#deps.stage.client, resource: pods, namespaces: [NAMESPACE] });
     informer.onChange(({ next }) => {
       if (next !== undefined && isReady(next)) this.#podReady.get(next.metadata.name ?? '')?.();
     });

@@ -30,7 +30,7 @@ export class Observer implements AsyncDisposable {
   }
 
   static async watch(client: KubeClient): Promise<Observer> {
-    const informer = createInformer({ client, resource: sandboxClaims, namespace: NAMESPACE });
+    const informer = createInformer({ client, resource: sandboxClaims, namespaces: [NAMESPACE] });
     const observer = new Observer((signal) => informer.run(signal));
     informer.onChange(({ next }) => {
       if (next !== undefined) observer.#see(next);

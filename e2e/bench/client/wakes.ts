@@ -35,7 +35,7 @@ class WakeRecorder implements AsyncDisposable {
       name: string,
       momentOf: (object: T) => Moment | undefined,
     ): Promise<void> => {
-      const informer = createInformer({ client, resource, namespace });
+      const informer = createInformer({ client, resource, namespaces: [namespace] });
       informer.onChange(({ next }) => {
         if (next?.metadata.name === name) recorder.#note(momentOf(next));
       });

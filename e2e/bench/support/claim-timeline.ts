@@ -82,7 +82,7 @@ export async function measureClaims(
   claims: readonly SandboxClaim[],
 ): Promise<Timeline[]> {
   const stop = new AbortController();
-  const informer = createInformer({ client, resource: sandboxClaims, namespace });
+  const informer = createInformer({ client, resource: sandboxClaims, namespaces: [namespace] });
   const seen = new Map<string, Seen>();
   let notify = (): void => undefined;
   informer.onChange(({ next }) => {

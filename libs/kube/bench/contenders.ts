@@ -55,13 +55,13 @@ async function createSandlot({ kubeconfig, namespace }: Place): Promise<Contende
     patchConfigMap: (name, value) => client.mergePatch(configMaps, { namespace, name }, { data: { value } }),
     listPods: async () => (await client.listAll(pods, { namespace })).items,
     async cachePods() {
-      const informer = createInformer({ client, resource: pods, namespace });
+      const informer = createInformer({ client, resource: pods, namespaces: [namespace] });
       void informer.run(run);
       await informer.waitUntilSynced();
       return informer.store;
     },
     async follow(onAdd) {
-      const informer = createInformer({ client, resource: configMaps, namespace });
+      const informer = createInformer({ client, resource: configMaps, namespaces: [namespace] });
       informer.onChange(({ old, next }) => {
         if (old === undefined) onAdd(next?.metadata.name ?? '');
       });

@@ -72,10 +72,20 @@ export class Collection {
   readonly #history: (Entry | undefined)[] = [];
   #compacted = 0;
   readonly #open = new Set<Moves>();
+  readonly #namespace: string;
+
+  constructor(namespace = 'ns') {
+    this.#namespace = namespace;
+  }
 
   put(name: string, value: number, uid = `uid-${name}`): void {
     const old = this.objects.get(name);
-    const metadata = { namespace: 'ns', name, uid, resourceVersion: this.#version(this.#history.length + 1) };
+    const metadata = {
+      namespace: this.#namespace,
+      name,
+      uid,
+      resourceVersion: this.#version(this.#history.length + 1),
+    };
     const object: Thing = Object.freeze({ metadata, value });
     this.objects.set(name, object);
     this.#append({ type: old === undefined ? 'ADDED' : 'MODIFIED', object });
@@ -205,6 +215,21 @@ export class Collection {
     for (let at = this.#history.length; at >= 0; at--) if (this.#version(at) === version) return at;
     return -1;
   }
+}
+
+/** A client of a server with one collection for each namespace. */
+export function joinCollections(collections: Readonly<Record<string, Collection>>): KubeClient {
+  const clients = new Map(Object.entries(collections).map(([namespace, one]) => [namespace, one.client()]));
+  const find = (namespace = ''): KubeClient => {
+    const client = clients.get(namespace);
+    if (client === undefined) throw new Error(`there is no namespace "${namespace}"`);
+    return client;
+  };
+  const surface: Pick<KubeClient, 'list' | 'watch'> = {
+    list: (resource, options) => find(options?.namespace).list(resource, options),
+    watch: (resource, options) => find(options?.namespace).watch(resource, options),
+  };
+  return surface as KubeClient;
 }
 
 function mark(

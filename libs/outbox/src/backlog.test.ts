@@ -92,6 +92,24 @@ class History {
   }
 }
 
+describe('a new relay whose informer may not list a namespace', () => {
+  it('takes no object for gone until it may', async () => {
+    const world = new History();
+    await world.start();
+    await world.take({ kind: 'set', uid: 'a', state: 1 });
+    for (let round = 0; round < 4; round += 1) await world.take({ kind: 'wait' });
+    world.shelf.abandon();
+    world.shelf.delete('a');
+    world.shelf.forbidden = ['team-a'];
+    await world.heal();
+    expect(world.server.ids).not.toContain('a/sandbox.deleted/deleted');
+    world.shelf.forbidden = [];
+    await world.take({ kind: 'wait' });
+    expect(world.server.ids).toContain('a/sandbox.deleted/deleted');
+    await world.end();
+  });
+});
+
 describe('any history of crashes and outages', () => {
   it('publishes every state that a relay saw last, and an end for every beginning, under one id each', async () => {
     await fc.assert(

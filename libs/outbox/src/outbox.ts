@@ -16,6 +16,8 @@ const STREAM_KEY = '_stream';
 /** The part of an informer that an outbox needs. */
 export interface Shown<T> extends Pick<Informer<T>, 'onChange'> {
   readonly store: { values(): Iterable<T> };
+  /** Default: none. */
+  listForbidden?(): readonly string[];
 }
 
 export interface OutboxOptions<T extends KubeObject> extends FactSource<T> {
@@ -88,6 +90,8 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   #checkedMs = -Infinity;
   /** The stream is new; its identity is recorded once it has all events again. */
   #stampDue = false;
+  /** Ends are still to be derived: the informer may not list all its namespaces, so that objects only look gone. */
+  #endsDue = false;
   /** Resolves when the events that clients wait for leave. */
   #gathering: Promise<undefined> | undefined;
 
@@ -162,6 +166,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
       return;
     }
     if (clock.monotonic() - this.#checkedMs >= checkMs) await this.#verify();
+    if (this.#endsDue && this.#showsAll()) this.#compareAll();
     await this.#flush(signal, clock.monotonic() - this.#delayMs);
     if (this.#backlog.size === 0) await this.#tidy();
   }
@@ -249,8 +254,14 @@ class Relay<T extends KubeObject> implements Outbox<T> {
       live.add(object.metadata.uid ?? '');
       this.#backlog.observe(object);
     }
+    this.#endsDue = !this.#showsAll();
+    if (this.#endsDue) return;
     for (const uid of this.#backlog.recorded?.keys() ?? [])
       if (!live.has(uid)) this.#backlog.recordGone(uid, undefined);
+  }
+
+  #showsAll(): boolean {
+    return (this.#o.informer.listForbidden?.() ?? []).length === 0;
   }
 
   #gone(object: T): void {

@@ -29,6 +29,12 @@ export class Shelf implements Shown<Toy> {
   readonly #toys = new Map<string, Toy>();
   readonly #handlers = new Set<ChangeHandler<Toy>>();
   readonly store = { values: () => this.#toys.values() };
+  /** Namespaces whose toys it may not list. */
+  forbidden: readonly string[] = [];
+
+  listForbidden(): readonly string[] {
+    return this.forbidden;
+  }
 
   get(uid: string): Toy {
     const toy = this.#toys.get(uid);

@@ -1,6 +1,8 @@
 export { keepDeadlines } from './deadlines.ts';
 export type { KeptDeadlines } from './deadlines.ts';
 export { main } from './main.ts';
+export { isServed } from './namespaces.ts';
+export type { ServedNamespaces } from './namespaces.ts';
 export { ledgerNames, openOutboxes } from './outboxes.ts';
 export type { OutboxInput } from './outboxes.ts';
 export { runBusWorker } from './run-bus-worker.ts';

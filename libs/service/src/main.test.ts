@@ -12,7 +12,7 @@ const never = (): Promise<void> => Promise.reject(new Error('the process must no
 
 describe('a controller process', () => {
   it('runs with its settings and their defaults, and does not set the exit code', async () => {
-    const host = hostWith({ CONCURRENCY: '4', WATCH_NAMESPACE: '', NATS_URL: 'nats://nats:4222' });
+    const host = hostWith({ CONCURRENCY: '4', WATCH_NAMESPACES: '', NATS_URL: 'nats://nats:4222' });
     const seen: unknown[] = [];
     await main(controllerSettings, async (settings) => void seen.push(settings), host);
     expect(seen).toEqual([
@@ -51,6 +51,8 @@ describe('a controller process', () => {
     ['PROBE_PORT', 'http'],
     ['CONCURRENCY', '0'],
     ['LEADER_ELECT', 'yes'],
+    ['WATCH_NAMESPACES', 'Team_A'],
+    ['WATCH_NAMESPACE', 'team-a'],
     ['NATS_URL', 'http://nats:4222'],
     ['NATS_STREAM_REPLICAS', '9'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317'],

@@ -73,6 +73,8 @@ export async function openProcess(input: ProcessInput, open: AsyncDisposableStac
 export interface Health {
   isLive(): boolean;
   isReady(): boolean;
+  /** The namespaces that the API server forbids to list. A process serves the others meanwhile, so they are a remark of `/readyz`. */
+  listForbidden?(): readonly string[];
 }
 
 /** Serves probes and metrics, and logs the start of the process with its ports. */
@@ -85,12 +87,17 @@ export async function serveHealth(
     port: settings.PROBE_PORT,
     isLive: () => health.isLive(),
     isReady: () => health.isReady(),
+    listRemarks: () => (health.listForbidden?.() ?? []).map(formatForbidden),
   });
   open.defer(() => probes.close());
   const scrape = await metrics.serve({ port: settings.METRICS_PORT });
   open.defer(() => scrape.close());
   const listening = { ...ports, probePort: probes.port, metricsPort: scrape.port };
   log.info({ ...listening, node: process.version }, `${name} started`);
+}
+
+function formatForbidden(namespace: string): string {
+  return `namespace ${namespace} is not served: the API server forbids to list its objects`;
 }
 
 function createProcessMetrics({ BUILD_VERSION, BUILD_COMMIT, BUILD_DATE }: ProcessSettings): Metrics {

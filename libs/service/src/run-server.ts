@@ -58,6 +58,7 @@ export async function runServer({ name, settings, streams = 'none', build }: Ser
   const health = {
     isLive: () => clock.monotonic() - lastBeatMs < STUCK_MS,
     isReady: () => !stop.aborted && server.informers.every((informer) => informer.hasSynced()),
+    listForbidden: () => [...new Set(server.informers.flatMap((informer) => informer.listForbidden()))],
   };
   await serveHealth(input, { ...opened, health, ports: server.ports }, open);
   await stopped.promise;

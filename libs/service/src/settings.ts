@@ -1,6 +1,7 @@
 import type { StreamSizing } from '@sandlot/bus';
 import { durationMs, flag, integer, list, logLevel, port, ratio, secret, text, url } from '@sandlot/config';
 import { z } from 'zod';
+import { namespaceList } from './namespaces.ts';
 
 /** Settings of every process. {@link controllerSettings} adds those of controllers. */
 export const processSettings = z.object({
@@ -11,8 +12,13 @@ export const processSettings = z.object({
   KUBECONFIG: text().optional(),
   /** Absent: where the kubelet mounts the service account of a pod. */
   SERVICE_ACCOUNT_DIR: text().optional(),
-  /** Absent: all namespaces. */
-  WATCH_NAMESPACE: text().optional(),
+  /** The namespaces to serve. Absent: all. */
+  WATCH_NAMESPACES: namespaceList().optional(),
+  /** Its name until 0.1.0, for one namespace. To ignore it would serve more namespaces than meant. */
+  WATCH_NAMESPACE: z
+    .string()
+    .refine(() => false, 'nothing, because its name is now WATCH_NAMESPACES')
+    .optional(),
   /** Requests to the API server per second, for all priorities together. 0 or less: the defaults of the client. */
   KUBE_API_QPS: integer().default(0).meta({ flag: 'kube-api-qps', form: 'number' }),
   /** Burst of these requests. 0 or less: the number for two seconds. */

@@ -25,8 +25,13 @@ export type KeyRingOptions = Pick<InformerOptions<Secret>, 'client' | 'clock' | 
 };
 
 /** A ring of the keys in one namespace, found by their label. */
-export function watchKeys({ onMalformed, ...options }: KeyRingOptions): WatchedKeyRing {
-  const informer = createInformer<Secret>({ ...options, resource: secrets, labelSelector: `${API_KEY_LABEL}=true` });
+export function watchKeys({ onMalformed, namespace, ...options }: KeyRingOptions): WatchedKeyRing {
+  const informer = createInformer<Secret>({
+    ...options,
+    namespaces: [namespace],
+    resource: secrets,
+    labelSelector: `${API_KEY_LABEL}=true`,
+  });
   const ring = new MapRing();
   informer.onChange(({ key: name, next }) => {
     const key = next === undefined ? undefined : parseKeySecret(next);

@@ -52,7 +52,7 @@ describe('a warm bind', () => {
     await platform.startControllers({});
     await platform.fillPool('writes', 3);
     const watch = new AbortController();
-    const informer = createInformer({ client: platform.client, resource: sandboxClaims, namespace: 'writes' });
+    const informer = createInformer({ client: platform.client, resource: sandboxClaims, namespaces: ['writes'] });
     const firstReady = new Promise<SandboxClaim>((resolve) => {
       informer.onChange(({ next }) => (next !== undefined && isReady(next) ? resolve(next) : undefined));
     });

@@ -3,7 +3,7 @@ import { createChannelSource, createEventRecorder, createWorkQueue, FairOrder, p
 import type { EventRecorder, WorkQueue } from '@sandlot/kube';
 import type { Outbox } from '@sandlot/outbox';
 import { keepDeadlines, openOutboxes } from '@sandlot/service';
-import type { ControllerParts } from '@sandlot/service';
+import type { ControllerParts, ServedNamespaces } from '@sandlot/service';
 import { BatchMemory } from './batch/batch-memory.ts';
 import { createCache } from './wiring/cache.ts';
 import type { Cache } from './wiring/cache.ts';
@@ -29,8 +29,7 @@ import { WriteBehind } from './publish/write-behind.ts';
 export interface ClaimControllerOptions {
   readonly policy: ClaimPolicy;
   readonly concurrency: number;
-  /** Absent: all namespaces. */
-  readonly namespace: string | undefined;
+  readonly namespaces: ServedNamespaces;
   readonly writeBehindMs: number;
   /** Whether the controller writes Kubernetes Events; default true. Each is a write beside the claims of a burst. */
   readonly recordsEvents?: boolean | undefined;
@@ -48,7 +47,7 @@ export function addClaimController(
 ): { close(): Promise<void> } {
   const { policy, writeBehindMs, recordsEvents = true } = options;
   const { client, manager, clock, log } = parts;
-  const cache = createCache({ ...parts, metrics: parts.kubeMetrics, namespace: options.namespace });
+  const cache = createCache({ ...parts, metrics: parts.kubeMetrics, namespaces: options.namespaces });
   const requests = createChannelSource();
   const enqueue = (claimKey: string): void => requests.push(claimKey, { priority: PRIORITY.claim });
   const memories = createMemories(cache, clock);

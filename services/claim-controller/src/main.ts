@@ -10,7 +10,7 @@ await main(claimSettings, (settings) =>
     build: (parts) =>
       addClaimController(parts, {
         concurrency: settings.CONCURRENCY,
-        namespace: settings.WATCH_NAMESPACE,
+        namespaces: settings.WATCH_NAMESPACES,
         writeBehindMs: settings.WRITE_BEHIND_WINDOW,
         recordsEvents: !settings.DISABLE_CLAIM_EVENTS,
         runtime: findRuntimeAccess(settings),

@@ -60,7 +60,7 @@ export class ClaimHarness extends ControllerHarness {
     return this.run(user, (parts) =>
       addClaimController(parts, {
         concurrency: 8,
-        namespace: undefined,
+        namespaces: undefined,
         writeBehindMs: 250,
         recordsEvents,
         runtime: runtime ?? this.runtime,

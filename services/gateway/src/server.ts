@@ -14,7 +14,7 @@ const CHECK_HEADS_MS = 500;
 /** Builds the gateway; it listens when this resolves. Rejects when a port cannot be bound or a setting is invalid. */
 export async function startGateway(parts: ProcessParts, settings: GatewaySettings): Promise<RunningServer> {
   const { clock } = parts;
-  const informers = createInformers({ ...parts, namespace: settings.WATCH_NAMESPACE, metrics: parts.kubeMetrics });
+  const informers = createInformers({ ...parts, namespaces: settings.WATCH_NAMESPACES, metrics: parts.kubeMetrics });
   const credentials = await loadCredentials({ kubeconfig: settings.KUBECONFIG, mount: settings.SERVICE_ACCOUNT_DIR });
   const { dispatcher, api, guard, upstreams, heldRequests, activity, listeners } = createComponents({
     parts,

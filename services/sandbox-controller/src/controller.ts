@@ -2,7 +2,7 @@ import type { Sandbox } from '@sandlot/api-types';
 import { createChannelSource, createEventRecorder } from '@sandlot/kube';
 import type { EventRecorder } from '@sandlot/kube';
 import { keepDeadlines, openOutboxes } from '@sandlot/service';
-import type { ControllerParts } from '@sandlot/service';
+import type { ControllerParts, ServedNamespaces } from '@sandlot/service';
 import { DrainView } from './drain/drain-view.ts';
 import { reconcileBudget } from './drain/reconcile-budget.ts';
 import { watchBudgetSources, watchDrainSources } from './drain/sources.ts';
@@ -28,19 +28,18 @@ import type { Collections } from './writes/collections.ts';
 
 export interface SandboxControllerOptions {
   readonly concurrency: number;
-  /** Absent: all namespaces. */
-  readonly namespace: string | undefined;
+  readonly namespaces: ServedNamespaces;
   readonly settings: Settings;
 }
 
 /** Adds the sandbox-controller to a manager. */
 export function addSandboxController(
   parts: ControllerParts,
-  { concurrency, namespace, settings }: SandboxControllerOptions,
+  { concurrency, namespaces, settings }: SandboxControllerOptions,
 ): { close(): Promise<void> } {
   const { client, manager, bus, clock, random, log, kubeMetrics } = parts;
   const state = createProcessState(clock);
-  const informers = createInformers({ client, namespace, clock, random, log, metrics: kubeMetrics, settings });
+  const informers = createInformers({ client, namespaces, clock, random, log, metrics: kubeMetrics, settings });
   const doubts = createChannelSource();
   const collections = createCollections(informers, { clock, enqueue: (key) => doubts.push(key) });
   followSandboxes(informers, state);
@@ -73,9 +72,9 @@ export function addSandboxController(
       metrics.onStatusWritten(before, after);
       traces.onStatusWritten(before, after);
     },
-    onWakeAnswer: ({ metadata: { namespace: where, name, uid } }: Sandbox, answer: WakeAnswer) => {
+    onWakeAnswer: ({ metadata: { namespace, name, uid } }: Sandbox, answer: WakeAnswer) => {
       metrics.countWakeAnswer(answer);
-      log.debug({ namespace: where, sandbox: name, uid, answer }, 'answered a request to wake a Sandbox');
+      log.debug({ namespace, sandbox: name, uid, answer }, 'answered a request to wake a Sandbox');
     },
   };
   manager.add({

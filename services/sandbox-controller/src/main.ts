@@ -10,7 +10,7 @@ await main(sandboxSettings, (settings) =>
     build: (parts) =>
       addSandboxController(parts, {
         concurrency: settings.CONCURRENCY,
-        namespace: settings.WATCH_NAMESPACE,
+        namespaces: settings.WATCH_NAMESPACES,
         settings: {
           clusterDomain: settings.CLUSTER_DOMAIN,
           unsetService: settings.UNSET_SERVICE,

@@ -47,7 +47,7 @@ export class Harness extends ControllerHarness {
     const controller = this.run('sandbox-controller', (parts) =>
       addSandboxController(parts, {
         concurrency: 4,
-        namespace: undefined,
+        namespaces: undefined,
         settings: { ...DEFAULTS, ...choices },
       }),
     );

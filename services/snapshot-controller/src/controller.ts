@@ -44,7 +44,7 @@ export function addSnapshotController(
     begun: new Set<string>(),
     placeless: new Map<string, number>(),
     known: informers.snapshots.store,
-    namespace: places.namespace,
+    namespaces: places.namespaces,
     silent,
     log,
   };

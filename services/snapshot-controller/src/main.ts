@@ -11,7 +11,7 @@ await main(snapshotSettings, (settings) =>
       addSnapshotController(parts, {
         concurrency: settings.CONCURRENCY,
         places: {
-          namespace: settings.WATCH_NAMESPACE,
+          namespaces: settings.WATCH_NAMESPACES,
           agentNamespace: settings.SNAPSHOT_AGENT_NAMESPACE ?? settings.POD_NAMESPACE,
           agentSelector: settings.SNAPSHOT_AGENT_SELECTOR,
         },

@@ -68,7 +68,7 @@ export class Harness extends ControllerHarness {
 
   async startController(): Promise<TestController> {
     const agents = { tlsDir: this.#tlsDir, port: this.agent.port };
-    const places = { namespace: undefined, agentNamespace: SYSTEM, agentSelector: 'app.kubernetes.io/component=node' };
+    const places = { namespaces: undefined, agentNamespace: SYSTEM, agentSelector: 'app.kubernetes.io/component=node' };
     const controller = this.run('snapshot-controller', (parts) =>
       addSnapshotController(parts, { concurrency: 4, places, agents }),
     );

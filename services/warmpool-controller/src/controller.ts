@@ -3,7 +3,7 @@ import type { PodDefaults } from '@sandlot/blueprint';
 import { createEventRecorder, createExpectations, createOwnWrites } from '@sandlot/kube';
 import { pacing } from '@sandlot/pacing';
 import { keepDeadlines, openOutboxes } from '@sandlot/service';
-import type { ControllerParts } from '@sandlot/service';
+import type { ControllerParts, ServedNamespaces } from '@sandlot/service';
 import { UNSEEN_LIMIT_MS } from './decide.ts';
 import { PoolHistories } from './history/pool-histories.ts';
 import { reconcilePool } from './reconcile.ts';
@@ -22,8 +22,7 @@ export interface WarmPoolControllerOptions {
   readonly concurrency: number;
   /** Members of one pool that may be starting at once, for a pool without `refill.maxInFlight`. */
   readonly maxInFlight?: number | undefined;
-  /** Absent: all namespaces. */
-  readonly namespace: string | undefined;
+  readonly namespaces: ServedNamespaces;
   /** Whether this installation can save memory, so that templates may have golden snapshots. Default: no. */
   readonly snapshotsEnabled?: boolean | undefined;
 }
@@ -31,12 +30,12 @@ export interface WarmPoolControllerOptions {
 /** Adds the controller of pools to the manager. The cache is for the controllers of templates too. */
 export function addWarmPoolController(
   parts: ControllerParts,
-  { podDefaults, concurrency, maxInFlight, namespace, snapshotsEnabled }: WarmPoolControllerOptions,
+  { podDefaults, concurrency, maxInFlight, namespaces, snapshotsEnabled }: WarmPoolControllerOptions,
 ): { readonly cache: Cache; close(): Promise<void> } {
   const { client, manager, bus, clock, random, log, instance, kubeMetrics } = parts;
   const monotonic = (): number => clock.monotonic();
   const shared = { client, clock, random, log, metrics: kubeMetrics };
-  const cache = createCache({ ...shared, namespace, snapshotsEnabled });
+  const cache = createCache({ ...shared, namespaces, snapshotsEnabled });
   const expectations = createExpectations({ clock, metrics: kubeMetrics, ttlMs: UNSEEN_LIMIT_MS });
   const pools = createOwnWrites({ informer: cache.pools, clock, keepMs: UNSEEN_LIMIT_MS });
   const histories = new PoolHistories({ monotonic, random });

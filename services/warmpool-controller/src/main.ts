@@ -12,7 +12,7 @@ await main(warmPoolSettings, (settings) =>
     build: (parts) => {
       const common = {
         concurrency: settings.CONCURRENCY,
-        namespace: settings.WATCH_NAMESPACE,
+        namespaces: settings.WATCH_NAMESPACES,
         podDefaults: {
           dnsNameservers: settings.SANDBOX_NAMESERVERS,
           securityDefaults: settings.SECURITY_DEFAULTS,

@@ -33,13 +33,13 @@ export class PoolHarness extends ControllerHarness {
 
   startController(user = 'warmpool-controller'): TestController {
     return this.run(user, (parts) =>
-      addWarmPoolController(parts, { concurrency: 4, namespace: undefined, podDefaults: POD_DEFAULTS }),
+      addWarmPoolController(parts, { concurrency: 4, namespaces: undefined, podDefaults: POD_DEFAULTS }),
     );
   }
 
   /** Starts the controllers of an installation that can save memory: of pools, and of golden snapshots. */
   startGoldenController(user = 'warmpool-controller'): TestController {
-    const options = { concurrency: 4, namespace: undefined, podDefaults: POD_DEFAULTS };
+    const options = { concurrency: 4, namespaces: undefined, podDefaults: POD_DEFAULTS };
     return this.run(user, (parts) => {
       const pools = addWarmPoolController(parts, { ...options, snapshotsEnabled: true });
       const { snapshots } = pools.cache;

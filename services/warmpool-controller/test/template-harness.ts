@@ -38,7 +38,7 @@ export class TemplateHarness extends ControllerHarness {
   startController(network: Partial<NetworkSettings> = {}): TestController {
     return this.run('warmpool-controller', (parts) => {
       const { client, clock, random, log, kubeMetrics: metrics } = parts;
-      const cache = createCache({ client, clock, random, log, metrics, namespace: undefined });
+      const cache = createCache({ client, clock, random, log, metrics, namespaces: undefined });
       const options = { cache, concurrency: 4, podDefaults: POD_DEFAULTS };
       return addTemplateController(parts, { ...options, network: { ...NETWORK, ...network } });
     });

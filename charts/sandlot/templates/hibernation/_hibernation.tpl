@@ -3,9 +3,7 @@
 {{- if ne .Values.runtime.delivery "ImageVolume" -}}
 {{- fail "hibernation.enabled: a Pod whose daemon an init container installs cannot be restored; set runtime.delivery=ImageVolume, which needs Kubernetes 1.35 and, on every node, containerd 2.1 or a CRI-O that mounts image volumes executable" -}}
 {{- end -}}
-{{- if .Values.watchNamespace -}}
-{{- fail "hibernation.enabled: Nodes and SandboxSnapshotClasses belong to the cluster, and a release that serves one namespace (watchNamespace) has no role in it; leave out one of the two" -}}
-{{- end -}}
+{{- include "sandlot.namespaces.checkCluster" (dict "root" . "value" "hibernation.enabled" "why" "Nodes and SandboxSnapshotClasses") -}}
 {{- if ne (empty .Values.hibernation.tls.nodeSecret) (empty .Values.hibernation.tls.controllerSecret) -}}
 {{- fail "hibernation.tls: nodeSecret and controllerSecret have certificates of one authority; name both Secrets, or none" -}}
 {{- end -}}

@@ -39,8 +39,8 @@ r'^({{ join "|" $quoted }})'
 {{- define "sandlot.policies.binding" -}}
 {{- $actions := dict "enforce" (list "Deny" "Audit") "warn" (list "Warn" "Audit") "audit" (list "Audit") -}}
 {{- $selected := list -}}
-{{- with .root.Values.watchNamespace -}}
-{{- $selected = append $selected (dict "key" "kubernetes.io/metadata.name" "operator" "In" "values" (list .)) -}}
+{{- with include "sandlot.namespaces" .root -}}
+{{- $selected = append $selected (dict "key" "kubernetes.io/metadata.name" "operator" "In" "values" (splitList "," .)) -}}
 {{- end -}}
 {{- if .exempts -}}
 {{- $selected = append $selected (dict "key" (include "sandlot.policies.exemptLabel" .root) "operator" "NotIn" "values" (list "all")) -}}

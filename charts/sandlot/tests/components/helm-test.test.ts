@@ -33,6 +33,13 @@ describe('helm test', () => {
     });
   });
 
+  it('makes the claim in the first namespace that the release serves', async () => {
+    const objects = await render({ watchNamespaces: ['team-b', 'team-a'] });
+    expect(find(objects, 'Role', 'sandlot-test').metadata.namespace).toBe('team-b');
+    const elsewhere = render({ watchNamespaces: ['team-b', 'team-a'], tests: { namespace: 'team-c' } });
+    await expect(elsewhere).rejects.toThrow('does not serve team-c');
+  });
+
   it('passes the gateway though that admits few', async () => {
     const few = { ipBlock: { cidr: '192.0.2.0/24' } };
     const policy = find(await render({ gateway: { allowFrom: [few] } }), 'NetworkPolicy', 'sandlot-gateway');

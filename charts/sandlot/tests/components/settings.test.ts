@@ -144,7 +144,7 @@ describe('the priority class', () => {
 
   it.each([
     ['the values say so', { priorityClass: { create: false } }],
-    ['the release has no right in the cluster', { watchNamespace: 'team-a' }],
+    ['the release has no right in the cluster', { watchNamespaces: ['team-a'] }],
   ])('is left out if %s', async (_, values) => {
     expect((await render(values)).filter(({ kind }) => kind === 'PriorityClass')).toEqual([]);
     expect(new Set(await classes(values))).toEqual(new Set([undefined]));

@@ -54,14 +54,17 @@ describe('the admission policies', () => {
     expect(exemptible.map(({ policyName }) => policyName).sort()).toEqual(names.sort());
   });
 
-  it('concern one namespace if the release serves only that one', async () => {
-    const bindings = await renderBindings({ watchNamespace: 'team-a' });
+  it.each([
+    ['one namespace', { watchNamespace: 'team-a' }, ['team-a']],
+    ['several namespaces', { watchNamespaces: ['team-a', 'team-b'] }, ['team-a', 'team-b']],
+  ])('concern %s if the release serves no others', async (_, served, values) => {
+    const bindings = await renderBindings(served);
     expect(bindings.length).toBeGreaterThan(0);
     for (const { matchResources } of bindings) {
       expect(matchResources?.namespaceSelector.matchExpressions).toContainEqual({
         key: 'kubernetes.io/metadata.name',
         operator: 'In',
-        values: ['team-a'],
+        values,
       });
     }
   });

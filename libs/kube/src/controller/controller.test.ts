@@ -23,6 +23,8 @@ interface Setup {
   readonly controller: Controller;
   readonly runs: Run[];
   readonly outcomes: string[];
+  /** Namespaces that the caches do not show. */
+  readonly forbidden: Set<string>;
   readonly term: AbortController;
   readonly running: Promise<void>;
 }
@@ -34,6 +36,8 @@ function start(reconcile: ControllerOptions['reconcile'], options: Partial<Contr
   const outcomes: string[] = [];
   const metrics = { ...noMetrics, observeReconcile: ({ result }: ReconcileMetric) => void outcomes.push(result) };
   const queue = createWorkQueue({ name: 'test', clock, random });
+  const forbidden = new Set<string>();
+  const isForbidden = (namespace: string): boolean => forbidden.has(namespace);
   const controller = new Controller(
     {
       name: 'test',
@@ -45,10 +49,10 @@ function start(reconcile: ControllerOptions['reconcile'], options: Partial<Contr
       },
       ...options,
     },
-    { clock, random, metrics, log: silentLogger, queue },
+    { clock, random, metrics, log: silentLogger, queue, isForbidden },
   );
   const term = new AbortController();
-  return { clock, queue, controller, runs, outcomes, term, running: controller.run(term.signal) };
+  return { clock, queue, controller, runs, outcomes, term, forbidden, running: controller.run(term.signal) };
 }
 
 const failWith = (error: Error) => (): Promise<never> => Promise.reject(error);
@@ -183,13 +187,25 @@ describe('a controller', () => {
           return done;
         },
       },
-      { clock, random: () => 0.5, metrics: noMetrics, log, queue },
+      { clock, random: () => 0.5, metrics: noMetrics, log, queue, isForbidden: () => false },
     );
     void controller.run(new AbortController().signal);
     queue.add('ns/a');
     await clock.advance(0);
     expect(ids).toEqual(['800000000000']);
     expect(fields).toEqual([{ controller: 'pods', key: 'ns/a', reconcileId: '800000000000' }]);
+  });
+
+  it('waits with the keys of a namespace that the caches do not show, and with no others', async () => {
+    const { clock, queue, runs, outcomes, forbidden } = start(async () => done);
+    forbidden.add('hidden');
+    for (const key of ['hidden/a', 'shown/a', 'node']) queue.add(key);
+    await clock.advance(4_000);
+    expect(runs.map(({ key }) => key)).toEqual(['shown/a', 'node']);
+    expect(outcomes.toSorted()).toEqual(['done', 'done', 'requeue']);
+    forbidden.clear();
+    await clock.advance(1_000);
+    expect(runs.map(({ key }) => key)).toEqual(['shown/a', 'node', 'hidden/a']);
   });
 
   it('reconciles a key and handles the outcome inside `within`', async () => {

@@ -2,7 +2,8 @@ import type { Clock, Logger, Random } from '@sandlot/std';
 import { isConflict, KubeError } from '../errors.ts';
 import type { KubeMetrics } from '../metrics.ts';
 import type { WorkQueue } from '../queue/workqueue.ts';
-import { RetryableError, TerminalError } from './result.ts';
+import { parseKey } from '../objects/object.ts';
+import { requeueAfter, RetryableError, TerminalError } from './result.ts';
 import type { ReconcileResult } from './result.ts';
 import type { KeySink, Source } from './source.ts';
 
@@ -47,7 +48,12 @@ export interface ControllerDeps {
   readonly metrics: KubeMetrics;
   readonly log: Logger;
   readonly queue: WorkQueue;
+  /** Whether the caches lack objects of this namespace, because the API server forbids to list them. */
+  isForbidden(namespace: string): boolean;
 }
+
+/** How long a key waits whose namespace the caches do not show. */
+const FORBIDDEN_MS = 5_000;
 
 const DEADLINE_MS = 60_000;
 
@@ -159,6 +165,12 @@ export class Controller {
   }
 
   async #runOnce(key: string, context: ReconcileContext): Promise<Outcome> {
+    // The rights to the kinds of a namespace come one after the other: a pass must not take the kinds that are still missing
+    // for objects that do not exist (ADR 28).
+    const { namespace } = parseKey(key);
+    if (namespace !== undefined && this.#deps.isForbidden(namespace)) {
+      return this.#succeed(key, requeueAfter(FORBIDDEN_MS, 'the API server forbids to list the namespace'));
+    }
     try {
       return this.#succeed(key, await this.#options.reconcile(key, context));
     } catch (error) {

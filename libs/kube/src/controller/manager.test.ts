@@ -1,12 +1,14 @@
 import { silentLogger } from '@sandlot/std';
 import type { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
-import { things } from '../../test/collection.ts';
+import { Collection, joinCollections, things } from '../../test/collection.ts';
 import { createInformer } from '../informer/informer.ts';
 import type { ControllerOptions } from './controller.ts';
 import { Cluster } from '../../test/cluster.ts';
 import { createManager } from './manager.ts';
+import { getKey } from '../objects/object.ts';
 import { done, requeueAfter } from './result.ts';
+import { watchSource } from './source.ts';
 
 /** A reconcile that ends 100 ms after its signal aborts. */
 const waitForAbort =
@@ -53,6 +55,29 @@ describe('a manager', () => {
     expect(manager.isReady()).toBe(false);
     await cluster.clock.advance(0);
     expect(manager.isReady()).toBe(true);
+  });
+
+  it('leaves a namespace alone while one of its caches may not be listed, and names it', async () => {
+    const cluster = new Cluster();
+    const { clock } = cluster;
+    const build = () => ({ 'team-a': new Collection('team-a'), 'team-b': new Collection('team-b') });
+    const [owners, children] = [build(), build()];
+    for (const collection of Object.values(owners)) collection.put('owner', 1);
+    children['team-b'].failNext.push('Forbidden');
+    const namespaces = ['team-a', 'team-b'];
+    const [first, second] = [owners, children].map((collections) =>
+      createInformer({ client: joinCollections(collections), resource: things, namespaces, clock, random: () => 0.5 }),
+    );
+    const manager = createManager({ client: cluster.things.client(), log: silentLogger, clock });
+    const keys: string[] = [];
+    for (const informer of [first, second]) if (informer !== undefined) manager.addInformer(informer);
+    const sources = first === undefined ? [] : [watchSource(first, (owner) => [getKey(owner)])];
+    manager.add({ name: 'owners', concurrency: 1, sources, reconcile: async (key) => (keys.push(key), done) });
+    void manager.run(new AbortController().signal);
+    await clock.advance(100);
+    expect([keys, manager.isReady(), manager.listForbidden()]).toEqual([['team-a/owner'], true, ['team-b']]);
+    await clock.advance(10_000);
+    expect([keys, manager.listForbidden()]).toEqual([['team-a/owner', 'team-b/owner'], []]);
   });
 
   it('is not live after the event loop was blocked', async () => {

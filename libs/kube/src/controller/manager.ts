@@ -40,6 +40,8 @@ export interface Manager {
   run(signal: AbortSignal): Promise<void>;
   /** All caches are synced. A standby is ready, too, because it could take over. */
   isReady(): boolean;
+  /** The namespaces of which at least one cache lacks the objects, because the API server forbids to list them. */
+  listForbidden(): readonly string[];
   /** The event loop responds and no queue is stuck. */
   isLive(): boolean;
   /** Whether this process reconciles. */
@@ -85,7 +87,9 @@ class ControllerManager implements Manager {
   add(options: ControllerOptions): ControllerHandle {
     const deps = { clock: this.#clock, random: this.#random, metrics: this.#metrics };
     const queue = options.queue ?? createWorkQueue({ name: options.name, ...deps });
-    const controller = new Controller(options, { ...deps, queue, log: this.#options.log });
+    const isForbidden = (namespace: string): boolean =>
+      [...this.#informers].some((informer) => informer.listForbidden().includes(namespace));
+    const controller = new Controller(options, { ...deps, queue, isForbidden, log: this.#options.log });
     this.#controllers.push(controller);
     for (const source of options.sources) for (const informer of source.informers) this.addInformer(informer);
     return controller;
@@ -115,6 +119,10 @@ class ControllerManager implements Manager {
 
   isReady(): boolean {
     return [...this.#informers].every((informer) => informer.hasSynced());
+  }
+
+  listForbidden(): readonly string[] {
+    return [...new Set([...this.#informers].flatMap((informer) => informer.listForbidden()))];
   }
 
   isLive(): boolean {

@@ -50,7 +50,7 @@ function put(namespace: string, name: string, value: string): Promise<ConfigMap>
 }
 
 function follow(namespace: string, options: Partial<InformerOptions<ConfigMap>> = {}): Informer<ConfigMap> {
-  const informer = createInformer({ client, resource: configMaps, namespace, ...options });
+  const informer = createInformer({ client, resource: configMaps, namespaces: [namespace], ...options });
   const stopped = new AbortController();
   const running = informer.run(stopped.signal);
   onTestFinished(async () => {
@@ -58,6 +58,13 @@ function follow(namespace: string, options: Partial<InformerOptions<ConfigMap>> 
     await running;
   });
   return informer;
+}
+
+/** Gives the user a Role in the namespace. */
+async function allow(user: string, namespace: string): Promise<void> {
+  const kubectl = (...args: string[]) => plane.kubectl(['-n', namespace, 'create', ...args]);
+  await kubectl('role', user, '--verb=list,watch', '--resource=configmaps');
+  await kubectl('rolebinding', user, `--role=${user}`, `--user=${user}`);
 }
 
 const contents = (informer: Informer<ConfigMap>): string[] =>
@@ -134,6 +141,34 @@ describe('an informer of a real API server', () => {
     expect([informer.store.size, pages]).toEqual([1_100, 3]);
     await put(namespace, 'after', '1');
     await eventually(() => informer.store.get(`${namespace}/after`)).toBeDefined();
+  });
+
+  it('follows the namespaces that it may list, and another one as soon as it may', async () => {
+    const [shown, hidden] = [await newNamespace(), await newNamespace()];
+    const absent = `informer-${++serial}`;
+    const credentials = await loadCredentials({ kubeconfig: await plane.kubeconfigFor('reader') });
+    const reader = createKubeClient({ credentials });
+    onTestFinished(() => reader.close());
+    await allow('reader', shown);
+    for (const namespace of [shown, hidden]) await put(namespace, 'a', '1');
+    const informer = follow(shown, { client: reader, namespaces: [shown, hidden, absent] });
+    await informer.waitUntilSynced();
+    expect([contents(informer), informer.listForbidden()]).toEqual([['a=1'], [hidden, absent]]);
+    await allow('reader', hidden);
+    await eventually(() => contents(informer)).toEqual(['a=1', 'a=1']);
+    await put(hidden, 'b', '2');
+    await eventually(() => contents(informer)).toEqual(['a=1', 'a=1', 'b=2']);
+    expect(informer.listForbidden()).toEqual([absent]);
+  });
+
+  it('shows a namespace that does not exist as empty, and its objects once it does', async () => {
+    const [present, absent] = [await newNamespace(), `informer-${++serial}`];
+    const informer = follow(present, { namespaces: [present, absent] });
+    await informer.waitUntilSynced();
+    expect([informer.store.size, informer.listForbidden()]).toEqual([0, []]);
+    await client.create(namespaces, { metadata: { name: absent } });
+    await put(absent, 'a', '1');
+    await eventually(() => contents(informer)).toEqual(['a=1']);
   });
 
   it('catches up after a restart of the API server', async () => {

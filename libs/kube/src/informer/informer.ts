@@ -6,7 +6,7 @@ import { noMetrics } from '../metrics.ts';
 import type { KubeMetrics } from '../metrics.ts';
 import { getKey } from '../objects/object.ts';
 import type { KubeObject, Resource } from '../objects/object.ts';
-import { Reflector } from './reflector.ts';
+import { Reflectors } from './reflectors.ts';
 import { ObjectStore } from './store.ts';
 import type { Indexers, Store, StoreChange } from './store.ts';
 import { dropBulk } from './transform.ts';
@@ -19,9 +19,11 @@ export interface Change<T> extends StoreChange<T> {
 /** Called after the store shows the change. Must not block: enqueue a key. The informer counts and logs exceptions. */
 export type ChangeHandler<T> = (change: Change<T>) => void;
 
-export interface InformerOptions<T extends KubeObject> extends Selection {
+export interface InformerOptions<T extends KubeObject> extends Omit<Selection, 'namespace'> {
   readonly client: KubeClient;
   readonly resource: Resource<T>;
+  /** The namespaces to follow, each with lists and a watch of its own; at least one. Absent: all, with one watch. */
+  readonly namespaces?: readonly string[] | undefined;
   readonly indexers?: Indexers<T> | undefined;
   /** Applied to every object before it is stored. Must not change its argument. Default {@link dropBulk}. */
   readonly transform?: ((object: T) => T) | undefined;
@@ -52,16 +54,26 @@ export interface Informer<T> {
    */
   onChange(handler: ChangeHandler<T>): Disposable;
   /**
-   * Registers a handler until the result is disposed of. The informer calls it after a list has replaced the store and the
-   * change handlers have run. A list may skip versions: handlers see only the last of several changes.
+   * Registers a handler until the result is disposed of. The informer calls it after a list has replaced the store, or its
+   * part in one namespace, and the change handlers have run. A list may skip versions: handlers see only the last of several
+   * changes.
    */
   onList(handler: () => void): Disposable;
-  /** True once the first list is in the store and all handlers have run. */
+  /**
+   * True once the first list of each namespace is in the store and all handlers have run. A namespace that the API server
+   * forbids to list does not count, unless it forbids all.
+   */
   hasSynced(): boolean;
+  /**
+   * The namespaces that the API server forbids to list: what the store shows of them is missing or old. The informer asks
+   * again until it may.
+   */
+  listForbidden(): readonly string[];
   /** Resolves when `hasSynced()` is true. Rejects with the signal's reason if the signal aborts first. */
   waitUntilSynced(signal?: AbortSignal): Promise<void>;
   /**
-   * Resolves when the store shows a consistent list that was requested at or after `sinceMs` (monotonic, default now).
+   * Resolves when the store shows a consistent list that was requested at or after `sinceMs` (monotonic, default now), of
+   * each namespace that the API server does not forbid.
    * Rejects with the signal's reason if the signal aborts first.
    */
   waitUntilFresh(options?: { sinceMs?: number | undefined; signal?: AbortSignal | undefined }): Promise<void>;
@@ -81,7 +93,7 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
   readonly indexNames: readonly string[];
   readonly #indexers: Indexers<T>;
   readonly #transform: (object: T) => T;
-  readonly #reflector: Reflector<T>;
+  readonly #reflectors: Reflectors<T>;
   /** Never changed in place, so a handler registered during a notification sees that object once, from the store. */
   #handlers: readonly ChangeHandler<T>[] = [];
   #listHandlers: readonly (() => void)[] = [];
@@ -89,11 +101,13 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
   readonly #clock: Clock;
   readonly #metrics: KubeMetrics;
   readonly #log: Logger;
+  /** These two are read for every key of a controller and every request of a gateway, so they are kept. */
   #hasSynced = false;
+  #forbidden: readonly string[] = [];
   #nextList = Promise.withResolvers<undefined>();
 
   constructor(options: InformerOptions<T>) {
-    const { client, resource, namespace, labelSelector, fieldSelector, transform = dropBulk } = options;
+    const { client, resource, namespaces, labelSelector, fieldSelector, transform = dropBulk } = options;
     const { clock = systemClock, random = systemRandom, metrics = noMetrics, log = silentLogger } = options;
     this.#indexers = options.indexers ?? {};
     this.#transform = transform;
@@ -104,17 +118,19 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
     this.#clock = clock;
     this.#metrics = metrics;
     this.#log = log;
-    this.#reflector = new Reflector({
+    this.#reflectors = new Reflectors({
       client,
       resource,
-      selection: { namespace, labelSelector, fieldSelector },
+      namespaces,
+      selection: { labelSelector, fieldSelector },
       consistentFirstList: this.consistentFirstList,
       transform,
-      sink: {
-        replace: (objects) => this.#handleList(this.store.replace(objects)),
+      sinkOf: (namespace) => ({
+        replace: (objects, initial) => this.#handleChanges(this.store.replace(objects, namespace), initial),
         set: (object) => this.#handleChanges(this.store.set(object), false),
         delete: (last) => this.#handleChanges(this.store.delete(getKey(last), last), false),
-      },
+        end: (list) => this.#handleEnd(list),
+      }),
       clock,
       random,
       metrics,
@@ -158,33 +174,36 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   hasSynced(): boolean {
-    return this.#hasSynced;
+    return (this.#hasSynced ||= this.#reflectors.hasListed());
+  }
+
+  listForbidden(): readonly string[] {
+    return this.#forbidden;
   }
 
   async waitUntilSynced(signal?: AbortSignal): Promise<void> {
-    while (!this.#hasSynced) await this.#waitForNextList(signal);
+    while (!this.hasSynced()) await this.#waitForNextList(signal);
   }
 
   async waitUntilFresh(
     options: { sinceMs?: number | undefined; signal?: AbortSignal | undefined } = {},
   ): Promise<void> {
     const { sinceMs = this.#clock.monotonic(), signal } = options;
-    if (!this.#reflector.isFresh(sinceMs)) this.#reflector.relist(sinceMs);
-    while (!this.#reflector.isFresh(sinceMs)) await this.#waitForNextList(signal);
+    this.#reflectors.relist(sinceMs);
+    while (!this.#reflectors.isFresh(sinceMs)) await this.#waitForNextList(signal);
   }
 
   run(signal: AbortSignal): Promise<void> {
-    return this.#reflector.run(signal);
+    return this.#reflectors.run(signal);
   }
 
   getLastEventAgeMs(): number {
-    return this.#reflector.lastEventAgeMs();
+    return this.#reflectors.lastEventAgeMs();
   }
 
-  #handleList(changes: readonly StoreChange<T>[]): void {
-    this.#handleChanges(changes, !this.#hasSynced);
-    this.#hasSynced = true;
-    for (const handler of this.#listHandlers) this.#callHandler('', handler);
+  #handleEnd(list: 'listed' | 'forbidden'): void {
+    this.#forbidden = this.#reflectors.listForbidden();
+    if (list === 'listed') for (const handler of this.#listHandlers) this.#callHandler('', handler);
     this.#nextList.resolve(undefined);
     this.#nextList = Promise.withResolvers();
   }

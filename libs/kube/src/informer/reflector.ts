@@ -1,7 +1,7 @@
 import type { Clock, Logger, Random, Timer } from '@sandlot/std';
 import { formatLabel } from '../client/paths.ts';
 import type { KubeClient, Selection, WatchEvent } from '../client/types.ts';
-import { KubeError } from '../errors.ts';
+import { isForbidden, KubeError } from '../errors.ts';
 import type { KubeMetrics } from '../metrics.ts';
 import { getKey, isEarlierVersion } from '../objects/object.ts';
 import type { KubeObject, Resource } from '../objects/object.ts';
@@ -20,8 +20,10 @@ const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 
 /** Receives the objects that the reflector reads, in order. */
 export interface Sink<T> {
-  /** Replaces the content with a snapshot. Objects missing from it are deleted. */
-  replace(objects: Iterable<T>): void;
+  /** Replaces the content with a snapshot. Objects missing from it are deleted. `initial`: it is the first one. */
+  replace(objects: Iterable<T>, initial: boolean): void;
+  /** A list has ended, and `replace` has returned; or the server forbade the list, and the content is as before. */
+  end(list: 'listed' | 'forbidden'): void;
   set(object: T): void;
   /** `last` is the object as it was when it was deleted. */
   delete(last: T): void;
@@ -53,15 +55,22 @@ interface Round {
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #label: string;
+  /** Of log messages. */
+  readonly #place: { readonly resource: string; readonly namespace?: string };
   #state: ReflectorState;
   #round = new AbortController();
   #lastEventMs: number;
   #listStartedMs = -Infinity;
   #consistentMs: number | undefined;
+  #hasListed = false;
+  /** When the last list was requested, if the server forbade it. */
+  #forbiddenMs: number | undefined;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
     this.#label = formatLabel(options.resource);
+    const { namespace } = options.selection;
+    this.#place = { resource: this.#label, ...(namespace === undefined ? {} : { namespace }) };
     this.#state = createInitialState(options.consistentFirstList);
     this.#lastEventMs = options.clock.monotonic();
   }
@@ -69,6 +78,16 @@ export class Reflector<T extends KubeObject> {
   /** Whether the store shows a consistent list that was requested at or after `sinceMs` (monotonic), or a later state. */
   isFresh(sinceMs: number): boolean {
     return this.#consistentMs !== undefined && this.#consistentMs >= sinceMs;
+  }
+
+  /** Whether the sink has had a list. */
+  hasListed(): boolean {
+    return this.#hasListed;
+  }
+
+  /** Whether the server forbade the last list, and that was requested at or after `sinceMs` (monotonic). */
+  isForbidden(sinceMs = -Infinity): boolean {
+    return this.#forbiddenMs !== undefined && this.#forbiddenMs >= sinceMs;
   }
 
   /** Milliseconds since the last event or bookmark from the server. */
@@ -190,7 +209,11 @@ export class Reflector<T extends KubeObject> {
     const state = this.#state;
     if (state.kind === 'listing' && isConsistent(state)) this.#consistentMs = this.#listStartedMs;
     this.#lastEventMs = this.#options.clock.monotonic();
-    this.#options.sink.replace(objects);
+    this.#options.sink.replace(objects, !this.#hasListed);
+    this.#hasListed = true;
+    if (this.isForbidden()) this.#options.log.info(this.#place, 'the API server allows to list the objects now');
+    this.#forbiddenMs = undefined;
+    this.#options.sink.end('listed');
     round.take({ kind: 'listed', resourceVersion });
   }
 
@@ -218,8 +241,12 @@ export class Reflector<T extends KubeObject> {
     const retryAfterMs = error instanceof KubeError ? error.retryAfterMs : undefined;
     const { kind } = this.#state;
     round.take({ kind: 'failed', failure, retryAfterMs });
+    if (kind === 'listing' && isForbidden(error)) {
+      this.#forbiddenMs = this.#listStartedMs;
+      this.#options.sink.end('forbidden');
+    }
     const delayMs = this.#state.kind === 'backoff' ? this.#state.delayMs : 0;
-    const fields = { resource: this.#label, state: kind, failure, delayMs, err: error };
+    const fields = { ...this.#place, state: kind, failure, delayMs, err: error };
     if (failure === 'other') this.#options.log.warn(fields, 'reflector failed and will retry');
     else this.#options.log.info(fields, 'reflector restarts');
   }

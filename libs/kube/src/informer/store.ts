@@ -82,12 +82,15 @@ export class ObjectStore<T extends KubeObject> implements Store<T> {
     return [{ key, old, next: undefined, ...(isSame ? { last } : {}) }];
   }
 
-  /** Replaces the content of the store with these objects and removes all others. */
-  replace(objects: Iterable<T>): readonly StoreChange<T>[] {
+  /** Replaces the content of the store, or its part in one namespace, with these objects and removes all others. */
+  replace(objects: Iterable<T>, namespace?: string): readonly StoreChange<T>[] {
     const listed = new Map<string, T>();
     for (const object of objects) listed.set(getKey(object), object);
+    const prefix = namespace === undefined ? '' : `${namespace}/`;
     const changes: StoreChange<T>[] = [];
-    for (const key of [...this.#objects.keys()]) if (!listed.has(key)) changes.push(...this.delete(key));
+    for (const key of [...this.#objects.keys()]) {
+      if (key.startsWith(prefix) && !listed.has(key)) changes.push(...this.delete(key));
+    }
     for (const object of listed.values()) changes.push(...this.set(object));
     return changes;
   }

@@ -6,10 +6,13 @@ export interface ProbeOptions extends ListenOptions {
   readonly isLive: () => boolean;
   /** Whether the process can do its work; never depends on NATS, Redis or telemetry. */
   readonly isReady: () => boolean;
+  /** What a reader of `/readyz` should know besides, a line each. They do not change its status. Default: nothing. */
+  readonly listRemarks?: (() => readonly string[]) | undefined;
 }
 
 /** Serves `/livez`, its old name `/healthz`, and `/readyz`: 200 `ok` or 503 `not ok`. A check that throws is not ok. */
-export function serveProbes({ port, host, isLive: live, isReady: ready }: ProbeOptions): Promise<HttpListener> {
+export function serveProbes(options: ProbeOptions): Promise<HttpListener> {
+  const { port, host, isLive: live, isReady: ready, listRemarks = () => [] } = options;
   const checks: Readonly<Record<string, () => boolean>> = { '/livez': live, '/healthz': live, '/readyz': ready };
   return listen({ port, host }, (request, response) => {
     const [path = ''] = (request.url ?? '').split('?');
@@ -20,7 +23,8 @@ export function serveProbes({ port, host, isLive: live, isReady: ready }: ProbeO
       return;
     }
     const ok = isPassing(check);
-    response.writeHead(ok ? 200 : 503).end(ok ? 'ok\n' : 'not ok\n');
+    const remarks = check === ready ? listRemarks().map((line) => `${line}\n`) : [];
+    response.writeHead(ok ? 200 : 503).end([ok ? 'ok\n' : 'not ok\n', ...remarks].join(''));
   });
 }
 

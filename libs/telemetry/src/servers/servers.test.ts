@@ -46,6 +46,13 @@ describe('serveProbes', () => {
     expect(await get('/readyz')).toMatchObject({ status: 503, body: 'not ok\n' });
   });
 
+  it('adds remarks to the answer of /readyz alone, and keeps its status', async () => {
+    const listRemarks = (): readonly string[] => ['namespace team-b is not served'];
+    listener = await serveProbes({ port: 0, isLive: () => true, isReady: () => true, listRemarks });
+    expect(await get('/readyz')).toMatchObject({ status: 200, body: 'ok\nnamespace team-b is not served\n' });
+    expect(await get('/livez')).toMatchObject({ status: 200, body: 'ok\n' });
+  });
+
   it('rejects when the port is taken', async () => {
     listener = await serveProbes({ port: 0, host: '127.0.0.1', isLive: () => true, isReady: () => true });
     const again = serveProbes({ port: listener.port, host: '127.0.0.1', isLive: () => true, isReady: () => true });

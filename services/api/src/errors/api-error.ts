@@ -48,6 +48,11 @@ export function forbidden(message: string): ApiError {
   return new ApiError({ status: 403, message });
 }
 
+/** 403: the claims and pools of that namespace belong to no process of this installation. */
+export function notServed(namespace: string): ApiError {
+  return forbidden(`namespace '${namespace}' is not served by this installation: it is not in watchNamespaces`);
+}
+
 export function notFound(message: string): ApiError {
   return new ApiError({ status: 404, message });
 }

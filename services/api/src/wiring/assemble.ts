@@ -36,7 +36,8 @@ export interface Assembled {
 export function assemble(process: ProcessParts, settings: ApiSettings, closing: AbortSignal): Assembled {
   const { client, bus, clock, random, log, kubeMetrics, registry } = process;
   const shared = { client, clock, random, log, metrics: kubeMetrics };
-  const informers = createInformers({ ...shared, namespace: settings.WATCH_NAMESPACE }, settings.SNAPSHOTS_ENABLED);
+  const { WATCH_NAMESPACES: namespaces } = settings;
+  const informers = createInformers({ ...shared, namespaces }, settings.SNAPSHOTS_ENABLED);
   const { KEYS_NAMESPACE: keysNamespace, ENVS_NAMESPACE: envsNamespace } = settings;
   const keys = watchKeys({
     ...shared,
@@ -62,6 +63,7 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     closing,
     keysNamespace,
     envsNamespace,
+    namespaces,
     limits: createLimits(process, { settings, state, keys }),
     ledger: new CreateLedger({ client, clock, log, namespace, envdVersion, listClaims: claims }),
     answers: {

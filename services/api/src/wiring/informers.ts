@@ -45,7 +45,7 @@ function listAliasKeys(object: KubeObject): readonly string[] {
 }
 
 export function createInformers(
-  shared: Pick<InformerOptions<KubeObject>, 'client' | 'namespace' | 'clock' | 'random' | 'metrics' | 'log'>,
+  shared: Pick<InformerOptions<KubeObject>, 'client' | 'namespaces' | 'clock' | 'random' | 'metrics' | 'log'>,
   savesMemory: boolean,
 ): Informers {
   const byName = { [BY_NAMESPACE]: getNamespace, [BY_ALIAS]: listAliasKeys };

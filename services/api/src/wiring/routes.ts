@@ -1,5 +1,6 @@
 import { buildApiV1Routes } from '../api-v1/routes.ts';
 import type { ApiV1Deps } from '../api-v1/routes.ts';
+import { limitToServed } from '../api-v1/scope.ts';
 import { buildE2bRoutes } from '../e2b/routes.ts';
 import type { E2bDeps } from '../e2b/routes.ts';
 import { unsupportedRoutes } from '../e2b/unsupported.ts';
@@ -39,6 +40,6 @@ function listDocumentedRoutes(deps: OperationDeps): readonly Route[] {
   // The document describes the routes that serve it too, so it is built on the first request.
   const openApiDocument = (): object => (document ??= buildOpenApi(routes, INTERFACE_VERSION));
   const docs = { document: openApiDocument, page: () => renderDocsPage(openApiDocument()) };
-  routes.push(...buildE2bRoutes(deps), ...buildApiV1Routes(deps, docs));
+  routes.push(...limitToServed(buildE2bRoutes(deps), deps.namespaces), ...buildApiV1Routes(deps, docs));
   return routes;
 }

@@ -131,6 +131,23 @@ describe('variables that the API stored', () => {
   });
 });
 
+describe('variables of a claim in a namespace that the release serves no longer', () => {
+  it('are kept, and asked for once in each sweep', async () => {
+    await using harness = await ClaimHarness.start({ members: 0 });
+    harness.api.seed(namespaces, { metadata: { name: ENVS } });
+    const isLook = { verb: 'get', resource: 'sandboxclaims' } as const;
+    harness.api.faults.failNext({ match: isLook, answer: { status: 403 }, times: 10 });
+    store(harness, { uid: 'theirs', name: 'theirs' });
+    harness.startController('claim-controller', { envsNamespace: ENVS });
+    await harness.eventually(() => expect(harness.api.requests()).toContainEqual(expect.objectContaining(isLook)));
+    await harness.elapse(60_000);
+    expect(
+      harness.api.requests().filter(({ verb, resource }) => verb === 'get' && resource === 'sandboxclaims'),
+    ).toHaveLength(1);
+    expect(listStored(harness)).toEqual(['envs-theirs']);
+  });
+});
+
 describe('a Secret of the namespace that belongs to a claim', () => {
   it('is closed to every other claim, although its label opens it', async () => {
     await using harness = await ClaimHarness.start({ members: 2 });

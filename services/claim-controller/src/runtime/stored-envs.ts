@@ -1,6 +1,6 @@
 import { annotations, formatStoredEnvsName, hasStoredEnvs, sandboxClaims } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import { createChannelSource, done, isNotFound, requeueAfter, secrets } from '@sandlot/kube';
+import { createChannelSource, done, isForbidden, isNotFound, requeueAfter, secrets } from '@sandlot/kube';
 import type { Informer, KubeClient, Manager, ReconcileContext, ReconcileResult, Secret } from '@sandlot/kube';
 
 export interface StoredEnvsDeps {
@@ -59,8 +59,14 @@ async function deleteStored(
   { namespace, name, uid }: Ended,
   { signal }: Pick<ReconcileContext, 'signal'>,
 ): Promise<ReconcileResult> {
-  const claim = await client.find(sandboxClaims, { namespace, name }, { signal, ...IN_BACKGROUND });
-  if (claim?.metadata.uid === uid) return done;
+  try {
+    const claim = await client.find(sandboxClaims, { namespace, name }, { signal, ...IN_BACKGROUND });
+    if (claim?.metadata.uid === uid) return done;
+  } catch (error) {
+    // The release serves this namespace no longer, and its claims may live on. The next sweep asks again.
+    if (isForbidden(error)) return done;
+    throw error;
+  }
   const key = { namespace: envsNamespace, name: formatStoredEnvsName({ metadata: { uid } }) };
   try {
     await client.delete(secrets, key, { signal, ...IN_BACKGROUND });

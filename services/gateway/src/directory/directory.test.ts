@@ -16,13 +16,13 @@ const buildClaim = (id: string, given: Partial<SandboxClaim['metadata']> = {}): 
 });
 
 /** A directory whose informers follow a fake API server. The clock of its waits stands still until a test advances it. */
-async function startDirectory() {
+async function startDirectory(namespaces?: readonly string[]) {
   const clock = new FakeClock();
   const server = await startFakeApiServer({ resources: [sandboxClaims, sandboxes] });
   const client = server.client({ user: 'gateway' });
-  const informers = createInformers({ client, clock: systemClock });
+  const informers = createInformers({ client, namespaces, clock: systemClock });
   const lookups: string[] = [];
-  const options = { client, informers, namespace: undefined, clock, log: silentLogger };
+  const options = { client, informers, namespaces, clock, log: silentLogger };
   const directory = new Directory({ ...options, onLookup: (result) => lookups.push(result) });
   const stopped = new AbortController();
   const running = [informers.claims.run(stopped.signal), informers.sandboxes.run(stopped.signal)];
@@ -53,6 +53,15 @@ const countKinds = (all: readonly LiveSnapshot[]): Record<string, number> =>
   Object.fromEntries(
     [...new Set(all.map(getKind))].map((kind) => [kind, all.filter((one) => getKind(one) === kind).length]),
   );
+
+describe('a namespace that the release does not serve', () => {
+  it('has no sandboxes, and costs no request to the API server', async () => {
+    const { directory, countRequests } = await startDirectory(['team-a', 'team-b']);
+    const ask = (namespace: string) => directory.findLive({ by: 'name', namespace, name: 'box', uid: undefined }, HERE);
+    expect([getKind(await ask('team-c')), countRequests('get')]).toEqual(['missing', 0]);
+    expect([getKind(await ask('team-b')), countRequests('get')]).toEqual(['missing', 1]);
+  });
+});
 
 describe('300 ids that a client makes up', () => {
   it('cost no request to the API server, and those beyond the share of their source are refused at once', async () => {

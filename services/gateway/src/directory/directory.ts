@@ -2,6 +2,8 @@ import { sandboxClaims, sandboxes, findSandboxId } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { pacing } from '@sandlot/pacing';
 import type { Change, KubeClient } from '@sandlot/kube';
+import { isServed } from '@sandlot/service';
+import type { ServedNamespaces } from '@sandlot/service';
 import type { Clock, Logger } from '@sandlot/std';
 import { ExpiringMap } from '../limits/expiring-map.ts';
 import { RateShares } from '../limits/rate-shares.ts';
@@ -27,7 +29,7 @@ export type LookupResult = (typeof LOOKUP_RESULTS)[number];
 export interface DirectoryOptions {
   readonly client: KubeClient;
   readonly informers: Informers;
-  readonly namespace: string | undefined;
+  readonly namespaces: ServedNamespaces;
   readonly clock: Clock;
   readonly log: Logger;
   readonly onLookup: (result: LookupResult) => void;
@@ -153,7 +155,7 @@ export class Directory {
   }
 
   async #askByName({ namespace, name, uid }: Extract<Query, { by: 'name' }>): Promise<SandboxSnapshot> {
-    if (this.#o.namespace !== undefined && namespace !== this.#o.namespace) return NOTHING;
+    if (!isServed(this.#o.namespaces, namespace)) return NOTHING;
     const sandbox = await this.#getSandbox({ namespace, name });
     if (sandbox === undefined || (uid !== undefined && sandbox.metadata.uid !== uid)) return NOTHING;
     const owner = findOwningClaim(sandbox);

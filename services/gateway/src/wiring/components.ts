@@ -54,7 +54,7 @@ export function createComponents(input: ComponentsInput): Components {
   const directory = new Directory({
     client,
     informers,
-    namespace: settings.WATCH_NAMESPACE,
+    namespaces: settings.WATCH_NAMESPACES,
     clock,
     log,
     onLookup: (result) => metrics.countLookup(result),

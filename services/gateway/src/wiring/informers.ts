@@ -13,7 +13,7 @@ export interface Informers {
   readonly sandboxes: Informer<Sandbox>;
 }
 
-type Shared = Pick<InformerOptions<KubeObject>, 'client' | 'namespace' | 'clock' | 'random' | 'metrics' | 'log'>;
+type Shared = Pick<InformerOptions<KubeObject>, 'client' | 'namespaces' | 'clock' | 'random' | 'metrics' | 'log'>;
 
 /** Creates the informers of claims and Sandboxes. They keep only the fields that the gateway reads. */
 export function createInformers(shared: Shared): Informers {

@@ -62,7 +62,7 @@ export interface DrainInformers {
   readonly budgets: Informer<PodDisruptionBudget>;
 }
 
-type Shared = Pick<InformerOptions<KubeObject>, 'client' | 'namespace' | 'clock' | 'random' | 'metrics' | 'log'>;
+type Shared = Pick<InformerOptions<KubeObject>, 'client' | 'namespaces' | 'clock' | 'random' | 'metrics' | 'log'>;
 
 interface Choices {
   readonly settings: Pick<Settings, 'snapshotsEnabled' | 'drainEnabled'>;
@@ -95,7 +95,7 @@ function createHibernationInformer(tracked: Shared & Pick<InformerOptions<KubeOb
 }
 
 function createDrainInformers(shared: Shared): DrainInformers {
-  const inCluster = { ...shared, namespace: undefined };
+  const inCluster = { ...shared, namespaces: undefined };
   return {
     nodes: createInformer({ ...inCluster, resource: nodes, transform: reduceNode }),
     classes: createInformer({ ...inCluster, resource: sandboxSnapshotClasses, transform: reduceChild }),

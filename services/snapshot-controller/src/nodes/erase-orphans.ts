@@ -2,6 +2,8 @@ import { sandboxSnapshots } from '@sandlot/api-types';
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import { pods } from '@sandlot/kube';
 import type { KubeClient, Store } from '@sandlot/kube';
+import { isServed } from '@sandlot/service';
+import type { ServedNamespaces } from '@sandlot/service';
 import type { Clock, Logger } from '@sandlot/std';
 import type { AgentClient } from '../agent/agent-client.ts';
 import type { Manifest } from '../agent/messages.ts';
@@ -12,8 +14,7 @@ export interface OrphanDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly known: Store<SandboxSnapshot>;
-  /** Absent: all namespaces. */
-  readonly namespace: string | undefined;
+  readonly namespaces: ServedNamespaces;
 }
 
 /** Younger data may be of a save whose object the cache does not show yet. */
@@ -51,8 +52,8 @@ async function isPodGone(
   return pod?.metadata.uid !== source.podUid;
 }
 
-function mayBeOrphan({ clock, known, namespace }: OrphanDeps, { snapshotUid, ...stored }: Manifest): boolean {
-  if (namespace !== undefined && stored.namespace !== namespace) return false;
+function mayBeOrphan({ clock, known, namespaces }: OrphanDeps, { snapshotUid, ...stored }: Manifest): boolean {
+  if (!isServed(namespaces, stored.namespace)) return false;
   const isKnown = [...known.listByIndex(BY_UID, snapshotUid)].length > 0;
   return !isKnown && clock.now() - Date.parse(stored.savedAt) >= MIN_AGE_MS;
 }

@@ -2,6 +2,7 @@ import { labels, sandboxSnapshotClasses, sandboxSnapshots } from '@sandlot/api-t
 import type { SandboxSnapshot, SandboxSnapshotClass } from '@sandlot/api-types';
 import { createInformer, formatKey, nodes, pods } from '@sandlot/kube';
 import type { Informer, InformerOptions, KubeObject, Node, Pod } from '@sandlot/kube';
+import type { ServedNamespaces } from '@sandlot/service';
 import { BY_NODE } from '../agent/agents.ts';
 
 /** Index of SandboxSnapshots by their UID, which the mark of a Pod names. */
@@ -27,17 +28,16 @@ export interface Informers {
 type Shared = Pick<InformerOptions<KubeObject>, 'client' | 'clock' | 'random' | 'metrics' | 'log'>;
 
 export interface Places {
-  /** Absent: all namespaces. */
-  readonly namespace: string | undefined;
+  readonly namespaces: ServedNamespaces;
   readonly agentNamespace: string;
   readonly agentSelector: string;
 }
 
-export function createInformers(shared: Shared, { namespace, agentNamespace, agentSelector }: Places): Informers {
+export function createInformers(shared: Shared, { namespaces, agentNamespace, agentSelector }: Places): Informers {
   return {
     snapshots: createInformer({
       ...shared,
-      namespace,
+      namespaces,
       resource: sandboxSnapshots,
       indexers: {
         [BY_UID]: ({ metadata }) => listPresent(metadata.uid),
@@ -49,7 +49,7 @@ export function createInformers(shared: Shared, { namespace, agentNamespace, age
     classes: createInformer({ ...shared, resource: sandboxSnapshotClasses }),
     restoring: createInformer({
       ...shared,
-      namespace,
+      namespaces,
       resource: pods,
       labelSelector: labels.restoreSnapshot,
       indexers: { [BY_SNAPSHOT]: ({ metadata }) => listPresent(metadata.labels?.[labels.restoreSnapshot]) },
@@ -57,7 +57,7 @@ export function createInformers(shared: Shared, { namespace, agentNamespace, age
     }),
     agents: createInformer({
       ...shared,
-      namespace: agentNamespace,
+      namespaces: [agentNamespace],
       resource: pods,
       labelSelector: agentSelector,
       indexers: { [BY_NODE]: ({ spec }) => listPresent(spec.nodeName) },

@@ -93,7 +93,7 @@ async function runController(): Promise<void> {
   const deadlines = { store, auditEveryMs: 1_000 };
   const observed = { registry, kubeMetrics: noMetrics, templateLabels: [], instance: 'test' };
   const parts = { ...common, ...observed, manager, bus: createNullBus(), deadlines };
-  const controller = addWarmPoolController(parts, { concurrency: 2, namespace: undefined, podDefaults: POD_DEFAULTS });
+  const controller = addWarmPoolController(parts, { concurrency: 2, namespaces: undefined, podDefaults: POD_DEFAULTS });
   open.defer(() => controller.close());
   const abort = new AbortController();
   const ran = manager.run(abort.signal);

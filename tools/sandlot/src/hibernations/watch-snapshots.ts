@@ -17,7 +17,11 @@ export async function watchSnapshots(
   client: KubeClient,
   { namespace, signal }: { readonly namespace: string | undefined; readonly signal: AbortSignal },
 ): Promise<Snapshots> {
-  const informer = createInformer({ client, resource: sandboxSnapshots, namespace });
+  const informer = createInformer({
+    client,
+    resource: sandboxSnapshots,
+    namespaces: namespace === undefined ? undefined : [namespace],
+  });
   void informer.run(signal);
   await informer.waitUntilSynced(signal);
   const listAll = (): readonly SandboxSnapshot[] => [...informer.store.values()];
