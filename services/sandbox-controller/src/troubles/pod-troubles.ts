@@ -19,7 +19,9 @@ export function listPodTroubles(snapshot: Snapshot): Trouble[] {
   if (pod === undefined) return [];
   if (isTerminating(pod)) return [...listDeletionTroubles(snapshot, pod), ...listLateEndTroubles(pod)];
   const containers = listContainerTroubles(pod, snapshot.nowMs);
-  const silence = containers.length > 0 ? [] : listSilenceTroubles(pod);
+  // How a container of a Pod that has run once ended does not say why it does not start again.
+  const isKnown = containers.some(({ isPast = false }) => !isPast || pod.status?.phase === 'Pending');
+  const silence = isKnown ? [] : listSilenceTroubles(pod);
   return [...containers, ...listSchedulingTroubles(snapshot, pod), ...silence];
 }
 
