@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { listValueRows, formatValuesTable, withValuesTable } from '../../../tools/up/src/chart-docs.ts';
-import { chartFolder } from './chart.ts';
+import { chartFolder, template } from './chart.ts';
 
 const read = (file: string): Promise<string> => readFile(join(chartFolder, file), 'utf8');
 
@@ -24,5 +25,14 @@ describe('the README of the chart', () => {
       { path: 'm.b', default: '["x"]', comment: 'second' },
       { path: 'n', default: '{"c":2}', comment: 'third' },
     ]);
+  });
+});
+
+describe('docs/operations/install.md', () => {
+  it('has values that the chart accepts', async () => {
+    const page = await read('../../docs/operations/install.md');
+    const examples = [...page.matchAll(/^```yaml\n(.*?)^```/gms)].map(([, text = '']) => parse(text) as object);
+    expect(examples.length).toBeGreaterThan(0);
+    for (const values of examples) expect(await template(values)).toMatchObject({ code: 0, stderr: '' });
   });
 });

@@ -18,6 +18,8 @@ const PROGRAMS: Readonly<Record<BinaryName, true>> = {
   crane: true,
   kubeconform: true,
   'network-policy': true,
+  etcdctl: true,
+  etcdutl: true,
   containerd: true,
   'containerd-shim-runc-v2': true,
   runsc: true,

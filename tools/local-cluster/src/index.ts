@@ -6,6 +6,7 @@ export type { BinaryName } from './binaries/catalog.ts';
 export { ensureComponent } from './cluster/component.ts';
 export type { Component } from './cluster/component.ts';
 export { getClusterPaths, machinePaths } from './cluster/paths.ts';
+export { listEtcdFlags } from './components/flags.ts';
 export { ClusterOwnedError, ComponentError, LocalClusterError, MissingToolError, NotRootError } from './errors.ts';
 export { ensurePackages } from './packages.ts';
 export { issueCertificates } from './pki.ts';

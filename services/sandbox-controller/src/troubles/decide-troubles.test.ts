@@ -150,6 +150,18 @@ describe('a Pod', () => {
     phase: 'Pending',
     conditions: [{ type: 'PodScheduled', status: 'True', lastTransitionTime: ago(seconds) }],
   });
+  /** As after a restore of etcd: the node does not know the Pod any more, and its volume is gone. */
+  const startedAnew = (seconds: number, finishedAt?: string): Pod => {
+    const conditions: PodParts['conditions'] = [
+      { type: 'PodScheduled', status: 'True', lastTransitionTime: ago(700) },
+      { type: 'Ready', status: 'False', lastTransitionTime: ago(seconds) },
+    ];
+    const { state } = waiting('ContainerCreating');
+    const lastState = { terminated: { reason: 'ContainerStatusUnknown', exitCode: 137, finishedAt } };
+    return withContainers(makePod(sandbox, { conditions }), {
+      containerStatuses: [{ name: 'main', restartCount: 1, state, lastState }],
+    });
+  };
   const gone = makePod(sandbox, { terminating: true });
   const evicted = makePod(sandbox, {
     terminating: true,
@@ -179,6 +191,17 @@ describe('a Pod', () => {
       'that has been on its node for long is reported with its cause',
       settled(makePod(sandbox, scheduled(30))),
       [/^Warning PodNotStarting: Pod does not start on node "node-1"/],
+    ],
+    ['that is started anew is no trouble for a moment', settled(startedAnew(29)), []],
+    [
+      'that has run, and that its node has not started anew for long, is reported with its cause',
+      settled(startedAnew(30)),
+      [/^Warning PodNotStarting: Pod does not start on node "node-1"/],
+    ],
+    [
+      'whose end was seen and that its node has not started anew for long is reported with both',
+      settled(startedAnew(30, ago(40))),
+      [/^Warning ContainerRestarted: /, /^Warning PodNotStarting: /],
     ],
     [
       'that a user deleted is reported',

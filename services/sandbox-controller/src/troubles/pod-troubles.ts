@@ -19,7 +19,9 @@ export function listPodTroubles(snapshot: Snapshot): Trouble[] {
   if (pod === undefined) return [];
   if (isTerminating(pod)) return [...listDeletionTroubles(snapshot, pod), ...listLateEndTroubles(pod)];
   const containers = listContainerTroubles(pod, snapshot.nowMs);
-  const silence = containers.length > 0 ? [] : listSilenceTroubles(pod);
+  // How a container of a Pod that has run once ended does not say why it does not start again.
+  const isKnown = containers.some(({ isPast = false }) => !isPast || pod.status?.phase === 'Pending');
+  const silence = isKnown ? [] : listSilenceTroubles(pod);
   return [...containers, ...listSchedulingTroubles(snapshot, pod), ...silence];
 }
 
@@ -41,13 +43,21 @@ function listSchedulingTroubles(snapshot: Snapshot, pod: Pod): Trouble[] {
 
 /** The Pod is on its node and no status gives a reason: volumes, networks and runtimes report in Events of the Pod alone. */
 function listSilenceTroubles(pod: Pod): Trouble[] {
-  const { metadata, spec, status } = pod;
-  const scheduled = findCondition(status?.conditions, 'PodScheduled');
-  if (status?.phase !== 'Pending' || scheduled?.status !== 'True') return [];
-  const sinceMs = Date.parse(scheduled.lastTransitionTime ?? '');
+  const sinceMs = Date.parse(findStartOfSilence(pod)?.lastTransitionTime ?? '');
   if (Number.isNaN(sinceMs)) return [];
-  const note = formatWarning('PodNotStarting', `Pod does not start on node "${spec.nodeName ?? ''}"`);
-  return [{ key: `${metadata.uid ?? ''}/silent`, note, dueMs: sinceMs + SILENT_START_MS, causedBy: pod }];
+  const note = formatWarning('PodNotStarting', `Pod does not start on node "${pod.spec.nodeName ?? ''}"`);
+  return [{ key: `${pod.metadata.uid ?? ''}/silent`, note, dueMs: sinceMs + SILENT_START_MS, causedBy: pod }];
+}
+
+/** A Pod that has run before stays Running while its node starts it anew, such as after the node came back. */
+function findStartOfSilence({
+  status: { phase, conditions, containerStatuses = [] } = {},
+}: Pod): Condition | undefined {
+  const scheduled = findCondition(conditions, 'PodScheduled');
+  if (scheduled?.status !== 'True') return undefined;
+  if (phase === 'Pending') return scheduled;
+  const isStarting = containerStatuses.some(({ state }) => state?.waiting?.reason === 'ContainerCreating');
+  return phase === 'Running' && isStarting ? findCondition(conditions, 'Ready') : undefined;
 }
 
 /** The key of the trouble that a Pod was deleted. The controller records it for a Pod that it deletes itself. */

@@ -70,10 +70,11 @@ function buildContainers({
   };
 }
 
-/** Keeps nothing of an ordinary start. */
+/** Keeps nothing of an ordinary start, unless the container ran before. */
 function keepTrouble({ name, image, restartCount, state, lastState }: ContainerStatus): ContainerStatus[] {
-  const waiting = ORDINARY.has(state?.waiting?.reason ?? '') ? undefined : state?.waiting;
   const terminated = lastState?.terminated;
+  const isOrdinary = terminated === undefined && ORDINARY.has(state?.waiting?.reason ?? '');
+  const waiting = isOrdinary ? undefined : state?.waiting;
   if (waiting === undefined && terminated === undefined) return [];
   return [{ name, image, restartCount, state: { waiting }, lastState: { terminated } }];
 }

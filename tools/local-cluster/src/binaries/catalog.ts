@@ -44,6 +44,13 @@ const policyRecipes = {
   'network-policy': { package: '.' },
 } as const satisfies Record<string, Recipe>;
 
+const etcdRecipes = {
+  /** Takes snapshots of etcd. */
+  etcdctl: { package: 'go.etcd.io/etcd/etcdctl/v3' },
+  /** Makes a data folder of etcd from a snapshot. */
+  etcdutl: { package: 'go.etcd.io/etcd/etcdutl/v3' },
+} as const satisfies Record<string, Recipe>;
+
 const containerdVersion = 'v2.4.2';
 const containerdModule = 'github.com/containerd/containerd/v2';
 const containerdLdflags = `-X ${containerdModule}/version.Version=${containerdVersion}`;
@@ -87,6 +94,7 @@ const nodeRecipes = {
 export type BinaryName =
   | keyof typeof clusterRecipes
   | keyof typeof policyRecipes
+  | keyof typeof etcdRecipes
   | keyof typeof containerdRecipes
   | keyof typeof gvisorRecipes
   | keyof typeof jaegerRecipes
@@ -102,12 +110,13 @@ export interface GoModule {
 
 /**
  * Every Go module. containerd, gVisor and Jaeger have modules of their own because their dependencies conflict with those of
- * Kubernetes. The policy enforcer has its own so that changing it rebuilds nothing else. The daemon, gVisor's shim and the agent
- * belong to the product and live outside this package.
+ * Kubernetes. The policy enforcer and etcd's tools have their own so that changing them rebuilds nothing else. The daemon, gVisor's
+ * shim and the agent belong to the product and live outside this package.
  */
 export const goModules: readonly GoModule[] = [
   { folder: 'go', recipes: clusterRecipes },
   { folder: 'go-policy', recipes: policyRecipes },
+  { folder: 'go-etcd', recipes: etcdRecipes },
   { folder: 'go-containerd', recipes: containerdRecipes },
   { folder: '../../node/shim', recipes: gvisorRecipes },
   { folder: 'go-jaeger', recipes: jaegerRecipes },
