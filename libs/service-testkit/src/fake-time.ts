@@ -1,7 +1,7 @@
 import { systemClock } from '@sandlot/std';
 import type { FakeClock } from '@sandlot/std/testing';
 
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 45_000;
 const STEP_MS = 10;
 
 /** Small enough that no request exceeds its deadline on a busy machine. */
@@ -19,7 +19,7 @@ export async function elapseUntil(clock: FakeClock, work: Promise<void>): Promis
 }
 
 /**
- * Repeats `check` until it does not throw, and advances the fake clock in growing steps in between. After ten seconds of
+ * Repeats `check` until it does not throw, and advances the fake clock in growing steps in between. After 45 seconds of
  * real time, throws the last error of `check`.
  */
 export async function eventually<T>(clock: FakeClock, check: () => T): Promise<T> {
