@@ -5,7 +5,7 @@ import { labels, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import { persistentVolumeClaims, pods } from '@sandlot/kube';
 import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { closeApiServer, killControlPlane, startControlPlane } from '../support/backup/control-plane.ts';
+import { closeApiServer, killKubernetes, startKubernetes } from '../support/backup/kubernetes.ts';
 import { loseEtcd, restoreSnapshot, saveSnapshot } from '../support/backup/etcd.ts';
 import {
   formatScratch,
@@ -90,7 +90,7 @@ async function goOn(): Promise<void> {
 async function restore(file: string, server: string): Promise<void> {
   await restoreSnapshot(file);
   await using _door = await closeApiServer(server);
-  await startControlPlane();
+  await startKubernetes();
   await runKubectlOrFail(['delete', 'sandboxes', '--all-namespaces', '--selector', labels.warmPoolMember]);
 }
 
@@ -103,7 +103,7 @@ beforeAll(async () => {
   await fillInstallation();
   await saveSnapshot(file);
   await goOn();
-  await killControlPlane();
+  await killKubernetes();
   await loseEtcd();
   await restore(file, server);
 });
