@@ -145,12 +145,13 @@ describe('memory', () => {
     await expectToCountOn(team, 'asleep', counts.get('asleep')!);
   });
 
-  it('that was used after the backup goes on no second time: the Sandbox boots, and says what it lost', async () => {
+  it('that was used after the backup goes on no second time: the Sandbox boots, and says from what', async () => {
     await wake('woken');
     const { secret } = await readCount(team, 'woken');
     expect(secret).not.toBe(counts.get('woken')!.secret);
     const { status } = await waitForReadySandbox(team, 'woken');
-    expect(status?.lost?.reason).toBe('RestoreFailed');
+    // Its SandboxSnapshot may be gone before: for a moment the controller still believes that the Sandbox runs and needs none.
+    expect(['Files', 'Volumes']).toContain(status?.resumedFrom);
   });
 });
 
