@@ -5,7 +5,7 @@ import { labels, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import { persistentVolumeClaims, pods } from '@sandlot/kube';
 import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { closeApiServer, killKubernetes, startKubernetes } from '../support/backup/kubernetes.ts';
+import { closeApiServer, killControlPlane, startControlPlane } from '../support/backup/control-plane.ts';
 import { loseEtcd, restoreSnapshot, saveSnapshot } from '../support/backup/etcd.ts';
 import {
   formatScratch,
@@ -19,7 +19,7 @@ import {
 import type { Holding } from '../support/backup/holdings.ts';
 import { countProcesses, getIdentity, readPods, readRelease } from '../support/backup/pods.ts';
 import { runKubectlOrFail } from '../support/kubectl.ts';
-import { patchSpec, waitForEvent, waitForPhase, waitForReadySandbox, waitForSandbox } from '../support/lifecycle.ts';
+import { patchSpec, waitForEvent, waitForPhase, waitForReadySandbox } from '../support/lifecycle.ts';
 import { expectToCountOn, readCount, startCounter } from '../support/memory/counter.ts';
 import type { Count } from '../support/memory/counter.ts';
 import { findCluster } from '../support/nodes/second-node.ts';
@@ -90,7 +90,7 @@ async function goOn(): Promise<void> {
 async function restore(file: string, server: string): Promise<void> {
   await restoreSnapshot(file);
   await using _door = await closeApiServer(server);
-  await startKubernetes();
+  await startControlPlane();
   await runKubectlOrFail(['delete', 'sandboxes', '--all-namespaces', '--selector', labels.warmPoolMember]);
 }
 
@@ -103,7 +103,7 @@ beforeAll(async () => {
   await fillInstallation();
   await saveSnapshot(file);
   await goOn();
-  await killKubernetes();
+  await killControlPlane();
   await loseEtcd();
   await restore(file, server);
 });
@@ -156,13 +156,8 @@ describe('memory', () => {
 });
 
 describe('a Sandbox that was saved after the backup', () => {
-  it('does not run, and says so: its Pod ended, and the record of its memory is lost', async () => {
-    await waitForSandbox(team, 'slept-later', ({ status }) =>
-      status?.conditions?.some(({ type, reason }) => type === 'Ready' && reason === 'PodFailed'),
-    );
-  });
-
-  it('boots once its Pod is deleted', async () => {
+  // Its Pod has ended, unless the controller still believed for a moment that the Sandbox sleeps, and deleted it.
+  it('boots, at the latest once its Pod is deleted', async () => {
     await team.client.delete(pods, { namespace: team.namespace, name: 'slept-later' });
     await waitForReadySandbox(team, 'slept-later');
     const { secret } = await readCount(team, 'slept-later');

@@ -6,31 +6,24 @@ import { eventually } from '../team.ts';
 
 const run = promisify(execFile);
 
-/** The kubelet as well: one that has ended a Pod takes no notice when the Pod is back, and leaves it Ready in the API. */
-const WITH_MEMORY: readonly string[] = [
-  'etcd',
-  'kube-apiserver',
-  'kube-controller-manager',
-  'kube-scheduler',
-  'kubelet',
-];
+const CONTROL_PLANE: readonly string[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
 const TABLE = 'restore';
 
 async function findPids(): Promise<number[]> {
   const status = await readClusterStatus({ root: checkoutRoot });
-  return status.flatMap(({ name, pid }) => (WITH_MEMORY.includes(name) && pid !== undefined ? [pid] : []));
+  return status.flatMap(({ name, pid }) => (CONTROL_PLANE.includes(name) && pid !== undefined ? [pid] : []));
 }
 
-/** Ends the processes that know the state of the cluster with SIGKILL. Pods go on. */
-export async function killKubernetes(): Promise<void> {
+/** Ends the processes of the control plane with SIGKILL. The node and its Pods go on. */
+export async function killControlPlane(): Promise<void> {
   const pids = await findPids();
-  if (pids.length !== WITH_MEMORY.length) throw new Error(`${pids.length} processes of Kubernetes`);
+  if (pids.length !== CONTROL_PLANE.length) throw new Error(`${pids.length} processes of the control plane`);
   for (const pid of pids) process.kill(pid, 'SIGKILL');
-  await eventually('Kubernetes has ended', async () => ((await findPids()).length === 0 ? true : undefined));
+  await eventually('the control plane has ended', async () => ((await findPids()).length === 0 ? true : undefined));
 }
 
 /** Starts what does not run, and waits until the node is Ready. */
-export async function startKubernetes(): Promise<void> {
+export async function startControlPlane(): Promise<void> {
   await createCluster({ root: checkoutRoot });
 }
 
