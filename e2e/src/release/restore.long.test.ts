@@ -19,7 +19,7 @@ import {
 import type { Holding } from '../support/backup/holdings.ts';
 import { countProcesses, getIdentity, readPods, readRelease } from '../support/backup/pods.ts';
 import { runKubectlOrFail } from '../support/kubectl.ts';
-import { patchSpec, waitForEvent, waitForPhase, waitForReadySandbox, waitForSandbox } from '../support/lifecycle.ts';
+import { patchSpec, waitForEvent, waitForPhase, waitForReadySandbox } from '../support/lifecycle.ts';
 import { expectToCountOn, readCount, startCounter } from '../support/memory/counter.ts';
 import type { Count } from '../support/memory/counter.ts';
 import { findCluster } from '../support/nodes/second-node.ts';
@@ -145,23 +145,19 @@ describe('memory', () => {
     await expectToCountOn(team, 'asleep', counts.get('asleep')!);
   });
 
-  it('that was used after the backup goes on no second time: the Sandbox boots, and says what it lost', async () => {
+  it('that was used after the backup goes on no second time: the Sandbox boots, and says from what', async () => {
     await wake('woken');
     const { secret } = await readCount(team, 'woken');
     expect(secret).not.toBe(counts.get('woken')!.secret);
     const { status } = await waitForReadySandbox(team, 'woken');
-    expect(status?.lost?.reason).toBe('RestoreFailed');
+    // Its SandboxSnapshot may be gone before: for a moment the controller still believes that the Sandbox runs and needs none.
+    expect(['Files', 'Volumes']).toContain(status?.resumedFrom);
   });
 });
 
 describe('a Sandbox that was saved after the backup', () => {
-  it('does not run, and says so: its Pod ended, and the record of its memory is lost', async () => {
-    await waitForSandbox(team, 'slept-later', ({ status }) =>
-      status?.conditions?.some(({ type, reason }) => type === 'Ready' && reason === 'PodFailed'),
-    );
-  });
-
-  it('boots once its Pod is deleted', async () => {
+  // Its Pod has ended, unless the controller still believed for a moment that the Sandbox sleeps, and deleted it.
+  it('boots, at the latest once its Pod is deleted', async () => {
     await team.client.delete(pods, { namespace: team.namespace, name: 'slept-later' });
     await waitForReadySandbox(team, 'slept-later');
     const { secret } = await readCount(team, 'slept-later');
