@@ -26,7 +26,10 @@ const EXPIRED = shown.notReady('SandboxExpired', 'Sandbox has expired');
 const SUCCEEDED = ['PodSucceeded', 'Pod completed successfully'] as const;
 const HELD = 'e2e.sandlot.dev/held';
 
-/** A job that runs until the file /tmp/end appears; its container is not restarted. */
+/**
+ * A job that runs until the file /tmp/end appears, and a moment longer: its end kills the command that makes the file. Its
+ * container is not restarted.
+ */
 const jobTemplate = `
 apiVersion: ${GROUP}/v1beta1
 kind: SandboxTemplate
@@ -36,7 +39,7 @@ spec:
   podTemplate:
     spec:
       restartPolicy: Never
-      containers: [{name: job, image: busybox, command: [sh, -c, "until [ -e /tmp/end ]; do sleep 0.1; done"]}]
+      containers: [{name: job, image: busybox, command: [sh, -c, "until [ -e /tmp/end ]; do sleep 0.1; done; sleep 1"]}]
 `;
 
 /** A Kubernetes time that many seconds from now. */
