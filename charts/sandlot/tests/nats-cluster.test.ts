@@ -2,8 +2,6 @@ import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectBus } from '@sandlot/bus';
@@ -14,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { find, render, template } from './chart.ts';
 import type { Rendered } from './chart.ts';
 import { makeCredentials } from './credentials.ts';
+import { findFreePort } from './free-port.ts';
 import { formatPassword, users } from './nats-server.ts';
 import type { User } from './nats-server.ts';
 
@@ -39,7 +38,7 @@ beforeAll(async () => {
   const objects = await render(VALUES);
   config = find(objects, 'ConfigMap', 'sandlot-nats').data?.['nats.conf'] ?? '';
   ports = await Promise.all(
-    SERVERS.map(async () => ({ client: await findPort(), routes: await findPort(), monitor: await findPort() })),
+    SERVERS.map(async () => ({ client: await findFreePort(), routes: await findFreePort(), monitor: await findFreePort() })),
   );
   await writeCertificates(objects, folder);
   await Promise.all(SERVERS.map((number) => startServer(`sandlot-nats-${number}`, ports[number], folder)));
@@ -49,15 +48,6 @@ afterAll(async () => {
   await Promise.all([...running.keys()].map(killServer));
   await rm(folder, { recursive: true, force: true });
 });
-
-async function findPort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
 
 /** Here the servers have addresses in place of the names of their Services. */
 async function writeCertificates(objects: readonly Rendered[], target: string): Promise<void> {
@@ -128,7 +118,7 @@ describe('three NATS servers of a rendering', () => {
     await vi.waitFor(async () => expect(await readRoutes(0)).toEqual(['sandlot-nats-1', 'sandlot-nats-2']), PATIENCE);
     const foreign = join(folder, 'foreign');
     await writeCertificates(await render(VALUES), foreign);
-    await startServer('stranger', { client: -1, routes: await findPort(), monitor: await findPort() }, foreign);
+    await startServer('stranger', { client: -1, routes: await findFreePort(), monitor: await findFreePort() }, foreign);
     const log = (): Promise<string> => readFile(join(folder, 'stranger.log'), 'utf8');
     await vi.waitFor(async () => expect(await log()).toMatch(/TLS route handshake error/), PATIENCE);
     expect(await readRoutes(0)).toEqual(['sandlot-nats-1', 'sandlot-nats-2']);

@@ -2,8 +2,6 @@ import type { ChildProcess } from 'node:child_process';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -12,6 +10,7 @@ import { startRedis } from '@sandlot/local-cluster';
 import { silentLogger } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { find, podTemplates, release, render } from './chart.ts';
+import { findFreePort } from './free-port.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 25 };
 const controllers = ['sandbox-controller', 'warmpool-controller', 'claim-controller'] as const;
@@ -20,15 +19,6 @@ const PREFIX = `${release.namespace}.${release.name}`;
 let folder: string;
 let server: ChildProcess;
 let url: string;
-
-async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
 
 /** Runs a Redis server with the chart's command, configuration and users on a free port. */
 beforeAll(async () => {

@@ -17,6 +17,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { find, podTemplates, release, render } from './chart.ts';
 import { makeCredentials } from './credentials.ts';
 import type { Credentials } from './credentials.ts';
+import { findFreePort } from './free-port.ts';
 import type { ContainerSpec, Rendered } from './chart.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 25 };
@@ -135,15 +136,6 @@ function settings(): Record<string, string> {
     NATS_CA_FILE: localisePaths(env['NATS_CA_FILE'] ?? '', 'nats'),
     REDIS_CA_FILE: localisePaths(env['REDIS_CA_FILE'] ?? '', 'redis'),
   };
-}
-
-async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }
 
 /** Runs the rendered readiness probe of Redis and returns its exit code. */

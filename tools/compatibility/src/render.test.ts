@@ -15,7 +15,7 @@ const page: Page = {
         ['kit', 'partly', ['cats/kit.test.ts', 'hunts'], 'small ones'],
         ['leo', 'no', 'no room'],
         ['ada', 'no', 'no room'],
-        ['bob', 'no', 'nobody looked', 'untested'],
+        ['bob', 'no', 'no test shows it', 'untested'],
       ],
     },
   ],
@@ -26,7 +26,7 @@ it('a page begins with what is missing, and has a row with the test for each ite
   expect(text).toContain('Of 5 items: 1 there, 1 there with a difference, 2 missing, and 1 shown by no test yet.');
   expect(text).toContain('## What is missing\n\n- **Cats**: `leo`, `ada`: no room\n\n## What no test shows yet');
   expect(text).toContain('| `tom` | yes |  | ["hunts a \\| b"](../../../cats/tom.test.ts) |');
-  expect(text).toContain('| `bob` | no | nobody looked |  |');
+  expect(text).toContain('| `bob` | no | no test shows it |  |');
 });
 
 it('a page on which nothing is missing has no such section', () => {

@@ -27,10 +27,14 @@ export async function startControlPlane(): Promise<void> {
   await createCluster({ root: checkoutRoot });
 }
 
-/** Lets nobody but this machine reach the API server at this URL, so that no Pod does. The disposal opens it again. */
+/**
+ * Closes the port of the API server at this URL to all but the loopback interface, so that no Pod reaches it. The disposal opens it
+ * again. A table that a killed test left behind is replaced.
+ */
 export async function closeApiServer(url: string): Promise<AsyncDisposable> {
   const nft = (...args: readonly string[]) => run('nft', args);
   await nft('add', 'table', 'inet', TABLE);
+  await nft('flush', 'table', 'inet', TABLE);
   const input = ['inet', TABLE, 'input'];
   await nft('add', 'chain', ...input, '{ type filter hook input priority 0; }');
   await nft('add', 'rule', ...input, 'iifname', '!=', 'lo', 'tcp', 'dport', new URL(url).port, 'reject');

@@ -59,7 +59,7 @@ describe('a namespace that the release does not serve', () => {
     });
   });
 
-  it('keeps nobody from asking whose a key is, and no admin from managing keys', async () => {
+  it('shows every key whose it is, and lets admins manage keys', async () => {
     expect(await api.call('GET /api/v1/key', { key: theirs })).toMatchObject({ status: 200 });
     const body = { namespace: 'team-a' };
     expect(await api.call('POST /api/v1/keys', { url: api.adminUrl, key: admin, body })).toMatchObject({ status: 201 });

@@ -24,7 +24,7 @@ export function buildOutcome({ status }: SandboxClaim, asked: Asked): Outcome {
   return status?.phase === 'Failed' ? { kind: 'failed', error: startFailed(ready.message) } : { kind: 'waiting' };
 }
 
-/** The claim copies these reasons from a Sandbox whose pod ended, or cannot be made. */
+/** The claim copies these reasons from a Sandbox whose pod ended, or which the API server refuses as invalid. */
 const HOPELESS: ReadonlySet<string> = new Set([
   sandboxReasons.podFailed,
   sandboxReasons.podSucceeded,
