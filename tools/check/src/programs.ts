@@ -3,7 +3,8 @@
 import { createConsoleProgress, ensureBinaries, ensureS3Server } from '@sandlot/local-cluster';
 import type { BinaryName } from '@sandlot/local-cluster';
 
-const PROGRAMS: Readonly<Record<BinaryName, true>> = {
+/** Whether `npm test` starts the program. */
+const PROGRAMS: Readonly<Record<BinaryName, boolean>> = {
   kube: true,
   pki: true,
   guard: true,
@@ -18,8 +19,10 @@ const PROGRAMS: Readonly<Record<BinaryName, true>> = {
   crane: true,
   kubeconform: true,
   'network-policy': true,
-  etcdctl: true,
-  etcdutl: true,
+  // `npm run operations` alone needs these.
+  etcdctl: false,
+  etcdutl: false,
+  'agent-sandbox-controller': false,
   containerd: true,
   'containerd-shim-runc-v2': true,
   runsc: true,
@@ -30,7 +33,11 @@ const PROGRAMS: Readonly<Record<BinaryName, true>> = {
   'sandlot-node-installer': true,
 };
 
-await ensureBinaries(Object.keys(PROGRAMS) as BinaryName[], { progress: createConsoleProgress() });
+const names = Object.keys(PROGRAMS) as BinaryName[];
+await ensureBinaries(
+  names.filter((name) => PROGRAMS[name]),
+  { progress: createConsoleProgress() },
+);
 
 // Tests of the node component start it as well, from the cache of Go.
 await ensureS3Server();

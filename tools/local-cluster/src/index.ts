@@ -15,6 +15,8 @@ export type { CommandResult } from './process/exec.ts';
 export { createConsoleProgress, silentProgress } from './progress.ts';
 export type { Progress, ProgressStep } from './progress.ts';
 export { createLineBuffer, readCompleteLines } from './process/complete-lines.ts';
+export { findAgentSandboxCrds, startAgentSandbox } from './test-servers/agent-sandbox.ts';
+export type { AgentSandbox } from './test-servers/agent-sandbox.ts';
 export { startControlPlane } from './test-servers/control-plane.ts';
 export type { ControlPlane, ControlPlaneOptions } from './test-servers/control-plane.ts';
 export { startNats, startNatsCluster } from './test-servers/nats.ts';

@@ -5,6 +5,7 @@ import { createKubeClient, KubeError, loadCredentials } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import { CliError } from './errors.ts';
 import type { Terminal } from './events.ts';
+import { prepareForAgentSandbox } from './migrate/to-agent-sandbox/command.ts';
 import { readCluster, readManifest } from './migrate/read.ts';
 import { translateAll } from './migrate/translate.ts';
 import { createObjects, formatManifests, formatReport } from './migrate/write.ts';
@@ -12,7 +13,10 @@ import { createObjects, formatManifests, formatReport } from './migrate/write.ts
 export const migrateHelp = `  sandlot migrate openkruise [--namespace NAME] [--file FILE ...] [--apply]
       prints what the objects of OpenKruise Agents are in Sandlot, as YAML, and on standard error what does not
       translate; --apply creates the objects and leaves those that exist alone
-      exit code 3: something is lost
+  sandlot migrate to-agent-sandbox [--namespace NAME] [--apply]
+      shows what the objects need before the CRDs of agent-sandbox replace those of Sandlot, and what is lost;
+      --apply makes the changes, while Sandlot runs or after
+      exit code 3, of both: something is lost
 
   --kubeconfig FILE  default: KUBECONFIG, else the one of \`npm run up\`
 `;
@@ -32,7 +36,11 @@ type MigrateTerminal = Pick<Terminal, 'out' | 'env'> & { readonly err: Terminal[
 /** Runs `sandlot migrate`. Resolves with the exit code. Throws CliError. */
 export async function runMigrateCommand(args: readonly string[], { out, err, env }: MigrateTerminal): Promise<number> {
   const { values, positionals } = parseOptions(args);
-  if (positionals.join(' ') !== 'openkruise') throw buildUsageError('migrate needs what to migrate from: openkruise');
+  const [subject] = positionals;
+  if (positionals.length === 1 && subject === 'to-agent-sandbox') return runReturn(values, { out, env });
+  if (positionals.length !== 1 || subject !== 'openkruise') {
+    throw buildUsageError('migrate needs its subject: openkruise, or to-agent-sandbox');
+  }
   const { file: files = [], apply, namespace, kubeconfig = env['KUBECONFIG'] } = values;
   await using cluster = files.length > 0 && !apply ? undefined : await openCluster(kubeconfig);
   const sources =
@@ -49,6 +57,15 @@ export async function runMigrateCommand(args: readonly string[], { out, err, env
     out.write(formatManifests(translated));
   }
   return translated.some(({ notes }) => notes.some(({ effect }) => effect === 'lost')) ? LOSSES : 0;
+}
+
+type Values = ReturnType<typeof parseOptions>['values'];
+
+async function runReturn(values: Values, { out, env }: Pick<MigrateTerminal, 'out' | 'env'>): Promise<number> {
+  const { file, apply, namespace, kubeconfig = env['KUBECONFIG'] } = values;
+  if (file !== undefined) throw buildUsageError('to-agent-sandbox reads the cluster, and no --file');
+  await using cluster = await openCluster(kubeconfig);
+  return (await explain(() => prepareForAgentSandbox(cluster.client, { namespace, apply, out }))) ? LOSSES : 0;
 }
 
 function parseOptions(args: readonly string[]) {
@@ -85,7 +102,7 @@ async function explain<T>(work: () => Promise<T>): Promise<T> {
     if (!(error instanceof KubeError)) throw error;
     throw new CliError(
       error.message,
-      'The kubeconfig needs the right to list agents.kruise.io, and to create with --apply.',
+      'The kubeconfig needs the right to list the objects, and with --apply to create and patch them.',
     );
   }
 }

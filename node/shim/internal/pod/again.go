@@ -88,8 +88,13 @@ func (s *Service) allowStart(ctx context.Context, c container) error {
 		return errors.Join(c.markBegun(true), c.stopWaiting())
 	case agent.IsAbsent(err):
 		// A node that never had the socket saves no Pods.
-		if waits, failure := c.waitsForAgent(); !waits && failure == nil {
+		waits, failure := c.waitsForAgent()
+		if !waits && failure == nil {
 			return c.stopWaiting()
+		}
+		if waits {
+			return fmt.Errorf("start Pod %s/%s, which had a sandbox before: %w; without an agent it starts anew %d minutes after the first attempt",
+				c.restore.Namespace, c.restore.PodName, err, int(absenceLimit.Minutes()))
 		}
 	}
 	return fmt.Errorf("start Pod %s/%s, which had a sandbox before: %w", c.restore.Namespace, c.restore.PodName, err)

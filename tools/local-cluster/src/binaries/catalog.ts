@@ -78,6 +78,11 @@ const jaegerRecipes = {
   jaeger: { package: 'github.com/jaegertracing/jaeger/cmd/jaeger' },
 } as const satisfies Record<string, Recipe>;
 
+const agentSandboxRecipes = {
+  /** The controller of agent-sandbox, from which Sandlot takes over and to which it hands back. */
+  'agent-sandbox-controller': { package: 'sigs.k8s.io/agent-sandbox/cmd/agent-sandbox-controller' },
+} as const satisfies Record<string, Recipe>;
+
 const runtimeRecipes = {
   /** The daemon inside a sandbox. */
   'sandlot-runtime': { package: './cmd/sandlot-runtime' },
@@ -98,6 +103,7 @@ export type BinaryName =
   | keyof typeof containerdRecipes
   | keyof typeof gvisorRecipes
   | keyof typeof jaegerRecipes
+  | keyof typeof agentSandboxRecipes
   | keyof typeof runtimeRecipes
   | keyof typeof nodeRecipes;
 
@@ -109,7 +115,7 @@ export interface GoModule {
 }
 
 /**
- * Every Go module. containerd, gVisor and Jaeger have modules of their own because their dependencies conflict with those of
+ * Every Go module. containerd, gVisor, Jaeger and agent-sandbox have modules of their own because their dependencies conflict with those of
  * Kubernetes. The policy enforcer and etcd's tools have their own so that changing them rebuilds nothing else. The daemon, gVisor's
  * shim and the agent belong to the product and live outside this package.
  */
@@ -120,6 +126,7 @@ export const goModules: readonly GoModule[] = [
   { folder: 'go-containerd', recipes: containerdRecipes },
   { folder: '../../node/shim', recipes: gvisorRecipes },
   { folder: 'go-jaeger', recipes: jaegerRecipes },
+  { folder: 'go-agent-sandbox', recipes: agentSandboxRecipes },
   { folder: '../../runtime', recipes: runtimeRecipes },
   { folder: '../../node', recipes: nodeRecipes },
 ];

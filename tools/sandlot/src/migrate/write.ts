@@ -45,13 +45,19 @@ export function formatReport(translated: readonly Translated[]): string {
     const head = `${from} → ${targets.length === 0 ? 'nothing' : targets.join(', ')}`;
     return [head, ...notes.map(formatNote)].join('\n');
   });
-  const all = translated.flatMap(({ notes }) => notes);
+  return [...parts, `${translated.length} objects: ${formatCounts(translated)}`].join('\n');
+}
+
+/** How many notes have each effect. */
+export function formatCounts(noted: readonly { readonly notes: readonly Note[] }[]): string {
+  const all = noted.flatMap(({ notes }) => notes);
   const counts = (['lost', 'changed', 'check'] as const).map(
     (effect) => `${all.filter((note) => note.effect === effect).length} ${effect}`,
   );
-  return [...parts, `${translated.length} objects: ${counts.join(', ')}`].join('\n');
+  return counts.join(', ');
 }
 
-function formatNote({ effect, field, text }: Note): string {
+/** One line, indented below its object. */
+export function formatNote({ effect, field, text }: Note): string {
   return `  ${effect.padEnd(7)}  ${field}: ${text}`;
 }

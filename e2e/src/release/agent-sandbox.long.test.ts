@@ -1,0 +1,75 @@
+import type { AgentSandbox } from '@sandlot/local-cluster';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startClaimLoad } from '../support/agent-sandbox/claim-load.ts';
+import type { ClaimLoad } from '../support/agent-sandbox/claim-load.ts';
+import { prepareObjects } from '../support/agent-sandbox/migrate.ts';
+import { installAgentSandbox, removeAgentSandbox } from '../support/agent-sandbox/neighbour.ts';
+import { takeOver, uninstallRelease } from '../support/agent-sandbox/release.ts';
+import { formatStock, listTouched, makeLiving, wakeAll } from '../support/agent-sandbox/stock.ts';
+import type { Living } from '../support/agent-sandbox/stock.ts';
+import { waitForFullPool } from '../support/sandboxes.ts';
+import { createTeam } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+
+const stack = new AsyncDisposableStack();
+let team: Team;
+let load: ClaimLoad;
+let values: string;
+let neighbour: AgentSandbox;
+/** Made under Sandlot, and under agent-sandbox. */
+let [ours, theirs]: Living[] = [];
+
+beforeAll(async () => {
+  team = stack.use(await createTeam('agent-sandbox'));
+  await team.apply(formatStock());
+  await waitForFullPool(team, 'boxes');
+  ours = await makeLiving(team, 'sandlot');
+  load = startClaimLoad(team);
+  stack.defer(async () => void (await load.finish()));
+});
+afterAll(() => stack.disposeAsync());
+
+/** The steps of docs/operations/agent-sandbox.md#back-to-agent-sandbox. */
+async function handBack(): Promise<void> {
+  await prepareObjects();
+  values = await uninstallRelease();
+  await prepareObjects();
+  neighbour = await installAgentSandbox();
+}
+
+/** The steps of docs/operations/agent-sandbox.md#from-agent-sandbox. */
+async function takeOverRunning(): Promise<void> {
+  await neighbour.stop();
+  await takeOver(values);
+  await removeAgentSandbox();
+}
+
+describe('from Sandlot back to agent-sandbox', () => {
+  it('no sandbox is touched, and every claim keeps its sandbox', async () => {
+    await handBack();
+    expect(await listTouched(team, ours!)).toEqual([]);
+  });
+
+  it('agent-sandbox serves new claims and Sandboxes, in both versions', async () => {
+    theirs = await makeLiving(team, 'upstream');
+    expect(await listTouched(team, theirs)).toEqual([]);
+  });
+});
+
+describe('from agent-sandbox to Sandlot', () => {
+  it('no sandbox is touched, and every claim keeps its sandbox', async () => {
+    await takeOverRunning();
+    expect(await listTouched(team, ours!)).toEqual([]);
+    expect(await listTouched(team, theirs!)).toEqual([]);
+  });
+
+  it('those that slept wake, and new claims and Sandboxes are served', async () => {
+    await wakeAll(team, [...ours!.suspended, ...theirs!.suspended]);
+    await waitForFullPool(team, 'boxes');
+    await makeLiving(team, 'again');
+  });
+
+  it('every claim that was made meanwhile became Ready', async () => {
+    expect(await load.finish()).toBeGreaterThan(10);
+  });
+});
