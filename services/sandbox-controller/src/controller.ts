@@ -1,5 +1,5 @@
 import type { Sandbox } from '@sandlot/api-types';
-import { createChannelSource, createEventRecorder } from '@sandlot/kube';
+import { createChannelSource, createEventRecorder, getKey } from '@sandlot/kube';
 import type { EventRecorder } from '@sandlot/kube';
 import { keepDeadlines, openOutboxes } from '@sandlot/service';
 import type { ControllerParts, ServedNamespaces } from '@sandlot/service';
@@ -56,7 +56,13 @@ export function addSandboxController(
     listDeadlines({ sandbox, nowMs, ...observeActivity(state, sandbox) }),
   );
   const [sandboxes, pods] = [informers.sandboxes.store, informers.pods.store];
-  const traces = new SandboxTraces({ client, clock, sandboxes, pods, isLeader: () => manager.isLeader() });
+  const traces = new SandboxTraces({
+    client,
+    clock,
+    sandboxes,
+    pods,
+    isOwner: (sandbox) => manager.owns(getKey(sandbox)),
+  });
   traces.follow(informers);
   const [wakes, activity] = [wakeSource(bus, state.wakes), createActivitySource(bus, state.activityReports)];
   const deps = {
