@@ -88,7 +88,9 @@ export class SharedHold {
   async #join(signal: AbortSignal): Promise<Outcome> {
     for (let attempt = 0; attempt < ATTEMPTS && !signal.aborted; attempt += 1) {
       try {
-        return await this.#write(signal);
+        const outcome = await this.#write(signal);
+        if (outcome !== 'again') return outcome;
+        await this.#o.clock.sleep(1, signal);
       } catch (err) {
         if (isConflict(err) || isAlreadyExists(err)) continue;
         this.#o.log.info({ err }, 'could not renew the common lease');
@@ -98,7 +100,7 @@ export class SharedHold {
     return { kind: 'failed' };
   }
 
-  async #write(signal: AbortSignal): Promise<Outcome> {
+  async #write(signal: AbortSignal): Promise<Outcome | 'again'> {
     const { access, clock, identity } = this.#o;
     const lease = await access.read();
     const sentMs = clock.monotonic();
@@ -111,7 +113,7 @@ export class SharedHold {
     }
     const renewed = await access.renew(lease, signal);
     // To others, a record with the same time looks unchanged, as if this process had not renewed it.
-    if (renewed.spec?.renewTime === lease.spec.renewTime) return { kind: 'failed' };
+    if (renewed.spec?.renewTime === lease.spec.renewTime) return 'again';
     return { kind: 'held', sentMs, token: plan.token - 1 };
   }
 
