@@ -39,7 +39,7 @@ export class ShardedCluster {
     const stopped = new AbortController();
     const common = { clock: this.#mortalClock(() => process.isDead), random: () => 0.5 };
     const client = this.#client(() => process);
-    const informer = createInformer({ ...common, client: this.things.client() as KubeClient, resource: things });
+    const informer = createInformer({ ...common, client: this.things.client(), resource: things });
     const lease = { name: 'lease', namespace: 'ns', identity, isGone: (name: string) => this.#isGone(name) };
     const manager = createManager({ ...common, client, log: silentLogger, lease, shards });
     const process: ShardedProcess = {
@@ -97,7 +97,7 @@ export class ShardedCluster {
       watch: (resource, options) => find(options?.fieldSelector?.split('=')[1] ?? '').watch(resource, options),
       get: (resource, ref, call) => find(ref.name).get(resource, ref, call),
       create: (resource, object, call) => find(object.metadata.name ?? '').create(resource, object, call),
-      mergePatch: (resource, ref, patch, call) => find(ref.name).mergePatch(resource, ref, patch, call),
+      mergePatch: (...call) => find(call[1].name).mergePatch(...call),
     };
     return surface as KubeClient;
   }

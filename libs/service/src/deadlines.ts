@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { DeadlineKeeper, purposes } from '@sandlot/jobs';
 import type { Deadline } from '@sandlot/jobs';
 import { createChannelSource, findShard, getKey } from '@sandlot/kube';
-import type { Informer, KubeObject, Source } from '@sandlot/kube';
+import type { ControllerOptions, Informer, KubeObject, Source } from '@sandlot/kube';
 import type { Logger } from '@sandlot/std';
 import { carrier, createDeadlineMetrics } from '@sandlot/telemetry';
 import type { ControllerParts, DeadlinePlace } from './controller-parts.ts';
@@ -30,6 +30,9 @@ export async function openDeadlines(name: string, settings: ControllerSettings, 
   return { store: undefined, shardStores, auditEveryMs };
 }
 
+/** `shardBy` is that of the controller. */
+export type DeadlineParts = ControllerParts & Pick<ControllerOptions, 'shardBy'>;
+
 export interface KeptDeadlines {
   /** Adds the keys of due deadlines to the queue of the objects' controller. */
   readonly source: Source;
@@ -43,13 +46,12 @@ export interface KeptDeadlines {
  * `deadlinesOf` is called for every change and must agree with the decisions of the controller.
  */
 export function keepDeadlines<T extends KubeObject>(
-  { manager, clock, log, registry, deadlines }: ControllerParts,
+  { manager, clock, log, registry, deadlines, shardBy }: DeadlineParts,
   informer: Informer<T>,
   deadlinesOf: (object: T, nowMs: number) => readonly Deadline[],
-  shardBy: (key: string) => string = (key) => key,
 ): KeptDeadlines {
   const { shards } = manager;
-  const getShard = (key: string): number => findShard(shardBy(key), shards);
+  const getShard = (key: string): number => findShard(shardBy?.(key) ?? key, shards);
   const due = createChannelSource();
   const deadlinesOfKey = (key: string, nowMs: number): readonly Deadline[] => {
     const object = informer.store.get(key);
@@ -79,7 +81,9 @@ export function keepDeadlines<T extends KubeObject>(
   return {
     source: due,
     pass: (key, run) => keepers[getShard(key)]?.pass(key, run) ?? run(),
-    close: async () => void (await Promise.all(keepers.map((keeper) => keeper.close()))),
+    close: async () => {
+      await Promise.all(keepers.map((keeper) => keeper.close()));
+    },
   };
 }
 

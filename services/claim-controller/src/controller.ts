@@ -58,7 +58,7 @@ export function addClaimController(
   const waiters = new Waiters({ enqueue, countAvailable: (poolUid) => stock.available(poolUid) });
   const writeBehind = new WriteBehind({ client, claims, clock, log, windowMs: writeBehindMs, onFailure: enqueue });
   const recorder = createRecorder(parts, recordsEvents);
-  const deadlines = keepDeadlines(parts, cache.claims, listDeadlines, getNamespace);
+  const deadlines = keepDeadlines({ ...parts, shardBy: getNamespace }, cache.claims, listDeadlines);
   const nowMs = (): number => clock.now();
   const traces = new ClaimTraces({ claims, sandboxes, memory, clock });
   const outbox = getOutbox(parts, cache);

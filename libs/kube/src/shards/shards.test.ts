@@ -65,6 +65,12 @@ describe('under lost leases, deaths and changes of the number of shards', () => 
     fc.record({ kind: fc.constant('wait'), who: fc.constantFrom(1, 400, 1_000, 3_000, 12_000, 20_000) }),
   );
 
+  function strike(process: ShardedProcess, kind: string): void {
+    if (kind === 'kill') process.isDead = true;
+    else if (kind === 'stop') process.stop();
+    else process.weather = { delayMs: 0, fault: kind === 'cut' ? 'refused' : undefined };
+  }
+
   it('no two processes work on one key, and each key is worked on in the end', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(move, { maxLength: 20 }), async (moves) => {
@@ -76,10 +82,7 @@ describe('under lost leases, deaths and changes of the number of shards', () => 
           const process = cluster.processes.filter(({ isDead }) => !isDead)[who];
           if (kind === 'wait') await cluster.clock.advance(who);
           else if (kind === 'start') start(who);
-          else if (process !== undefined && kind === 'kill') process.isDead = true;
-          else if (process !== undefined && kind === 'stop') process.stop();
-          else if (process !== undefined)
-            process.weather = { delayMs: 0, fault: kind === 'cut' ? 'refused' : undefined };
+          else if (process !== undefined) strike(process, kind);
         }
         for (const process of cluster.processes) process.isDead = true;
         start(4);
