@@ -25,7 +25,9 @@ beforeAll(async () => {
   await waitForFullPool(team, 'boxes');
   ours = await makeLiving(team, 'sandlot');
   load = startClaimLoad(team);
-  stack.defer(async () => void (await load.finish()));
+  stack.defer(async () => {
+    await load.finish();
+  });
 });
 afterAll(() => stack.disposeAsync());
 
