@@ -1,5 +1,5 @@
 import type { Note } from '../notes.ts';
-import type { Found } from './prepare.ts';
+import type { Found } from './prepared.ts';
 
 /** The fields of a spec that agent-sandbox 0.5 has, and those that the preparation translates. */
 const KNOWN: Readonly<Record<keyof Found, readonly string[]>> = {
