@@ -17,10 +17,10 @@ const PAUSES_MS = [100, 200, 400, 800, 1_600, 3_200, 3_200];
 
 /**
  * Errors by which a client knows that its request reached no process that would act on it, or that asks it to come again. The E2B
- * client says "probably not running" for 502, 503 and 504 at the start of a command.
+ * client hides 502, 503 and 504 at the start of a command behind "probably not running", and its users do not try again: a failure.
  */
 const CLOSED_DOOR =
-  /ECONNREFUSED|ECONNRESET|EPIPE|EHOSTUNREACH|UND_ERR_SOCKET|other side closed|socket hang up|fetch failed|\b50[234]\b|unavailable|probably not running/i;
+  /ECONNREFUSED|ECONNRESET|EPIPE|EHOSTUNREACH|UND_ERR_SOCKET|other side closed|socket hang up|fetch failed|\b50[234]\b|unavailable/i;
 
 /** Counts the calls of one kind. */
 export class Tally {

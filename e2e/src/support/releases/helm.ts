@@ -28,8 +28,12 @@ export async function removeLeftovers(): Promise<void> {
 }
 
 /** Installs a release, waits until it runs, and writes its new address for clients. */
-export async function install({ chart, values }: Release, { client }: Pick<Team, 'client'>): Promise<void> {
-  await helmWithValues(['install', NAME, chart, ...WAIT], [values]);
+export async function install(
+  { chart, values }: Release,
+  { client }: Pick<Team, 'client'>,
+  flags: readonly string[] = [],
+): Promise<void> {
+  await helmWithValues(['install', NAME, chart, ...WAIT, ...flags], [values]);
   await writeAccess(inject('kubeconfigPath'), client);
   await waitForRollout();
 }
