@@ -1,4 +1,4 @@
-import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import { sandboxClaims, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import { defineResource } from '@sandlot/kube';
 import type { KubeObject } from '@sandlot/kube';
 import type { ControlPlaneOptions } from '@sandlot/local-cluster';
@@ -6,15 +6,16 @@ import { runBurst, clear, deleteClaim } from './bursts.ts';
 import { countNow, countWritesByKind, countWritesForClaims } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { measureFloor } from './floor.ts';
+import { makeIdle } from './idle.ts';
 import { claimObject, buildPoolObject, POOL, buildTemplateObject } from './objects.ts';
 import { buildLatencies, Observer } from './observer.ts';
 import type { Latencies } from './observer.ts';
 import type { Scenario } from './scenarios.ts';
 import { applyFlowControl, enforcePolicies } from './policies.ts';
 import { waitUntilFull } from './pool.ts';
-import { drive, pause, runInParallel } from './shapes.ts';
+import { drive, pause } from './shapes.ts';
 import type { Shape } from './shapes.ts';
-import { CONTROLLERS, NAMESPACE, Stage } from './stage.ts';
+import { CONTROLLERS, Stage } from './stage.ts';
 import type { ControllerName } from './stage.ts';
 
 /** The result of a scenario. */
@@ -79,7 +80,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   await stage.startControllers(scenario.kill === true ? 2 : 1);
   say(`${scenario.name}: filling the pool`);
   await stage.client.create(sandboxTemplates, buildTemplateObject());
-  await makeIdle(stage, idle, say);
+  await makeIdle(stage, { from: 0, to: idle }, say);
   await stage.client.create(sandboxWarmPools, buildPoolObject(pool));
   await waitUntilFull(stage, pool);
   await pause(QUIET_MS);
@@ -201,23 +202,6 @@ function computePerClaim(before: Counts, after: Counts, claims: number) {
     conflictsPerClaim: (after.conflicts - before.conflicts) / claims,
     controllers: Object.fromEntries(entries) as Record<ControllerName, ControllerResult>,
   };
-}
-
-async function makeIdle({ client }: Stage, count: number, say: (text: string) => void): Promise<void> {
-  if (count === 0) return;
-  const { spec } = buildTemplateObject();
-  await runInParallel(count, async (index) => {
-    await client.create(sandboxes, { metadata: { namespace: NAMESPACE, name: `idle-${index}` }, spec });
-  });
-  for (let ready = 0; ready < count; ready = await countReady(client)) {
-    say(`${ready} of ${count} idle sandboxes are Ready`);
-    await pause(15_000);
-  }
-}
-
-async function countReady(client: Stage['client']): Promise<number> {
-  const { items } = await client.listAll(sandboxes, { namespace: NAMESPACE });
-  return items.filter(({ status }) => status?.phase === 'Running').length;
 }
 
 interface Lease extends KubeObject {

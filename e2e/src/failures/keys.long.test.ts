@@ -1,14 +1,10 @@
 import { request } from 'node:http';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { ensureBinaries } from '@sandlot/local-cluster';
-import { ensureUp } from '@sandlot/up';
 import { Sandbox } from 'e2b';
 import type { SandboxOpts } from 'e2b';
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { runKubectlOrFail } from '../support/kubectl.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { restart, rotate } from '../support/releases/rotate.ts';
 import { LIFETIME_MS, openSandbox, readAccess } from '../support/sdk/client.ts';
 import { eventually } from '../support/team.ts';
 
@@ -33,20 +29,10 @@ beforeAll(async () => {
 });
 afterAll(() => stack.disposeAsync());
 
-const inRelease = (...args: readonly string[]): Promise<string> =>
-  runKubectlOrFail(['-n', inject('releaseNamespace'), ...args]);
-
-/** Lets the key-keeper carry out a stage of the rotation of the gateway's key, and restarts who has to know. */
-async function rotate(stage: string, ...restarts: readonly string[]): Promise<void> {
-  await inRelease('annotate', 'secret', 'sandlot-gateway-key', `sandlot.dev/rotate=signing ${stage}`);
-  await eventually(`the key-keeper has carried out ${stage}`, async () => {
-    const left = await inRelease('get', 'secret', 'sandlot-gateway-key', '-o', 'jsonpath={.metadata.annotations}');
-    return left.includes('sandlot.dev/rotate') ? undefined : true;
-  });
-  for (const name of restarts) {
-    await inRelease('rollout', 'restart', `deployment/sandlot-${name}`);
-    await inRelease('rollout', 'status', `deployment/sandlot-${name}`, '--timeout=110s');
-  }
+/** A stage of the rotation of the gateway's key, after which these Deployments have to be restarted. */
+async function rotateKey(stage: 'prepare' | 'switch' | 'finish', ...restarts: readonly string[]): Promise<void> {
+  await rotate('gateway-key', 'signing', stage);
+  for (const name of restarts) await restart(`deployment/${name}`);
 }
 
 /** The status of a server that listens on loopback in the sandbox: the gateway reaches it only by its proof. */
@@ -79,7 +65,7 @@ function keepAsking(): () => Promise<Readonly<Record<string, number>>> {
 }
 
 it('sandboxes answer every command while the key of the gateway is rotated', async () => {
-  await rotate('prepare', 'sandbox-controller');
+  await rotateKey('prepare', 'sandbox-controller');
   // Members of the pool are from before. A template without a pool would take longer than to renew one Pod.
   const metadata = { name: 'keys' };
   within = await open({ metadata });
@@ -88,23 +74,8 @@ it('sandboxes answer every command while the key of the gateway is rotated', asy
   await within.commands.run(SERVE, { background: true });
   await eventually('the server listens', async () => ((await askLoopback(within)) === 200 ? true : undefined));
   const stop = keepAsking();
-  await rotate('switch', 'sandbox-controller', 'gateway');
-  await rotate('finish', 'sandbox-controller');
+  await rotateKey('switch', 'sandbox-controller', 'gateway');
+  await rotateKey('finish', 'sandbox-controller');
   const counts = await stop();
   expect(Object.keys(counts).toSorted()).toEqual(['200', '42\n']);
-});
-
-it('sandboxes answer after the release was uninstalled and installed again, with the same keys', async () => {
-  const readKeys = (): Promise<string> =>
-    inRelease('get', 'secret', 'sandlot-runtime', 'sandlot-gateway-key', '-o', 'jsonpath={.items[*].data}');
-  const keys = await readKeys();
-  const bin = await ensureBinaries(['helm']);
-  const args = ['uninstall', 'sandlot', '-n', inject('releaseNamespace'), '--kubeconfig', inject('kubeconfigPath')];
-  await promisify(execFile)(bin('helm'), args);
-  await ensureUp({ demo: false, observability: true });
-  expect(await readKeys()).toBe(keys);
-  for (const { sandboxId } of [before, within]) {
-    const again = await Sandbox.connect(sandboxId, { timeoutMs: LIFETIME_MS, ...(await readAccess()) });
-    expect(await say(again)).toBe('42\n');
-  }
 });

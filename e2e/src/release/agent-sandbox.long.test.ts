@@ -4,9 +4,10 @@ import { startClaimLoad } from '../support/agent-sandbox/claim-load.ts';
 import type { ClaimLoad } from '../support/agent-sandbox/claim-load.ts';
 import { prepareObjects } from '../support/agent-sandbox/migrate.ts';
 import { installAgentSandbox, removeAgentSandbox } from '../support/agent-sandbox/neighbour.ts';
-import { takeOver, uninstallRelease } from '../support/agent-sandbox/release.ts';
 import { formatStock, listTouched, makeLiving, wakeAll } from '../support/agent-sandbox/stock.ts';
 import type { Living } from '../support/agent-sandbox/stock.ts';
+import { install, readCurrent, uninstall } from '../support/releases/helm.ts';
+import type { Release } from '../support/releases/previous.ts';
 import { waitForFullPool } from '../support/sandboxes.ts';
 import { createTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
@@ -14,7 +15,7 @@ import type { Team } from '../support/team.ts';
 const stack = new AsyncDisposableStack();
 let team: Team;
 let load: ClaimLoad;
-let values: string;
+let release: Release;
 let neighbour: AgentSandbox;
 /** Made under Sandlot, and under agent-sandbox. */
 let [ours, theirs]: Living[] = [];
@@ -25,14 +26,17 @@ beforeAll(async () => {
   await waitForFullPool(team, 'boxes');
   ours = await makeLiving(team, 'sandlot');
   load = startClaimLoad(team);
-  stack.defer(async () => void (await load.finish()));
+  stack.defer(async () => {
+    await load.finish();
+  });
 });
 afterAll(() => stack.disposeAsync());
 
 /** The steps of docs/operations/agent-sandbox.md#back-to-agent-sandbox. */
 async function handBack(): Promise<void> {
   await prepareObjects();
-  values = await uninstallRelease();
+  release = await readCurrent();
+  await uninstall();
   await prepareObjects();
   neighbour = await installAgentSandbox();
 }
@@ -40,7 +44,7 @@ async function handBack(): Promise<void> {
 /** The steps of docs/operations/agent-sandbox.md#from-agent-sandbox. */
 async function takeOverRunning(): Promise<void> {
   await neighbour.stop();
-  await takeOver(values);
+  await install(release, team, ['--take-ownership']);
   await removeAgentSandbox();
 }
 

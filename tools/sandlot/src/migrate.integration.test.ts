@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sandboxClaims, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import { sandboxClaims, sandboxTemplates, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials, namespaces } from '@sandlot/kube';
 import type { KubeClient, KubeObject } from '@sandlot/kube';
 import { startControlPlane } from '@sandlot/local-cluster';
@@ -53,12 +53,12 @@ async function run(...args: readonly string[]) {
   const written = { out: '', err: '' };
   const write = (to: keyof typeof written) => ({ write: (text: string) => (written[to] += text) });
   const terminal = { out: write('out'), err: write('err'), env: { KUBECONFIG: plane.kubeconfigPath } };
-  return { code: await runMigrateCommand(['openkruise', ...args], terminal), ...written };
+  return { code: await runMigrateCommand(args, terminal), ...written };
 }
 
 describe('sandlot migrate openkruise', () => {
   it('prints manifests that the API server takes, reports what is lost, and writes nothing', async () => {
-    const { code, out, err } = await run('--namespace', NAMESPACE);
+    const { code, out, err } = await run('openkruise', '--namespace', NAMESPACE);
     expect(code).toBe(3);
     expect(err).toContain('SandboxSet team-a/python → SandboxTemplate, SandboxWarmPool\n  lost     spec.probes: ');
     const { code: applied, stderr } = await plane.kubectl(['apply', '--dry-run=server', '-f', '-'], out);
@@ -80,7 +80,7 @@ describe('sandlot migrate openkruise', () => {
         file,
         JSON.stringify({ kind: 'List', items: [set, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a' } }] }),
       );
-      const { code, out, err } = await run('--file', file, '--kubeconfig', '/nowhere');
+      const { code, out, err } = await run('openkruise', '--file', file, '--kubeconfig', '/nowhere');
       expect([code, err.split('\n')[0]]).toEqual([0, 'SandboxSet default/a → SandboxTemplate, SandboxWarmPool']);
       expect(out).not.toContain('Secret');
     } finally {
@@ -93,7 +93,7 @@ describe('sandlot migrate openkruise', () => {
       metadata: { name: 'python', namespace: NAMESPACE },
       spec: { podTemplate: { spec: POD }, ttlSeconds: 5 },
     });
-    expect((await run('--apply')).out.split('\n')).toEqual([
+    expect((await run('openkruise', '--apply')).out.split('\n')).toEqual([
       'SandboxTemplate team-a/python: exists, and was left as it is',
       'SandboxWarmPool team-a/python: created',
       'SandboxClaim team-a/python: created',
@@ -109,6 +109,34 @@ describe('sandlot migrate openkruise', () => {
     [['--namespace', 'empty'], 'there is no object of agents.kruise.io'],
     [['--unknown'], "Unknown option '--unknown'"],
   ])('refuses %j', async (args, message) => {
-    await expect(run(...args)).rejects.toThrow(message);
+    await expect(run('openkruise', ...args)).rejects.toThrow(message);
+  });
+});
+
+describe('sandlot migrate to-agent-sandbox', () => {
+  const key = { namespace: NAMESPACE, name: 'old' };
+  const sandboxTemplateRef = { name: 'python' };
+
+  it('rewrites what agent-sandbox could not read, once', async () => {
+    await client.create(sandboxes, { metadata: key, spec: { replicas: 0, podTemplate: { spec: POD } } });
+    await client.create(sandboxClaims, { metadata: key, spec: { sandboxTemplateRef, warmpool: 'none' } });
+    const shown = await run('to-agent-sandbox', '--namespace', NAMESPACE);
+    expect(shown.out).toContain('SandboxClaim team-a/python\n  lost     spec.envs: ');
+    expect([shown.code, shown.out.split('\n').at(-2)]).toEqual([3, '2 to change; 2 lost, 0 changed, 0 check']);
+    expect((await client.get(sandboxes, key)).spec.replicas).toBe(0);
+    const applied = await run('to-agent-sandbox', '--namespace', NAMESPACE, '--apply');
+    expect([applied.code, applied.out]).toEqual([3, expect.stringContaining('Sandbox team-a/old: changed')]);
+    expect((await client.get(sandboxes, key)).spec).toMatchObject({ operatingMode: 'Suspended' });
+    expect((await client.get(sandboxes, key)).spec.replicas).toBeUndefined();
+    const { spec } = await client.get(sandboxClaims, key);
+    expect(spec.warmPoolRef).toEqual({ name: 'shadow-pool-python' });
+    expect([spec.sandboxTemplateRef, spec.warmpool]).toEqual([undefined, undefined]);
+    const pool = await client.get(sandboxWarmPools, { namespace: NAMESPACE, name: 'shadow-pool-python' });
+    expect(pool.spec).toMatchObject({ replicas: 0, sandboxTemplateRef });
+    expect((await run('to-agent-sandbox', '--namespace', NAMESPACE)).out).toContain('0 to change; 2 lost');
+  });
+
+  it('reads no file', async () => {
+    await expect(run('to-agent-sandbox', '--file', 'a.yaml')).rejects.toThrow('reads the cluster');
   });
 });

@@ -34,13 +34,18 @@ const options = {
 type MigrateTerminal = Pick<Terminal, 'out' | 'env'> & { readonly err: Terminal['out'] };
 
 /** Runs `sandlot migrate`. Resolves with the exit code. Throws CliError. */
-export async function runMigrateCommand(args: readonly string[], { out, err, env }: MigrateTerminal): Promise<number> {
+export async function runMigrateCommand(args: readonly string[], terminal: MigrateTerminal): Promise<number> {
   const { values, positionals } = parseOptions(args);
-  const [subject] = positionals;
-  if (positionals.length === 1 && subject === 'to-agent-sandbox') return runReturn(values, { out, env });
-  if (positionals.length !== 1 || subject !== 'openkruise') {
-    throw buildUsageError('migrate needs its subject: openkruise, or to-agent-sandbox');
-  }
+  const subject = positionals.join(' ');
+  if (subject === 'to-agent-sandbox') return (await returnToAgentSandbox(values, terminal)) ? LOSSES : 0;
+  if (subject === 'openkruise') return (await comeFromOpenKruise(values, terminal)) ? LOSSES : 0;
+  throw buildUsageError('migrate needs its subject: openkruise, or to-agent-sandbox');
+}
+
+type Values = ReturnType<typeof parseOptions>['values'];
+
+/** Resolves with whether something is lost. */
+async function comeFromOpenKruise(values: Values, { out, err, env }: MigrateTerminal): Promise<boolean> {
   const { file: files = [], apply, namespace, kubeconfig = env['KUBECONFIG'] } = values;
   await using cluster = files.length > 0 && !apply ? undefined : await openCluster(kubeconfig);
   const sources =
@@ -56,16 +61,15 @@ export async function runMigrateCommand(args: readonly string[], { out, err, env
   } else {
     out.write(formatManifests(translated));
   }
-  return translated.some(({ notes }) => notes.some(({ effect }) => effect === 'lost')) ? LOSSES : 0;
+  return translated.some(({ notes }) => notes.some(({ effect }) => effect === 'lost'));
 }
 
-type Values = ReturnType<typeof parseOptions>['values'];
-
-async function runReturn(values: Values, { out, env }: Pick<MigrateTerminal, 'out' | 'env'>): Promise<number> {
+/** Resolves with whether something is lost. */
+async function returnToAgentSandbox(values: Values, { out, env }: MigrateTerminal): Promise<boolean> {
   const { file, apply, namespace, kubeconfig = env['KUBECONFIG'] } = values;
   if (file !== undefined) throw buildUsageError('to-agent-sandbox reads the cluster, and no --file');
   await using cluster = await openCluster(kubeconfig);
-  return (await explain(() => prepareForAgentSandbox(cluster.client, { namespace, apply, out }))) ? LOSSES : 0;
+  return await explain(() => prepareForAgentSandbox(cluster.client, { namespace, apply, out }));
 }
 
 function parseOptions(args: readonly string[]) {

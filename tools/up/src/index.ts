@@ -11,8 +11,9 @@ export { isOfChart, listImageRecipes } from './images/recipes.ts';
 export type { ImageName, ImageRecipe } from './images/recipes.ts';
 export { prometheusUrl, tracesUrl } from './observability/look.ts';
 export { observability } from './observability/manifests.ts';
-export { checkoutRoot } from './paths.ts';
+export { checkoutRoot, getCacheDir } from './paths.ts';
 export { readEnv } from './tenants/env-file.ts';
+export { writeAccess } from './tenants/tenants.ts';
 
 /** Namespace of the Helm release. */
 export const releaseNamespace = release.namespace;

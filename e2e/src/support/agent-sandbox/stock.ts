@@ -96,7 +96,7 @@ async function listPodNames({ client, namespace }: Team): Promise<readonly strin
 }
 
 /** The Pods of Sandboxes, which have the same name, with the starts of their containers. */
-export async function readIdentities({ client, namespace }: Team, names: Iterable<string>) {
+async function readIdentities({ client, namespace }: Team, names: Iterable<string>) {
   const entries = [...names].map(async (name) => {
     return [name, getIdentity(await client.get(pods, { namespace, name }))] as const;
   });

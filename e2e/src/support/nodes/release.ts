@@ -23,28 +23,34 @@ export async function changeRelease(values: object): Promise<AsyncDisposable> {
   return { [Symbol.asyncDispose]: () => upgrade([before]) };
 }
 
-/** Later values win. */
 async function upgrade(values: readonly string[]): Promise<void> {
+  await helmWithValues(['upgrade', RELEASE, join(checkoutRoot, 'charts/sandlot'), '--reset-values'], values);
+  await waitForRollout();
+}
+
+/** Runs a command of helm with values, as JSON texts of which later ones win. */
+export async function helmWithValues(args: readonly string[], values: readonly string[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'sandlot-e2e-values-'));
   try {
     const files = values.map((_, index) => join(folder, `${index}.json`));
     await Promise.all(files.map((file, index) => writeFile(file, values[index] ?? '')));
     const flags = files.flatMap((file) => ['--values', file]);
-    await helm(['upgrade', RELEASE, join(checkoutRoot, 'charts/sandlot'), '--reset-values', ...flags]);
+    await helm([...args, ...flags]);
   } finally {
     await rm(folder, { recursive: true });
   }
-  await waitForRollout();
 }
 
-async function helm(args: readonly string[]): Promise<string> {
+/** Runs a command of helm in the namespace of the release, and returns what it prints. Throws when it fails. */
+export async function helm(args: readonly string[]): Promise<string> {
   const cluster = await findCluster();
   const result: CommandResult = await cluster.helm([...args, '--namespace', inject('releaseNamespace')]);
   if (result.code !== 0) throw new Error(`helm ${args.join(' ')} failed with ${result.code}:\n${result.stderr}`);
   return result.stdout;
 }
 
-async function waitForRollout(): Promise<void> {
+/** Waits until every workload of the release has rolled out, and the gateway reaches the API. */
+export async function waitForRollout(): Promise<void> {
   const inRelease = ['--namespace', inject('releaseNamespace')];
   const names = await runKubectlOrFail([...inRelease, 'get', WORKLOADS, '--output', 'name']);
   for (const name of names.split('\n')) {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { ensureBinaries } from '../binaries/ensure.ts';
 import { findGoSource } from '../binaries/source.ts';
+import { isHealthy } from '../cluster/probe.ts';
 import { findFreePort } from '../process/ports.ts';
 import { startServer } from './server.ts';
 import type { Server } from './server.ts';
@@ -41,7 +42,7 @@ export async function startAgentSandbox({ kubeconfigPath, namespace }: AgentSand
         `--metrics-bind-address=127.0.0.1:${metricsPort}`,
         `--health-probe-bind-address=127.0.0.1:${port}`,
       ]),
-    isReady: async (port) => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok,
+    isReady: (port) => isHealthy({ kind: 'http', url: `http://127.0.0.1:${port}/readyz` }),
   });
   return Object.assign(server, { webhookPort });
 }

@@ -48,15 +48,7 @@ export async function prepareTenants(target: Target, options: TenantOptions): Pr
   const step = options.progress.startStep(STEP);
   try {
     const offered = await Promise.all(tenants.map((tenant) => prepareTenant(target, client, { tenant, options })));
-    const url = await findGatewayUrl(client);
-    await writeEnv({
-      KUBECONFIG: target.kubeconfigPath,
-      E2B_API_URL: url,
-      E2B_SANDBOX_URL: url,
-      E2B_DOMAIN: sandboxDomain,
-      SANDLOT_GATEWAY_URL: url,
-      ...(await ensureKeys(client)),
-    });
+    await writeAccess(target.kubeconfigPath, client);
     step.finish(await waitForPools(client, offered.flat(), step));
   } catch (error) {
     step.fail();
@@ -64,6 +56,22 @@ export async function prepareTenants(target: Target, options: TenantOptions): Pr
   } finally {
     await client.close();
   }
+}
+
+/**
+ * Writes the variables for clients to `.sandlot/env`: the address of the gateway, which a new installation changes, and API keys that
+ * the cluster has.
+ */
+export async function writeAccess(kubeconfig: string, client: KubeClient): Promise<void> {
+  const url = await findGatewayUrl(client);
+  await writeEnv({
+    KUBECONFIG: kubeconfig,
+    E2B_API_URL: url,
+    E2B_SANDBOX_URL: url,
+    E2B_DOMAIN: sandboxDomain,
+    SANDLOT_GATEWAY_URL: url,
+    ...(await ensureKeys(client)),
+  });
 }
 
 interface PoolKey {

@@ -1,7 +1,7 @@
 import { sandboxClaims, sandboxTemplates, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
 import { isAlreadyExists, isConflict, isNotFound } from '@sandlot/kube';
 import type { KubeClient, KubeObject, Resource } from '@sandlot/kube';
-import type { Found, Prepared, ShadowPool } from './prepare.ts';
+import type { Found, Prepared, ShadowPool } from './prepared.ts';
 
 const resources: Readonly<Record<keyof Found, Resource<KubeObject>>> = {
   SandboxTemplate: sandboxTemplates,

@@ -2,7 +2,7 @@ import type { KubeClient } from '@sandlot/kube';
 import { CliError } from '../../errors.ts';
 import { applyAll, readOwn } from './apply.ts';
 import { prepareAll } from './prepare.ts';
-import type { Prepared } from './prepare.ts';
+import type { Prepared } from './prepared.ts';
 import { formatCounts, formatNote } from '../write.ts';
 
 export interface ReturnOptions {

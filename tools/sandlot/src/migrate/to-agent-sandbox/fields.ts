@@ -1,5 +1,5 @@
 import type { Note } from '../notes.ts';
-import type { Found } from './prepare.ts';
+import type { Found } from './prepared.ts';
 
 /** The fields of a spec that agent-sandbox 0.5 has, and those that the preparation translates. */
 const KNOWN: Readonly<Record<keyof Found, readonly string[]>> = {
@@ -46,10 +46,17 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 /** Reports the fields that agent-sandbox does not have: its CRDs drop them. */
 export function noteForeign(kind: keyof Found, spec: object): readonly Note[] {
-  const foreign = Object.entries(spec).filter(([field, value]) => value !== undefined && !KNOWN[kind].includes(field));
+  const foreign = Object.entries(spec).filter(
+    ([field, value]) => !KNOWN[kind].includes(field) && !isWithoutEffect(field, value),
+  );
   return foreign.map(([field]) => ({
     effect: 'lost',
     field: `spec.${field}`,
     text: ADVICE[field] ?? 'agent-sandbox has no such field',
   }));
+}
+
+/** The API server adds these defaults to claims, and agent-sandbox does the same without the field. */
+function isWithoutEffect(field: string, value: unknown): boolean {
+  return value === undefined || value === false || (field === 'createOnNoStock' && value === true);
 }

@@ -1,7 +1,7 @@
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
 import { prepareAll } from './prepare.ts';
-import type { Found, Prepared } from './prepare.ts';
+import type { Found, Prepared } from './prepared.ts';
 
 const metadata = { namespace: 'team-a', name: 'box', uid: 'uid', resourceVersion: '7' };
 const guard = { uid: 'uid', resourceVersion: '7' };

@@ -1,0 +1,33 @@
+import { sandboxes } from '@sandlot/api-types';
+import { buildTemplateObject } from './objects.ts';
+import { pause, runInParallel } from './shapes.ts';
+import { NAMESPACE } from './stage.ts';
+import type { Stage } from './stage.ts';
+
+/** How often the number of Ready Sandboxes is read. */
+const LOOK_MS = 15_000;
+
+/** Which Sandboxes to make: `idle-<from>` to `idle-<to - 1>`. */
+export interface IdleRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Creates Sandboxes without claims, and waits until all of them run, with those of earlier ranges. */
+export async function makeIdle({ client }: Stage, { from, to }: IdleRange, say: (text: string) => void): Promise<void> {
+  if (to === from) return;
+  const { spec } = buildTemplateObject();
+  await runInParallel(to - from, async (index) => {
+    await client.create(sandboxes, { metadata: { namespace: NAMESPACE, name: `idle-${from + index}` }, spec });
+  });
+  for (let ready = from; ready < to; ready = await countReady(client)) {
+    say(`${ready} of ${to} idle sandboxes are Ready`);
+    await pause(LOOK_MS);
+  }
+}
+
+async function countReady(client: Stage['client']): Promise<number> {
+  const { items } = await client.listAll(sandboxes, { namespace: NAMESPACE });
+  return items.filter(({ metadata, status }) => metadata.name?.startsWith('idle-') && status?.phase === 'Running')
+    .length;
+}
