@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ControlPlane } from '@sandlot/local-cluster';
 import { startControlPlane } from '@sandlot/local-cluster';
@@ -41,14 +42,35 @@ async function createSandbox(): Promise<void> {
 
 const readUid = (): Promise<string> => kubectl('get', 'sandbox', 'kept', '-n', 'default', '-o', 'jsonpath={.metadata.uid}');
 
+const SHARED = [
+  'sandboxes.agents.x-k8s.io',
+  ...['sandboxclaims', 'sandboxtemplates', 'sandboxwarmpools'].map((plural) => `${plural}.extensions.agents.x-k8s.io`),
+];
+
+/** Gives the CRDs the webhook that those of agent-sandbox 0.5 have. Its controller does not run. */
+async function addWebhooks(): Promise<void> {
+  const service = { name: 'agent-sandbox-webhook-service', namespace: 'agent-sandbox-system', path: '/convert' };
+  const webhook = { clientConfig: { service }, conversionReviewVersions: ['v1', 'v1beta1'] };
+  const patch = JSON.stringify({ spec: { conversion: { strategy: 'Webhook', webhook } } });
+  for (const name of SHARED) await kubectl('patch', 'crd', name, '--type=merge', '-p', patch);
+}
+
+/** Of each CRD that agent-sandbox has as well. */
+const readConversions = (): Promise<readonly string[]> =>
+  Promise.all(SHARED.map((name) => kubectl('get', 'crd', name, '-o', 'jsonpath={.spec.conversion}')));
+
+const NO_WEBHOOKS = SHARED.map(() => '{"strategy":"None"}');
+
 it('CRDs that no release of Helm owns, or another one, can be taken over with --take-ownership, and keep their objects', async () => {
   await kubectl('create', '-f', join(chartFolder, 'files/crds'));
   await kubectl('wait', '--for=condition=Established', '--timeout=60s', 'crd/sandboxes.agents.x-k8s.io');
   await createSandbox();
   const uid = await readUid();
 
+  await addWebhooks();
   await expect(install(release.namespace)).rejects.toThrow(NOT_OWNED);
   await install(release.namespace, '--take-ownership');
+  expect(await readConversions()).toEqual(NO_WEBHOOKS);
   expect(await readUid()).toBe(uid);
 
   await runHelm(release.namespace, 'uninstall', release.name);
@@ -58,4 +80,13 @@ it('CRDs that no release of Helm owns, or another one, can be taken over with --
   await install(ELSEWHERE, '--take-ownership');
   expect(await readUid()).toBe(uid);
   await runHelm(ELSEWHERE, 'upgrade', release.name, chartFolder, '--set', 'policies.mode=off');
+});
+
+it('the CRDs replace those of agent-sandbox by kubectl, too, and take their webhook away', async () => {
+  await addWebhooks();
+  const folder = join(chartFolder, 'files/crds');
+  const files = (await readdir(folder)).filter((name) => name.includes('agents.x-k8s.io'));
+  expect(files).toHaveLength(SHARED.length);
+  for (const file of files) await kubectl('replace', '-f', join(folder, file));
+  expect(await readConversions()).toEqual(NO_WEBHOOKS);
 });

@@ -31,7 +31,8 @@ export function buildCustomResourceDefinition(kind: Kind, definitions: Definitio
         shortNames,
         ...(isUpstream(kind) ? { categories: [CATEGORY] } : {}),
       },
-      conversion: { strategy: 'None' },
+      // The null takes away the webhook of agent-sandbox's CRDs, with which the API server would refuse the strategy.
+      conversion: { strategy: 'None', ...(isUpstream(kind) ? { webhook: null } : {}) },
       versions: [
         { name: version, storage: true, ...shared },
         ...(isUpstream(kind)
