@@ -10,6 +10,14 @@
 - { name: PROBE_PORT, value: {{ $values.controller.probePort | quote }} }
 - { name: METRICS_PORT, value: {{ $values.controller.metricsPort | quote }} }
 - { name: LEADER_ELECT, value: {{ $values.controller.leaderElection | quote }} }
+{{- with $values.controllers.shards }}
+{{- if gt (int .) 1 }}
+{{- if not $values.controller.leaderElection }}
+{{- fail "controllers.shards above 1 needs controller.leaderElection, because each shard has a lease" }}
+{{- end }}
+- { name: SHARDS, value: {{ . | quote }} }
+{{- end }}
+{{- end }}
 - { name: CONCURRENCY, value: {{ .values.concurrency | quote }} }
 {{- include "sandlot.namespaces.env" .root }}
 {{- if and (eq .name "claim-controller") $values.claimController.persistentVolumes }}

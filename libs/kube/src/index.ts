@@ -45,6 +45,7 @@ export { createInformer } from './informer/informer.ts';
 export type { Change, ChangeHandler, Informer, InformerOptions } from './informer/informer.ts';
 export type { Indexers, Store } from './informer/store.ts';
 export { dropBulk } from './informer/transform.ts';
+export { findShard, formatDivision } from './shards/shard.ts';
 export { LeaseElector, LeaseLostError } from './lease/elector.ts';
 export type { ElectorOptions, LeaseOptions, Term } from './lease/elector.ts';
 export { createOwnWrites } from './own-writes/own-writes.ts';

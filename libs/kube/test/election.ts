@@ -56,7 +56,9 @@ export class LeaseServer {
 
   patch({ metadata, spec }: Lease): Lease {
     if (metadata.resourceVersion !== this.read().metadata.resourceVersion) throw failure('Conflict');
-    return this.write(spec ?? {});
+    const annotations = { ...this.read().metadata.annotations, ...metadata.annotations };
+    const kept = Object.fromEntries(Object.entries(annotations).filter(([, value]) => (value as unknown) !== null));
+    return this.write(spec ?? {}, metadata.annotations === undefined ? {} : { annotations: kept });
   }
 
   async *watch(signal: AbortSignal): AsyncGenerator<WatchEvent<Lease>> {

@@ -6,6 +6,8 @@ import type { ProcessParts } from './open-process.ts';
 export interface DeadlinePlace {
   /** Absent: no Redis. */
   readonly store: DeadlineStore | undefined;
+  /** The stores of the shards, if the work is divided: each has the deadlines of its own objects. */
+  readonly shardStores?: readonly DeadlineStore[] | undefined;
   readonly auditEveryMs: number;
 }
 

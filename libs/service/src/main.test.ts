@@ -33,6 +33,7 @@ describe('a controller process', () => {
         NATS_STREAM_MAX_BYTES: 268_435_456,
         NATS_RECORD_MAX_BYTES: 67_108_864,
         REDIS_PREFIX: 'sandlot',
+        SHARDS: 1,
         DEADLINE_AUDIT_INTERVAL: 60_000,
         TRACE_SAMPLE_RATIO: 0.05,
         TRACE_SLOW_WARM: 1_000,

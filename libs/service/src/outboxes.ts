@@ -39,7 +39,10 @@ function belongsTo(kind: keyof typeof LEDGERS, type: EventType): boolean {
   return type.startsWith(`${kind}.`) && !REQUEST_TYPES.has(type);
 }
 
-/** Creates outboxes for a controller. They publish while it leads and its caches are synced. */
+/**
+ * Creates outboxes for a controller. They publish while it leads and its caches are synced. The holder of the first shard
+ * publishes for all shards: facts derive from objects, which every replica sees.
+ */
 export function openOutboxes(parts: ControllerParts): <T extends KubeObject>(input: OutboxInput<T>) => Outbox<T> {
   const { bus, manager, clock, random, log, registry } = parts;
   const metrics = createOutboxMetrics(registry);

@@ -1,5 +1,5 @@
 import type { Bus } from '@sandlot/bus';
-import { createManager } from '@sandlot/kube';
+import { createManager, formatDivision } from '@sandlot/kube';
 import type { ManagerOptions } from '@sandlot/kube';
 import type { ControllerParts } from './controller-parts.ts';
 import { openDeadlines } from './deadlines.ts';
@@ -31,11 +31,13 @@ export async function runController({ name, settings, build }: ControllerProcess
   const { client, bus, log, kubeMetrics, instance } = opened;
   const deadlines = await openDeadlines(name, settings, log);
   open.defer(() => deadlines.store?.close());
+  for (const store of deadlines.shardStores ?? []) open.defer(() => store.close());
   const manager = createManager({
     client,
     log,
     metrics: kubeMetrics,
     lease: buildLease(name, { instance, settings, bus }),
+    shards: settings.SHARDS,
   });
   const controller = build({ ...opened, manager, deadlines, templateLabels: settings.METRICS_TEMPLATE_LABELS });
   open.defer(() => controller.close?.());
@@ -55,6 +57,8 @@ function buildLease(name: string, { instance, settings, bus }: LeaseInput): Mana
   if (!settings.LEADER_ELECT) return undefined;
   const formatName = (identity: string): string => `${settings.POD_NAMESPACE}/${name}/${identity}`;
   bus.announce(formatName(instance));
+  // The processes of one number of shards hold a lease together. It is free at once when the last of them is gone.
+  if (settings.SHARDS > 1) bus.announce(formatName(formatDivision(settings.SHARDS)));
   return {
     name: `sandlot-${name}`,
     namespace: settings.LEASE_NAMESPACE ?? settings.POD_NAMESPACE,

@@ -74,6 +74,8 @@ export const controllerSettings = processSettings.extend({
   /** Number of reconciles at the same time. */
   CONCURRENCY: integer({ min: 1, max: 1_000 }).default(32),
   LEADER_ELECT: flag().default(true).meta({ flag: 'leader-elect', form: 'flag' }),
+  /** Into how many parts the work is divided, each with a lease and a holder of its own. */
+  SHARDS: integer({ min: 1, max: 16 }).default(1),
   /** Namespace of the lease. Absent: the pod's own namespace. */
   LEASE_NAMESPACE: text().optional().meta({ flag: 'leader-election-namespace' }),
   /** Templates that always have their own label in metrics. */

@@ -58,7 +58,7 @@ export function addClaimController(
   const waiters = new Waiters({ enqueue, countAvailable: (poolUid) => stock.available(poolUid) });
   const writeBehind = new WriteBehind({ client, claims, clock, log, windowMs: writeBehindMs, onFailure: enqueue });
   const recorder = createRecorder(parts, recordsEvents);
-  const deadlines = keepDeadlines(parts, cache.claims, listDeadlines);
+  const deadlines = keepDeadlines({ ...parts, shardBy: getNamespace }, cache.claims, listDeadlines);
   const nowMs = (): number => clock.now();
   const traces = new ClaimTraces({ claims, sandboxes, memory, clock });
   const outbox = getOutbox(parts, cache);
@@ -86,6 +86,7 @@ export function addClaimController(
   dropStoredEnvs({ client, manager, claims: cache.claims, envsNamespace: policy.envsNamespace });
   manager.add({
     name: 'claim',
+    shardBy: getNamespace,
     concurrency: options.concurrency,
     queue: createFairQueue(parts),
     sources: [...claimSources(cache), requests, deadlines.source],
@@ -105,7 +106,7 @@ function createRuntime(
   { policy, runtime: access }: ClaimControllerOptions,
   hooks: Pick<RuntimeInitsDeps, 'enqueue' | 'metrics'>,
 ): RuntimeInits {
-  const isLeading = (): boolean => manager.isLeader();
+  const isLeading = ({ metadata }: SandboxClaim): boolean => manager.owns(metadata.namespace ?? '');
   return new RuntimeInits({ ...hooks, client, clock, log, isLeading, envsNamespace: policy.envsNamespace, access });
 }
 
@@ -124,9 +125,14 @@ function createRecorder(parts: ControllerParts, recordsEvents: boolean): EventRe
   return createEventRecorder({ client, clock, random, log, metrics, instance, ...REPORTER });
 }
 
+/** Quota, stock and waiting claims are counted for a namespace, so one process works on all of its claims. */
+function getNamespace(claimKey: string): string {
+  return parseKey(claimKey).namespace ?? '';
+}
+
 /** Fair by namespace: a thousand claims of one tenant delay the one claim of another by a single pass. */
 function createFairQueue({ clock, random, kubeMetrics: metrics }: ControllerParts): WorkQueue {
-  const order = new FairOrder((key) => parseKey(key).namespace ?? '');
+  const order = new FairOrder(getNamespace);
   return createWorkQueue({ name: 'claim', clock, random, metrics, order });
 }
 

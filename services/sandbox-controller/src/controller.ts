@@ -1,5 +1,5 @@
 import type { Sandbox } from '@sandlot/api-types';
-import { createChannelSource, createEventRecorder } from '@sandlot/kube';
+import { createChannelSource, createEventRecorder, getKey } from '@sandlot/kube';
 import type { EventRecorder } from '@sandlot/kube';
 import { keepDeadlines, openOutboxes } from '@sandlot/service';
 import type { ControllerParts, ServedNamespaces } from '@sandlot/service';
@@ -55,9 +55,7 @@ export function addSandboxController(
   const deadlines = keepDeadlines(parts, informers.sandboxes, (sandbox, nowMs) =>
     listDeadlines({ sandbox, nowMs, ...observeActivity(state, sandbox) }),
   );
-  const [sandboxes, pods] = [informers.sandboxes.store, informers.pods.store];
-  const traces = new SandboxTraces({ client, clock, sandboxes, pods, isLeader: () => manager.isLeader() });
-  traces.follow(informers);
+  const traces = createTraces(parts, informers);
   const [wakes, activity] = [wakeSource(bus, state.wakes), createActivitySource(bus, state.activityReports)];
   const deps = {
     client,
@@ -110,6 +108,15 @@ function addDrain(
     reconcile: (namespace, context) => reconcileBudget(deps, namespace, context),
   });
   return new DrainView({ pods: collections.pods.own, nodes: drain.nodes.store, classes: drain.classes.store });
+}
+
+/** The owner of a Sandbox alone makes its spans. */
+function createTraces({ client, clock, manager }: ControllerParts, informers: Informers): SandboxTraces {
+  const [sandboxes, pods] = [informers.sandboxes.store, informers.pods.store];
+  const isOwner = (sandbox: Sandbox): boolean => manager.owns(getKey(sandbox));
+  const traces = new SandboxTraces({ client, clock, sandboxes, pods, isOwner });
+  traces.follow(informers);
+  return traces;
 }
 
 function createRecorder({ client, instance, clock, random, log, kubeMetrics }: ControllerParts): EventRecorder {

@@ -34,7 +34,7 @@ export function addSnapshotController(
   const calls = new AgentCalls({ clock, log, onEnd: (key) => ended.push(key) });
   const metrics = createSnapshotMetrics(parts.registry, clock);
   const silent = new SilentNodes();
-  measureSilentNodes(parts.registry, { isLeader: () => manager.isLeader(), count: () => silent.count() });
+  measureSilentNodes(parts.registry, () => silent.count((node) => manager.owns(node)));
   const outbox = openOutboxes(parts)({ kind: 'snapshot', informer: informers.snapshots, ...snapshotFactSource });
   const deps = {
     ...{ client, clock, recorder, metrics, snapshots, agents, calls },

@@ -52,7 +52,16 @@ function start(reconcile: ControllerOptions['reconcile'], options: Partial<Contr
     { clock, random, metrics, log: silentLogger, queue, isForbidden },
   );
   const term = new AbortController();
-  return { clock, queue, controller, runs, outcomes, term, forbidden, running: controller.run(term.signal) };
+  return {
+    clock,
+    queue,
+    controller,
+    runs,
+    outcomes,
+    term,
+    forbidden,
+    running: controller.run({ signal: term.signal, owns: () => true }),
+  };
 }
 
 const failWith = (error: Error) => (): Promise<never> => Promise.reject(error);
@@ -189,7 +198,7 @@ describe('a controller', () => {
       },
       { clock, random: () => 0.5, metrics: noMetrics, log, queue, isForbidden: () => false },
     );
-    void controller.run(new AbortController().signal);
+    void controller.run({ signal: new AbortController().signal, owns: () => true });
     queue.add('ns/a');
     await clock.advance(0);
     expect(ids).toEqual(['800000000000']);
@@ -244,7 +253,7 @@ describe('a controller', () => {
     await running;
     expect(outcomes).toEqual(['aborted', 'aborted']);
     expect([queue.depth, clock.nextTimerMs()]).toEqual([0, undefined]);
-    void controller.run(new AbortController().signal);
+    void controller.run({ signal: new AbortController().signal, owns: () => true });
     await clock.advance(0);
     expect(queue.getStats()).toMatchObject({ depth: 1, running: 2 });
   });

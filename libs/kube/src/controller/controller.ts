@@ -21,6 +21,8 @@ export interface ReconcileContext {
 }
 
 export interface ControllerOptions {
+  /** The text whose shard a key belongs to. Keys whose runs share state must have the same one. Default: the key. */
+  readonly shardBy?: ((key: string) => string) | undefined;
   /** Label in logs and metrics. */
   readonly name: string;
   /** The number of keys in progress at the same time. */
@@ -52,6 +54,28 @@ export interface ControllerDeps {
   isForbidden(namespace: string): boolean;
 }
 
+/** The right to work on some of the keys, for a time. No two tenures of a process own one key at the same time. */
+export interface Tenure {
+  /** Its abort also aborts every run of these keys. */
+  readonly signal: AbortSignal;
+  /** Its abort ends the tenure once the runs in progress have ended. */
+  readonly givenUp?: AbortSignal | undefined;
+  /** Whether the shard of this text belongs to the tenure. */
+  owns(text: string): boolean;
+}
+
+interface Run {
+  readonly key: string;
+  readonly abort: AbortController;
+  readonly ended: PromiseWithResolvers<undefined>;
+}
+
+/** The workers of one time during which the process owns any key. */
+interface Crew {
+  readonly stop: AbortController;
+  readonly ended: Promise<unknown>;
+}
+
 /** How long a key waits whose namespace the caches do not show. */
 const FORBIDDEN_MS = 5_000;
 
@@ -80,9 +104,11 @@ export class Controller {
   readonly #options: ControllerOptions;
   readonly #deps: ControllerDeps;
   readonly #deadlineMs: number;
-  readonly #runs = new Set<AbortController>();
-  /** Keys of the previous term. This process may still have state about them after their objects were deleted. */
-  #leftoverKeys: Iterable<string> = [];
+  readonly #runs = new Set<Run>();
+  readonly #tenures = new Set<Tenure>();
+  /** Keys of earlier terms. This process may still have state about them after their objects were deleted. */
+  readonly #leftoverKeys = new Set<string>();
+  #crew: Crew | undefined;
 
   constructor(options: ControllerOptions, deps: ControllerDeps) {
     this.queue = deps.queue;
@@ -93,26 +119,41 @@ export class Controller {
   }
 
   /**
-   * Runs one term: enqueues all existing keys, then those of changes, and works until the queue is shut down and drained
-   * or the signal aborts. The abort also aborts every run in progress. Resolves when the last run has ended. Never rejects.
+   * Runs one term: enqueues all existing keys of the tenure, then those of changes, and works until the queue is shut down and
+   * drained or the tenure ends. Resolves when the last run of its keys has ended. Never rejects.
    */
-  async run(signal: AbortSignal): Promise<void> {
-    const { name, concurrency } = this.#options;
-    const connections = this.#connect(this.queue);
-    for (const key of this.#leftoverKeys) this.queue.add(key, { priority: LEFTOVER_PRIORITY });
-    this.#leftoverKeys = [];
-    const onAbort = (): void => {
+  async run(tenure: Tenure): Promise<void> {
+    const { signal, givenUp = NEVER } = tenure;
+    const isOurs = (key: string): boolean => tenure.owns(this.#shardText(key));
+    this.#tenures.add(tenure);
+    const crew = (this.#crew ??= this.#startCrew());
+    const connections = this.#connect(only(isOurs, this.queue));
+    this.#takeLeftovers(isOurs);
+    const over = Promise.withResolvers<undefined>();
+    const end = (): void => {
+      if (!this.#tenures.delete(tenure)) return;
       disconnect(connections);
-      for (const run of this.#runs) run.abort(signal.reason);
+      if (this.#tenures.size === 0) this.#dismiss(crew);
+      else this.#setAside(isOurs);
+      over.resolve(undefined);
     };
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-    this.#deps.metrics.setWorkers(name, concurrency);
-    await Promise.all(Array.from({ length: concurrency }, () => this.#work(signal)));
-    this.#deps.metrics.setWorkers(name, 0);
+    const onAbort = (): void => {
+      end();
+      for (const run of this.#runs) if (isOurs(run.key)) run.abort.abort(signal.reason);
+    };
+    for (const [ended, act] of [
+      [signal, onAbort],
+      [givenUp, end],
+    ] as const) {
+      if (ended.aborted) act();
+      else ended.addEventListener('abort', act, { once: true });
+    }
+    await Promise.race([crew.ended, over.promise]);
+    await Promise.all([...this.#runs].filter(({ key }) => isOurs(key)).map(({ ended }) => ended.promise));
     signal.removeEventListener('abort', onAbort);
-    disconnect(connections);
-    if (signal.aborted) this.#leftoverKeys = this.#drainQueue();
+    givenUp.removeEventListener('abort', end);
+    end();
+    if (signal.aborted || givenUp.aborted) this.#setAside(isOurs);
   }
 
   /** False when a run has ignored its aborted signal for a long time: its worker and its key are stuck. */
@@ -124,31 +165,68 @@ export class Controller {
     return this.#options.sources.map((source) => source.connect(sink));
   }
 
-  /** Empties the queue and returns its keys together with the keys of all existing objects. */
-  #drainQueue(): Iterable<string> {
-    const keys = new Set(this.queue.clear());
-    const add = (key: string): void => void keys.add(key);
-    disconnect(this.#connect({ add, addAfter: add }));
-    return keys;
+  #shardText(key: string): string {
+    return this.#options.shardBy?.(key) ?? key;
+  }
+
+  #isHeld(key: string): boolean {
+    const text = this.#shardText(key);
+    for (const tenure of this.#tenures) if (tenure.owns(text)) return true;
+    return false;
+  }
+
+  #startCrew(): Crew {
+    const { name, concurrency } = this.#options;
+    const stop = new AbortController();
+    this.#deps.metrics.setWorkers(name, concurrency);
+    return { stop, ended: Promise.all(Array.from({ length: concurrency }, () => this.#work(stop.signal))) };
+  }
+
+  #dismiss(crew: Crew): void {
+    crew.stop.abort();
+    this.#crew = undefined;
+    this.#deps.metrics.setWorkers(this.#options.name, 0);
+  }
+
+  #takeLeftovers(isOurs: (key: string) => boolean): void {
+    for (const key of this.#leftoverKeys) {
+      if (!isOurs(key)) continue;
+      this.#leftoverKeys.delete(key);
+      this.queue.add(key, { priority: LEFTOVER_PRIORITY });
+    }
+  }
+
+  /** Takes keys out of the queue, and remembers them together with the keys of all existing objects. */
+  #setAside(isOurs: (key: string) => boolean): void {
+    for (const key of this.queue.remove(isOurs)) this.#leftoverKeys.add(key);
+    const add = (key: string): void => void this.#leftoverKeys.add(key);
+    disconnect(this.#connect(only(isOurs, { add, addAfter: add })));
   }
 
   async #work(signal: AbortSignal): Promise<void> {
     for (let key = await this.queue.get(signal); key !== undefined; key = await this.queue.get(signal)) {
-      await this.#reconcile(key);
+      if (this.#isHeld(key)) await this.#reconcile(key);
+      else this.#drop(key);
     }
+  }
+
+  /** Another process owns the key since it was queued. */
+  #drop(key: string): void {
+    this.#leftoverKeys.add(key);
+    this.queue.done(key);
   }
 
   async #reconcile(key: string): Promise<void> {
     const { clock, metrics } = this.#deps;
     const startedMs = clock.monotonic();
-    const run = new AbortController();
+    const run: Run = { key, abort: new AbortController(), ended: Promise.withResolvers() };
     this.#runs.add(run);
     const watchdog = clock.setTimeout(() => {
-      run.abort(new DeadlineExceeded(`reconcile took more than ${this.#deadlineMs} ms`));
+      run.abort.abort(new DeadlineExceeded(`reconcile took more than ${this.#deadlineMs} ms`));
     }, this.#deadlineMs);
     const context = new RunContext(this.#options.name, {
       key,
-      signal: run.signal,
+      signal: run.abort.signal,
       attempt: this.queue.countRetries(key),
       ...this.#deps,
     });
@@ -160,6 +238,7 @@ export class Controller {
     watchdog.cancel();
     this.#runs.delete(run);
     this.queue.done(key);
+    run.ended.resolve(undefined);
     const { name: controller } = this.#options;
     metrics.observeReconcile({ controller, result: outcome }, (clock.monotonic() - startedMs) / 1_000);
   }
@@ -210,6 +289,16 @@ export class Controller {
     if (afterMs === undefined) this.queue.addRateLimited(key);
     else this.queue.addAfter(key, afterMs);
   }
+}
+
+const NEVER = new AbortController().signal;
+
+/** Passes on the keys that match. */
+function only(matches: (key: string) => boolean, sink: KeySink): KeySink {
+  return {
+    add: (key, options) => (matches(key) ? sink.add(key, options) : undefined),
+    addAfter: (key, delayMs, options) => (matches(key) ? sink.addAfter(key, delayMs, options) : undefined),
+  };
 }
 
 function disconnect(connections: readonly Disposable[]): void {

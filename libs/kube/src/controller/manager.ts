@@ -8,6 +8,8 @@ import { noMetrics } from '../metrics.ts';
 import type { KubeMetrics } from '../metrics.ts';
 import { createWorkQueue } from '../queue/workqueue.ts';
 import type { WorkQueue } from '../queue/workqueue.ts';
+import { ShardElectors } from '../shards/shard-electors.ts';
+import { findShard } from '../shards/shard.ts';
 import { Controller } from './controller.ts';
 import type { ControllerOptions } from './controller.ts';
 
@@ -19,6 +21,8 @@ export interface ManagerOptions {
   readonly metrics?: KubeMetrics | undefined;
   /** The manager reconciles only while it holds this lease. Absent: always. */
   readonly lease?: LeaseOptions | undefined;
+  /** Into how many shards the keys are divided, each with a lease and a holder of its own. Default 1. Needs a lease if more. */
+  readonly shards?: number | undefined;
   /** How long a shutdown waits for the queues to drain before it aborts runs in progress. Default 10,000 ms. */
   readonly drainMs?: number | undefined;
 }
@@ -44,13 +48,22 @@ export interface Manager {
   listForbidden(): readonly string[];
   /** The event loop responds and no queue is stuck. */
   isLive(): boolean;
-  /** Whether this process reconciles. */
+  /** Whether this process holds the first shard, to which the work that belongs to no object belongs. */
   isLeader(): boolean;
+  /** Whether this process holds the shard of the text, which is what `shardBy` of the controller gives for a key. */
+  owns(text: string): boolean;
+  /** Into how many shards the keys are divided. */
+  readonly shards: number;
+  /** Whether this process holds the shard of this number. */
+  holdsShard(shard: number): boolean;
+  /** Whether this process holds any shard. */
+  isWorking(): boolean;
   /**
    * Grows with every term of any process. Send it with side effects outside the API server, so that the receiver can
-   * refuse a token smaller than the last one. Undefined without a lease and while this process does not lead.
+   * refuse a token smaller than the last one. Undefined without a lease and while this process does not own `text`. Tokens of
+   * different numbers of shards cannot be compared.
    */
-  getFencingToken(): number | undefined;
+  getFencingToken(text?: string): number | undefined;
 }
 
 export function createManager(options: ManagerOptions): Manager {
@@ -72,7 +85,9 @@ class ControllerManager implements Manager {
   readonly #controllers: Controller[] = [];
   readonly #informers = new Set<Informer<unknown>>();
   readonly #pulse: Pulse;
-  #term: Term | undefined;
+  readonly shards: number;
+  /** By shard. */
+  readonly #terms = new Map<number, Term>();
 
   constructor(options: ManagerOptions) {
     const { clock = systemClock, random = systemRandom, metrics = noMetrics, drainMs = 10_000 } = options;
@@ -82,6 +97,7 @@ class ControllerManager implements Manager {
     this.#metrics = metrics;
     this.#drainMs = drainMs;
     this.#pulse = new Pulse(clock);
+    this.shards = options.lease === undefined ? 1 : (options.shards ?? 1);
   }
 
   add(options: ControllerOptions): ControllerHandle {
@@ -103,12 +119,15 @@ class ControllerManager implements Manager {
     const stopInformers = new AbortController();
     const always: Term = { signal: new AbortController().signal, token: 0, sinceMs: this.#clock.monotonic() };
     this.#pulse.start();
-    const elector = this.#elector();
-    const leading = elector?.run(signal, (term) => this.#lead(term, signal));
-    await Promise.race([elector?.attempted, this.#clock.sleep(FIRST_ATTEMPT_MS, signal)]);
+    const first = Promise.withResolvers<undefined>();
+    const leading = this.#elect(signal, () => first.resolve(undefined));
+    await Promise.race([
+      leading === undefined ? undefined : first.promise,
+      this.#clock.sleep(FIRST_ATTEMPT_MS, signal),
+    ]);
     const informing = Promise.all([...this.#informers].map((informer) => informer.run(stopInformers.signal)));
     try {
-      await (leading ?? this.#lead(always, signal));
+      await (leading ?? this.#lead(0, always, signal));
     } finally {
       for (const { queue } of this.#controllers) void queue.shutDown();
       stopInformers.abort();
@@ -130,36 +149,66 @@ class ControllerManager implements Manager {
   }
 
   isLeader(): boolean {
-    return this.#term?.signal.aborted === false;
+    return this.holdsShard(0);
   }
 
-  getFencingToken(): number | undefined {
-    return this.isLeader() && this.#options.lease !== undefined ? this.#term?.token : undefined;
+  owns(text: string): boolean {
+    return this.holdsShard(findShard(text, this.shards));
   }
 
-  #elector(): LeaseElector | undefined {
+  isWorking(): boolean {
+    return [...this.#terms.keys()].some((shard) => this.holdsShard(shard));
+  }
+
+  getFencingToken(text = ''): number | undefined {
+    const shard = text === '' ? 0 : findShard(text, this.shards);
+    return this.holdsShard(shard) && this.#options.lease !== undefined ? this.#terms.get(shard)?.token : undefined;
+  }
+
+  holdsShard(shard: number): boolean {
+    return this.#terms.get(shard)?.signal.aborted === false;
+  }
+
+  /** Undefined without a lease. `attempted` is called after the first attempt to take one. */
+  #elect(signal: AbortSignal, attempted: () => void): Promise<void> | undefined {
     const { lease, client, log } = this.#options;
-    const deps = { client, log, clock: this.#clock, random: this.#random, metrics: this.#metrics };
-    return lease === undefined ? undefined : new LeaseElector({ ...lease, ...deps });
+    if (lease === undefined) return undefined;
+    const options = { ...lease, client, log, clock: this.#clock, random: this.#random, metrics: this.#metrics };
+    if (this.shards > 1) {
+      const electors = new ShardElectors({ ...options, count: this.shards });
+      return electors.run(signal, (shard, term) => {
+        attempted();
+        return this.#lead(shard, term, signal);
+      });
+    }
+    const elector = new LeaseElector(options);
+    void elector.attempted.then(attempted);
+    return elector.run(signal, (term) => this.#lead(0, term, signal));
   }
 
-  async #lead(term: Term, stop: AbortSignal): Promise<void> {
+  async #lead(shard: number, term: Term, stop: AbortSignal): Promise<void> {
     if (!(await this.#waitForCaches(term, AbortSignal.any([term.signal, stop])))) return;
-    this.#term = term;
-    this.#options.log.info({ term: term.token }, 'reconciling');
+    this.#terms.set(shard, term);
+    this.#options.log.info(this.shards === 1 ? { term: term.token } : { term: term.token, shard }, 'reconciling');
     const overdue = new AbortController();
     let drain: Timer | undefined;
+    const limitDrain = (): void => {
+      drain ??= this.#clock.setTimeout(() => overdue.abort(new Error('shutdown')), this.#drainMs);
+    };
     const onStop = (): void => {
       for (const { queue } of this.#controllers) void queue.shutDown();
-      drain = this.#clock.setTimeout(() => overdue.abort(new Error('shutdown')), this.#drainMs);
+      limitDrain();
     };
     if (stop.aborted) onStop();
     else stop.addEventListener('abort', onStop, { once: true });
-    const working = AbortSignal.any([term.signal, overdue.signal]);
-    await Promise.all(this.#controllers.map((controller) => controller.run(working)));
+    term.givenUp?.addEventListener('abort', limitDrain, { once: true });
+    const signal = AbortSignal.any([term.signal, overdue.signal]);
+    const owns = (text: string): boolean => findShard(text, this.shards) === shard;
+    const tenure = { signal, givenUp: term.givenUp, owns };
+    await Promise.all(this.#controllers.map((controller) => controller.run(tenure)));
     stop.removeEventListener('abort', onStop);
     drain?.cancel();
-    this.#term = undefined;
+    this.#terms.delete(shard);
   }
 
   /** False when the signal aborted first. */

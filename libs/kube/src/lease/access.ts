@@ -56,13 +56,25 @@ export class LeaseAccess {
     const call = { deadlineMs: callMs };
     return lease === undefined
       ? client.create(leases, { metadata: { name, namespace }, spec }, call)
-      : client.mergePatch(leases, this.#options, { metadata: getGuard(lease), spec }, call);
+      : client.mergePatch(
+          leases,
+          this.#options,
+          { metadata: { ...getGuard(lease), ...forgetRequest(lease) }, spec },
+          call,
+        );
   }
 
   renew(lease: Lease, signal: AbortSignal): Promise<Lease> {
     const { client, callMs, clock } = this.#options;
     const patch = { metadata: getGuard(lease), spec: { renewTime: formatMicroTime(clock.now()) } };
     return client.mergePatch(leases, this.#options, patch, { deadlineMs: callMs, signal });
+  }
+
+  /** Adds a request to the lease of another holder, unless it has changed since it was read. */
+  async request(lease: Lease, text: string): Promise<void> {
+    const { client, callMs } = this.#options;
+    const patch = { metadata: { ...getGuard(lease), annotations: { [REQUEST]: text } } };
+    await client.mergePatch(leases, this.#options, patch, { deadlineMs: callMs });
   }
 
   /** Removes the holder and keeps the number of terms. */
@@ -77,6 +89,18 @@ export class LeaseAccess {
     const options = { namespace, fieldSelector: `metadata.name=${name}`, signal };
     for await (const event of client.watch(leases, options)) if (isRelease(event)) released();
   }
+}
+
+/** Annotation with the request of another candidate for the lease. */
+const REQUEST = 'sandlot.dev/requested-by';
+
+export function findRequest({ metadata }: Lease): string | undefined {
+  return metadata.annotations?.[REQUEST];
+}
+
+/** A new term begins without the request that was meant for the term before. */
+function forgetRequest(lease: Lease): object {
+  return findRequest(lease) === undefined ? {} : { annotations: { [REQUEST]: null } };
 }
 
 function getGuard({ metadata: { uid, resourceVersion } }: Lease): Pick<ObjectMeta, 'uid' | 'resourceVersion'> {

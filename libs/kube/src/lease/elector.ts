@@ -9,6 +9,7 @@ import { LeaseAccess } from './access.ts';
 import { bid, observe, getToken } from './bid.ts';
 import type { Observation } from './bid.ts';
 import { waitUntilHolderGone } from './holder-check.ts';
+import { InterruptibleWait } from './interruptible-wait.ts';
 
 export interface LeaseOptions {
   readonly name: string;
@@ -32,6 +33,12 @@ export interface LeaseOptions {
 }
 
 export interface ElectorOptions extends LeaseOptions {
+  /** How long this candidate leaves a free lease to others. Default 0. A lease under its own identity it takes at once. */
+  readonly patienceMs?: (() => number) | undefined;
+  /** Called after each read, with the lease and whether it is free. */
+  readonly onSeen?: ((lease: Lease | undefined, isFree: boolean) => void) | undefined;
+  /** Whether the holder gives the lease up, because of a request that stands in it. Asked after each renewal. */
+  readonly isGivenUp?: ((lease: Lease) => boolean) | undefined;
   readonly client: KubeClient;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
@@ -47,6 +54,8 @@ export interface Term {
   readonly token: number;
   /** Monotonic time just before the write that began the term. */
   readonly sinceMs: number;
+  /** Aborts when the holder is to finish its work and return, since another candidate shall have the lease. */
+  readonly givenUp?: AbortSignal | undefined;
 }
 
 /** Reason of a {@link Term}'s signal. */
@@ -68,6 +77,11 @@ interface Held {
   renewedMs: number;
 }
 
+interface Endings {
+  readonly loss: AbortController;
+  readonly givenUp: AbortController;
+}
+
 /** Takes part in the election of one holder of a Lease. */
 export class LeaseElector {
   readonly #options: ElectorOptions;
@@ -81,6 +95,8 @@ export class LeaseElector {
   readonly #attempted = Promise.withResolvers<undefined>();
   #observation: Observation | undefined;
   #goneHolder: string | undefined;
+  /** Monotonic time when this candidate first saw that the lease is free. */
+  #freeSinceMs: number | undefined;
 
   constructor(options: ElectorOptions) {
     const { clock = systemClock, random = systemRandom, metrics = noMetrics, log = silentLogger } = options;
@@ -116,6 +132,17 @@ export class LeaseElector {
     this.#attempted.resolve(undefined);
   }
 
+  /** Writes a request into the lease of another holder. Best effort: the caller asks again. */
+  async request(text: string): Promise<void> {
+    try {
+      // The holder renews often, so that an older read would be in conflict.
+      const lease = await this.#access.read();
+      if ((lease?.spec?.holderIdentity ?? '') !== '' && lease !== undefined) await this.#access.request(lease, text);
+    } catch (err) {
+      this.#log.debug({ err }, 'could not ask for the lease');
+    }
+  }
+
   async #campaign(signal: AbortSignal): Promise<Held | undefined> {
     const over = new AbortController();
     const wait = new InterruptibleWait();
@@ -144,7 +171,9 @@ export class LeaseElector {
       const sentMs = this.#clock.monotonic();
       this.#observation = observe(this.#observation, lease, sentMs);
       const plan = bid(this.#observation, { identity, nowMs: sentMs, gone: this.#goneHolder });
-      if (plan.kind === 'wait') return undefined;
+      this.#options.onSeen?.(lease, plan.kind === 'take');
+      if (plan.kind === 'wait') this.#freeSinceMs = undefined;
+      if (plan.kind === 'wait' || this.#leavesToOthers(lease, sentMs)) return undefined;
       return { lease: await this.#access.take(lease, plan.token), token: plan.token, renewedMs: sentMs };
     } catch (err) {
       // If the outcome of the write is unknown, the next read shows it.
@@ -153,19 +182,28 @@ export class LeaseElector {
     }
   }
 
+  #leavesToOthers(lease: Lease | undefined, nowMs: number): boolean {
+    const { patienceMs, identity } = this.#options;
+    if (patienceMs === undefined || lease?.spec?.holderIdentity === identity) return false;
+    this.#freeSinceMs ??= nowMs;
+    return nowMs - this.#freeSinceMs < patienceMs();
+  }
+
   async #hold(held: Held, lead: (term: Term) => Promise<void>): Promise<void> {
     const { name } = this.#options;
     const loss = new AbortController();
     const returned = new AbortController();
+    const givenUp = new AbortController();
+    this.#freeSinceMs = undefined;
     this.#metrics.setLeader(name, true);
     this.#log.info({ term: held.token }, 'holding the lease');
     loss.signal.addEventListener('abort', () => {
       this.#metrics.setLeader(name, false);
       this.#log.warn({ term: held.token, err: loss.signal.reason as unknown }, 'lost the lease');
     });
-    const renewing = this.#keepRenewing(held, loss, returned.signal);
+    const renewing = this.#keepRenewing(held, { loss, givenUp }, returned.signal);
     try {
-      await lead({ signal: loss.signal, token: held.token, sinceMs: held.renewedMs });
+      await lead({ signal: loss.signal, token: held.token, sinceMs: held.renewedMs, givenUp: givenUp.signal });
     } finally {
       returned.abort();
       await renewing;
@@ -174,7 +212,7 @@ export class LeaseElector {
   }
 
   /** Renews the lease until `returned` aborts or the lease is lost. The deadline is a timer that no call can delay. */
-  async #keepRenewing(held: Held, loss: AbortController, returned: AbortSignal): Promise<void> {
+  async #keepRenewing(held: Held, { loss, givenUp }: Endings, returned: AbortSignal): Promise<void> {
     const lose = (why: string): void => loss.abort(new LeaseLostError(why));
     const arm = () =>
       this.#clock.setTimeout(
@@ -188,6 +226,7 @@ export class LeaseElector {
       if (either.aborted) break;
       const outcome = await this.#renew(held, loss.signal);
       if (outcome === 'taken') lose('another candidate has taken it');
+      else if (this.#options.isGivenUp?.(held.lease) === true) givenUp.abort();
       if (outcome !== 'renewed') continue;
       deadline.cancel();
       deadline = arm();
@@ -264,23 +303,12 @@ export class LeaseElector {
 
   #nextAttemptMs(): number {
     const jitteredMs = this.#retryMs * (1 + JITTER * this.#random());
+    const { patienceMs } = this.#options;
+    if (this.#freeSinceMs !== undefined && patienceMs !== undefined)
+      return Math.max(0, Math.min(jitteredMs, this.#freeSinceMs + patienceMs() - this.#clock.monotonic()));
     if (this.#observation === undefined) return jitteredMs;
     const { identity } = this.#options;
     const plan = bid(this.#observation, { identity, nowMs: this.#clock.monotonic() });
     return plan.kind === 'wait' ? Math.min(jitteredMs, plan.expiresInMs) : jitteredMs;
-  }
-}
-
-/** A wait that other code can end early. A call of `interrupt` while nothing waits ends the next wait. */
-class InterruptibleWait {
-  #interrupted = new AbortController();
-
-  interrupt(): void {
-    this.#interrupted.abort();
-  }
-
-  async run(wait: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
-    await wait(AbortSignal.any([this.#interrupted.signal, signal]));
-    this.#interrupted = new AbortController();
   }
 }

@@ -41,6 +41,13 @@ export class Delays {
     return keys;
   }
 
+  /** Removes the keys that match and returns them. */
+  remove(matches: (key: string) => boolean): readonly string[] {
+    const keys = [...this.#entries.keys()].filter(matches);
+    for (const key of keys) this.#entries.delete(key);
+    return keys;
+  }
+
   #arm(): void {
     const next = this.#next();
     if (next === undefined || next.dueMs === this.#armed?.dueMs) return;

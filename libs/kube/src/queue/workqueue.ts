@@ -43,6 +43,8 @@ export interface WorkQueue {
   getStats(): QueueStats;
   /** Drops all queued and delayed keys and all retry counts; returns those keys. Runs in progress continue. */
   clear(): readonly string[];
+  /** Drops the queued and delayed keys that match, and their retry counts; returns those keys. Runs in progress continue. */
+  remove(matches: (key: string) => boolean): readonly string[];
   /** Ignores adds from now on and drops delayed keys. Resolves when no key is waiting or in progress. */
   shutDown(): Promise<void>;
 }
@@ -186,6 +188,19 @@ class PriorityWorkQueue implements WorkQueue {
     this.#retries.clear();
     this.#resolveIfDrained();
     return forgotten;
+  }
+
+  remove(matches: (key: string) => boolean): readonly string[] {
+    const removed = [...[...this.#wanted.keys()].filter(matches), ...this.#delays.remove(matches)];
+    const kept: string[] = [];
+    for (let key = this.#order.pop(); key !== undefined; key = this.#order.pop()) if (!matches(key)) kept.push(key);
+    for (const key of removed) {
+      this.#wanted.delete(key);
+      this.#retries.delete(key);
+    }
+    for (const key of kept) this.#order.push(key, this.#wanted.get(key)?.priority ?? 0);
+    this.#resolveIfDrained();
+    return removed;
   }
 
   shutDown(): Promise<void> {

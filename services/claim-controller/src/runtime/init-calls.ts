@@ -41,7 +41,7 @@ interface InitCallsDeps {
   /** The claim of this key needs a pass. */
   readonly enqueue: (claimKey: string) => void;
   /** Whether this process reconciles. A call outlives its pass, and must not begin after the lease is lost. */
-  readonly isLeading: () => boolean;
+  readonly isLeading: (claim: SandboxClaim) => boolean;
 }
 
 interface RunningCall {
@@ -146,7 +146,7 @@ export class InitCalls {
     const { clock, call, isLeading } = this.#deps;
     const { claim, sandbox, start } = order;
     const { signal } = running.abort;
-    if (!isLeading()) {
+    if (!isLeading(claim)) {
       this.#running.delete(getUid(sandbox));
       release();
       return;

@@ -36,7 +36,7 @@ export interface RuntimeInitsDeps {
   /** The claim of this key needs a pass. */
   readonly enqueue: (claimKey: string) => void;
   /** Whether this process reconciles. */
-  readonly isLeading: () => boolean;
+  readonly isLeading: (claim: SandboxClaim) => boolean;
 }
 
 /** Per Sandbox: the start whose daemon is initialised, and the failed tries of one whose daemon is not. */

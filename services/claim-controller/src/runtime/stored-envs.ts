@@ -46,6 +46,8 @@ export function dropStoredEnvs({ client, manager, claims, envsNamespace }: Store
   };
   manager.add({
     name: 'stored-envs',
+    // One process has the sweep and all that it finds.
+    shardBy: () => SWEEP,
     concurrency: CONCURRENCY,
     sources: [source],
     reconcile: (key, context) =>

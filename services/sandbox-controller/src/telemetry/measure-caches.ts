@@ -1,3 +1,4 @@
+import { getKey } from '@sandlot/kube';
 import type { Manager } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import type { Informers } from '../wiring/informers.ts';
@@ -33,7 +34,7 @@ export function measureCaches({ informers, metrics, manager, clock }: MeasureDep
     observePhases(phases.onSandboxChange(old, next, initial));
     observeTiming(timings.onSandboxChange(old, next));
     if (old === undefined || next !== undefined) return;
-    if (manager.isLeader()) metrics.countDeletion(old, clock.now());
+    if (manager.owns(getKey(old))) metrics.countDeletion(old, clock.now());
   });
   informers.disks.onChange(({ old, next }) => observeTiming(timings.onDiskChange(old, next)));
 }

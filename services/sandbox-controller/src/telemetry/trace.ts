@@ -38,8 +38,8 @@ export interface SandboxTraceDeps {
   readonly clock: Clock;
   readonly sandboxes: Store<Sandbox>;
   readonly pods: Store<Pod>;
-  /** Whether this process is the leader: it alone makes spans. */
-  readonly isLeader: () => boolean;
+  /** Whether this process owns the Sandbox: the owner alone makes its spans. */
+  readonly isOwner: (sandbox: Sandbox) => boolean;
 }
 
 /** What takes longer waits for a person and gets no span. */
@@ -152,7 +152,7 @@ export class SandboxTraces {
   #onSandboxGone(sandbox: Sandbox): void {
     const { uid = '', deletionTimestamp } = sandbox.metadata;
     this.#modeChanges.delete(uid);
-    const creation = this.#deps.isLeader() ? findCreation(sandbox) : undefined;
+    const creation = this.#deps.isOwner(sandbox) ? findCreation(sandbox) : undefined;
     if (creation === undefined) return;
     const nowMs = this.#deps.clock.now() + 1;
     if (isCreating(sandbox) && !isPoolMember(sandbox)) {

@@ -19,7 +19,8 @@ export class SilentNodes {
     }
   }
 
-  count(): number {
-    return this.#names.size;
+  /** Counts the nodes that this process owns: what it found about others is old. */
+  count(owns: (name: string) => boolean): number {
+    return [...this.#names].filter(owns).length;
   }
 }

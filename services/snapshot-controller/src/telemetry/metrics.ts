@@ -75,17 +75,13 @@ export function createSnapshotMetrics(registry: MetricsRegistry, clock: Pick<Clo
   };
 }
 
-/** A standby looks at no node, and what it found as a leader is old. */
-export function measureSilentNodes(
-  registry: MetricsRegistry,
-  { isLeader, count }: { readonly isLeader: () => boolean; readonly count: () => number },
-): void {
+export function measureSilentNodes(registry: MetricsRegistry, count: () => number): void {
   new Gauge({
     name: 'sandlot_snapshot_silent_nodes',
     help: 'Nodes whose agent did not answer when it was last asked; 0 on a standby.',
     registers: [registry],
     collect() {
-      this.set(isLeader() ? count() : 0);
+      this.set(count());
     },
   });
 }

@@ -31,8 +31,8 @@ export interface PoolMetrics {
 export interface PoolMetricsDeps {
   readonly registry: MetricsRegistry;
   readonly monotonic: () => number;
-  /** Whether this process leads: the gauges of a former leader are out of date, so it exports none. */
-  readonly isCounting: () => boolean;
+  /** Whether this process owns the pool: the gauges of a former owner are out of date, so it exports none. */
+  readonly isCounting: (pool: SandboxWarmPool) => boolean;
   /** The requests of one member; undefined while the pool has none. */
   readonly findRequests: (pool: SandboxWarmPool) => Requests | undefined;
 }
@@ -120,8 +120,8 @@ function createGaugeFactory({ registry, isCounting }: PoolMetricsDeps, pools: Re
       registers: [registry],
       collect() {
         this.reset();
-        if (!isCounting()) return;
         for (const entry of pools.values()) {
+          if (!isCounting(entry.pool)) continue;
           const { namespace = '', name: pool = '' } = entry.pool.metadata;
           for (const [state, value] of Object.entries(read(entry))) {
             this.set({ namespace, pool, ...(label === undefined ? {} : { [label]: state }) }, value);

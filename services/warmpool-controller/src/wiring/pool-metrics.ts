@@ -1,3 +1,4 @@
+import { getKey } from '@sandlot/kube';
 import type { ControllerParts } from '@sandlot/service';
 import { createPoolMetrics } from '../telemetry/pool-metrics.ts';
 import type { PoolMetrics } from '../telemetry/pool-metrics.ts';
@@ -9,7 +10,7 @@ export function connectPoolMetrics({ registry, clock, manager }: ControllerParts
   const metrics = createPoolMetrics({
     registry,
     monotonic: () => clock.monotonic(),
-    isCounting: () => manager.isLeader(),
+    isCounting: (pool) => manager.owns(getKey(pool)),
     findRequests: (pool) => findRequests(cache, pool),
   });
   cache.sandboxes.onChange(({ key, next }) => metrics.recordShown(key, next));
