@@ -13,7 +13,7 @@ describe('controllers.shards', () => {
       const variables = [...pods].find(([key]) => key.includes(name))?.[1].spec.containers[0]?.env;
       expect(variables).toContainEqual({ name: 'SHARDS', value: String(SHARDS) });
       const rules = find(objects, 'Role', `sandlot-${name}-leader`).rules ?? [];
-      const leases = rules.filter(({ resources }) => resources?.includes('leases'));
+      const leases = rules.filter(({ resources }) => resources.includes('leases'));
       const own = ['', '-0', '-1', '-2'].map((suffix) => `sandlot-${name}${suffix}`);
       expect(leases.flatMap(({ resourceNames = [] }) => resourceNames)).toEqual(expect.arrayContaining(own));
     }
