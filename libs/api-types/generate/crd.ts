@@ -31,8 +31,7 @@ export function buildCustomResourceDefinition(kind: Kind, definitions: Definitio
         shortNames,
         ...(isUpstream(kind) ? { categories: [CATEGORY] } : {}),
       },
-      // The null takes away the webhook of agent-sandbox's CRDs, with which the API server would refuse the strategy.
-      conversion: { strategy: 'None', ...(isUpstream(kind) ? { webhook: null } : {}) },
+      conversion: { strategy: 'None' },
       versions: [
         { name: version, storage: true, ...shared },
         ...(isUpstream(kind)
