@@ -52,7 +52,7 @@ beforeAll(async () => {
   await load.stopRequests();
   members = await listMembers(team);
   await uninstall();
-  // Whatever happens, the tests after this one find a release.
+  // If a test fails, those after this file still find a release.
   stack.defer(async () => {
     await ensureUp({ demo: false, observability: true });
   });

@@ -24,7 +24,7 @@ beforeAll(async () => {
   team = stack.use(await createTeam('upgrade'));
   current = await readCurrent();
   await uninstall();
-  // Whatever happens, the tests after this one find the release of this checkout.
+  // If a test fails, those after this file still find the release of this checkout.
   stack.defer(async () => {
     await ensureUp({ demo: false, observability: true });
   });

@@ -21,8 +21,6 @@ export interface ReconcileContext {
 }
 
 export interface ControllerOptions {
-  /** The text whose shard a key belongs to. Keys whose runs share state must have the same one. Default: the key. */
-  readonly shardBy?: ((key: string) => string) | undefined;
   /** Label in logs and metrics. */
   readonly name: string;
   /** The number of keys in progress at the same time. */
@@ -42,6 +40,8 @@ export interface ControllerOptions {
   readonly queue?: WorkQueue | undefined;
   /** Limit for one run, after which its signal aborts. Default 60,000 ms. */
   readonly deadlineMs?: number | undefined;
+  /** The text whose shard a key belongs to. Keys whose runs share state must have the same one. Default: the key. */
+  readonly shardBy?: ((key: string) => string) | undefined;
 }
 
 export interface ControllerDeps {
