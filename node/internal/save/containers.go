@@ -9,17 +9,23 @@ import (
 	"sandlot.dev/node/internal/runsc"
 )
 
-// checkContainers returns an error if a container of the Pod has ended since the save began. gVisor saves one whose processes
-// were just killed as if it ran, and a Pod that goes on from that has a container which ends at once.
+// checkContainers returns an error if a container of the Pod has ended since the save began, and a runsc.AbsentError if the
+// whole Pod has. gVisor saves a container whose processes were just killed as if it ran, and a Pod that goes on from that has a
+// container which ends at once.
 func (s *Saver) checkContainers(ctx context.Context, began runsc.Pod) error {
 	pod, err := s.Runsc.FindPod(ctx, began.PodName)
 	if err != nil {
 		return err
 	}
 	for _, name := range began.Containers {
-		if !slices.Contains(pod.Containers, name) {
-			return fmt.Errorf("container %s of Pod %s/%s ended while its memory was saved", name, pod.Namespace, pod.Name)
+		if slices.Contains(pod.Containers, name) {
+			continue
 		}
+		// FindPod asks one container after the other. A sandbox that ends in between looks like a container that ended in it.
+		if _, err := s.Runsc.FindSandbox(ctx, began.PodName); err != nil {
+			return err
+		}
+		return fmt.Errorf("container %s of Pod %s/%s ended while its memory was saved", name, pod.Namespace, pod.Name)
 	}
 	return nil
 }

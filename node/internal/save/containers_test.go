@@ -44,17 +44,28 @@ func TestSaveFailsIfAContainerEndsDuringIt(t *testing.T) {
 
 // The memory may be all that is left of a Pod whose sandbox ends right after the save.
 func TestSnapshotOfASandboxThatEndsAfterItIsKept(t *testing.T) {
-	for _, mode := range []save.Mode{save.Snapshot, save.Hibernate} {
-		n := newNode(t)
-		n.wrap(n.withKills() + `if [ $verb = checkpoint ]; then run "$@"; code=$?; deleteSandbox; exit $code; fi`)
-		n.startAgent()
-		m, err := n.saver.Save(t.Context(), request(mode))
-		if err != nil {
-			t.Fatalf("%s: %v", mode, err)
-		}
-		if _, err := n.store.Verify(t.Context(), m.Key); err != nil {
-			t.Errorf("%s: %v", mode, err)
-		}
+	for name, row := range map[string]struct {
+		mode   save.Mode
+		script string
+	}{
+		"a snapshot":    {save.Snapshot, `if [ $verb = checkpoint ]; then run "$@"; code=$?; deleteSandbox; exit $code; fi`},
+		"a hibernation": {save.Hibernate, `if [ $verb = checkpoint ]; then run "$@"; code=$?; deleteSandbox; exit $code; fi`},
+		// The agent asks the sandbox first, by the order of the ids.
+		"a snapshot, while the agent asks for the states": {save.Snapshot, `if [ $verb = checkpoint ]; then run "$@"; code=$?; touch $0.saved; exit $code; fi
+if [ $verb = state ] && [ -e $0.saved ]; then case "$*" in *worker*) deleteSandbox ;; esac; fi`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			n.wrap(n.withKills() + row.script)
+			n.startAgent()
+			m, err := n.saver.Save(t.Context(), request(row.mode))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := n.store.Verify(t.Context(), m.Key); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
