@@ -25,8 +25,20 @@ export interface ClaimLoad extends Running {
   readonly served: readonly Served[];
 }
 
-/** Makes claims from the pool `boxes`, every third one cold from the template `box`, and deletes each some seconds after it is Ready. */
+/** Makes claims from the pool `boxes`, and deletes each some seconds after it is Ready. */
+export function startWarmClaims(team: Team, tally: Tally): ClaimLoad {
+  return start(team, tally, () => WARM);
+}
+
+/** The same with every third claim cold, from the template `box`. */
 export function startClaims(team: Team, tally: Tally): ClaimLoad {
+  return start(team, tally, (index) => (index % 3 === 2 ? COLD : WARM));
+}
+
+const WARM = '{warmPoolRef: {name: boxes}}';
+const COLD = '{sandboxTemplateRef: {name: box}, warmpool: none}';
+
+function start(team: Team, tally: Tally, getSpec: (index: number) => string): ClaimLoad {
   const served: Served[] = [];
   const under: Promise<void>[] = [];
   const live = async (name: string, spec: string): Promise<void> => {
@@ -39,9 +51,7 @@ export function startClaims(team: Team, tally: Tally): ClaimLoad {
     await team.client.delete(sandboxClaims, key);
   };
   const running = repeat(PAUSE_MS, async () => {
-    const isCold = under.length % 3 === 2;
-    const spec = isCold ? '{sandboxTemplateRef: {name: box}, warmpool: none}' : '{warmPoolRef: {name: boxes}}';
-    under.push(live(`load-${under.length}`, spec));
+    under.push(live(`load-${under.length}`, getSpec(under.length)));
   });
   return {
     served,

@@ -8,6 +8,7 @@ import type { ClaimLoad } from './claims.ts';
 import { countEvents } from './events.ts';
 import { endLife, listChanges, reconnect, startLife } from './lives.ts';
 import type { Life } from './lives.ts';
+import { watchRefusals } from './refusals.ts';
 import type { Running } from './repeat.ts';
 import type { Report } from './report.ts';
 import { startExecs, startWakes } from './requests.ts';
@@ -18,6 +19,7 @@ const STEADY = 2;
 /** A steady load of claims, execs and wakes, with sandboxes that live through all of it and show whether they were touched. */
 export class Load implements AsyncDisposable {
   readonly #team: Team;
+  readonly #refusals = watchRefusals();
   readonly #tallies = { claims: new Tally(), execs: new Tally(), pauses: new Tally(), wakes: new Tally() };
   #lives: readonly Life[];
   readonly #living: Living;
@@ -85,6 +87,7 @@ export class Load implements AsyncDisposable {
     return {
       calls: { claims: claims.read(), execs: execs.read(), pauses: pauses.read(), wakes: wakes.read() },
       sandboxes: this.#lives.length + this.#living.claims.size + this.#living.suspended.length * 2,
+      refusals: this.#refusals.list(),
       touched: await this.listTouched().catch((error: unknown) => [String(error)]),
       events: await countEvents(this.#team, this.#claims.served),
     };
@@ -93,5 +96,6 @@ export class Load implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.allSettled([this.stopRequests(), this.#claims.stop()]);
     await Promise.allSettled(this.#lives.map(endLife));
+    this.#refusals.stop();
   }
 }

@@ -6,6 +6,8 @@ export interface Report {
   readonly calls: Readonly<Record<'claims' | 'execs' | 'pauses' | 'wakes', Count>>;
   /** How many sandboxes lived through the load. */
   readonly sandboxes: number;
+  /** What servers answered instead of serving a call, to explain its failure. */
+  readonly refusals: readonly string[];
   readonly touched: readonly string[];
   readonly events: EventCount;
 }
@@ -33,7 +35,7 @@ export const NO_HARM = {
 } as const;
 
 /** Prints the counts as a table of Markdown. */
-export function printReport(title: string, { calls, sandboxes, touched, events }: Report): void {
+export function printReport(title: string, { calls, sandboxes, refusals, touched, events }: Report): void {
   const rows = Object.entries(calls).map(([kind, { started, succeeded, failures, retried, retries, longestMs }]) => {
     const reasons = Object.entries(retries).map(([reason, count]) => `${reason}: ${count}`);
     const again = reasons.length === 0 ? `${retried}` : `${retried} (${reasons.join(', ')})`;
@@ -45,7 +47,9 @@ export function printReport(title: string, { calls, sandboxes, touched, events }
     '| --- | --- | --- | --- | --- | --- |',
     ...rows,
     `sandboxes touched ${touched.length} of ${sandboxes}; events lost ${events.lost.length} of ${events.expected},`,
-    `of two ids ${events.doubled.length}, sent again under their id ${events.repeated}\n`,
+    `of two ids ${events.doubled.length}, sent again under their id ${events.repeated}`,
+    ...refusals,
+    '',
   ];
   process.stdout.write(lines.join('\n'));
 }
