@@ -52,7 +52,7 @@ func TestSnapshotOfASandboxThatEndsAfterItIsKept(t *testing.T) {
 		"a hibernation": {save.Hibernate, `if [ $verb = checkpoint ]; then run "$@"; code=$?; deleteSandbox; exit $code; fi`},
 		// The agent asks the sandbox first, by the order of the ids.
 		"a snapshot, while the agent asks for the states": {save.Snapshot, `if [ $verb = checkpoint ]; then run "$@"; code=$?; touch $0.saved; exit $code; fi
-if [ $verb = state ] && [ -e $0.saved ]; then case "$*" in *worker*) deleteSandbox ;; esac; fi`},
+if [ $verb = state ] && [ -e $0.saved ]; then case "$*" in *worker*) deleteSandbox; deleteWorker ;; esac; fi`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNode(t)
@@ -69,10 +69,11 @@ if [ $verb = state ] && [ -e $0.saved ]; then case "$*" in *worker*) deleteSandb
 	}
 }
 
-// withKills defines, for wrap, killWorker, which returns once no process of the container is left, and deleteSandbox.
+// withKills defines, for wrap, killWorker, which returns once no process of the container is left, deleteWorker and deleteSandbox.
 func (n *node) withKills() string {
 	command := n.runsc.Binary + " --root " + n.runsc.Root + " " + strings.Join(n.runsc.Flags, " ")
 	return fmt.Sprintf(`killWorker() { %[1]s kill %[2]s KILL; while %[1]s state %[2]s | grep -q '"running"'; do :; done; }
+deleteWorker() { %[1]s delete -force %[2]s; }
 deleteSandbox() { %[1]s delete -force %[3]s; }
 `, command, n.pod.Worker, n.pod.Sandbox)
 }
