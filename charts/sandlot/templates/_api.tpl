@@ -18,8 +18,7 @@
 - { name: ADMIN_LISTEN, value: {{ ternary "all" "loopback" (ne (len $api.admin.allowFrom) 0) }} }
 - { name: KEYS_NAMESPACE, value: {{ include "sandlot.api.keysNamespace" . }} }
 - { name: ENVS_NAMESPACE, value: {{ include "sandlot.api.envsNamespace" . }} }
-- name: ENVD_TOKEN_KEY
-  valueFrom: { secretKeyRef: { name: {{ include "sandlot.runtime.secretName" . }}, key: envd.key } }
+{{ include "sandlot.env.tokenKeys" . }}
 {{- if and $values.gateway.enabled $values.gateway.domains }}
 - { name: SANDBOX_DOMAIN, value: {{ first $values.gateway.domains | quote }} }
 {{- end }}

@@ -35,6 +35,16 @@
 {{- define "sandlot.env.runtime.claim-controller" -}}
 - name: RUNTIME_SIGNING_KEY
   valueFrom: { secretKeyRef: { name: {{ include "sandlot.runtime.secretName" . }}, key: signing.key } }
+{{ include "sandlot.env.tokenKeys" . }}
+{{- end -}}
+
+{{/* The keys by which tokens of sandboxes are made: the number is there once the key was rotated, the other one while it is. */}}
+{{- define "sandlot.env.tokenKeys" -}}
+{{- $secret := include "sandlot.runtime.secretName" . -}}
 - name: ENVD_TOKEN_KEY
-  valueFrom: { secretKeyRef: { name: {{ include "sandlot.runtime.secretName" . }}, key: envd.key } }
+  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: envd.key } }
+- name: ENVD_TOKEN_KEY_NUMBER
+  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: envd.key.number, optional: true } }
+- name: ENVD_TOKEN_KEY_OTHER
+  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: envd.key.other, optional: true } }
 {{- end -}}

@@ -98,6 +98,11 @@ describe('the API of the chart', () => {
     expect(findVariable(objects, 'ENVD_TOKEN_KEY')).toMatchObject({
       valueFrom: { secretKeyRef: { name: 'sandlot-runtime', key: 'envd.key' } },
     });
+    for (const entry of ['number', 'other']) {
+      expect(findVariable(objects, `ENVD_TOKEN_KEY_${entry.toUpperCase()}`)).toMatchObject({
+        valueFrom: { secretKeyRef: { name: 'sandlot-runtime', key: `envd.key.${entry}`, optional: true } },
+      });
+    }
     expect(findVariable(objects, 'SANDBOX_DOMAIN')?.value).toBe('sandbox.example.com');
     expect(findVariable(await render(), 'SANDBOX_DOMAIN')).toBeUndefined();
   });

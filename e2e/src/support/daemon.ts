@@ -1,7 +1,7 @@
 import { sandboxes } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { secrets } from '@sandlot/kube';
-import { deriveEnvdAccessToken, parseTokenKey, formatTokenSubject } from '@sandlot/tenancy';
+import { deriveEnvdAccessToken, formatTokenSubject, TokenKeys } from '@sandlot/tenancy';
 import { inject } from 'vitest';
 import { z } from 'zod';
 import { getSandboxName } from './sandboxes.ts';
@@ -45,6 +45,11 @@ export async function readDaemon(team: Team, claim: SandboxClaim): Promise<Daemo
 async function readToken({ client }: Team, claim: SandboxClaim): Promise<string> {
   const key = { namespace: inject('releaseNamespace'), name: 'sandlot-runtime' };
   const { data = {} } = await client.get(secrets, key);
-  const tokenKey = parseTokenKey(Buffer.from(data['envd.key'] ?? '', 'base64').toString());
-  return deriveEnvdAccessToken(tokenKey, formatTokenSubject(claim));
+  const read = (entry: string) => Buffer.from(data[entry] ?? '', 'base64').toString();
+  const keys = new TokenKeys({
+    key: read('envd.key'),
+    number: Number(read('envd.key.number') || 1),
+    other: read('envd.key.other') || undefined,
+  });
+  return deriveEnvdAccessToken(keys.of(claim), formatTokenSubject(claim));
 }

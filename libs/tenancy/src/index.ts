@@ -16,13 +16,15 @@ export { copyKeys, createKey, listKeys, revokeKey } from './key-store.ts';
 export type { KeyPlace } from './key-store.ts';
 export { CreateRates, Places } from './quota.ts';
 export type { RateDecision } from './quota.ts';
+export { readTokenKeys, tokenKeySettings } from './token-key-settings.ts';
+export { formatKeyNumber, readKeyNumber, TokenKeys } from './token-keys.ts';
+export type { TokenKey, TokenKeyTexts } from './token-keys.ts';
 export {
   deriveEnvdAccessToken,
   hashApiKey,
   isApiKey,
   createApiKey,
   createSandboxId,
-  parseTokenKey,
   deriveSandboxId,
   isSameDigest,
   formatTokenSubject,

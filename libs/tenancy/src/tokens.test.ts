@@ -6,12 +6,12 @@ import {
   isApiKey,
   createApiKey,
   createSandboxId,
-  parseTokenKey,
   deriveSandboxId,
   isSameDigest,
   formatTokenSubject,
   deriveTrafficAccessToken,
 } from './index.ts';
+import { parseTokenKey } from './tokens.ts';
 
 const KEY = Buffer.alloc(32, 7);
 const ID = 'k3x9v0c2m4q8r1t7z5ab';

@@ -5,6 +5,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { systemClock } from '@sandlot/std';
 import type { Clock } from '@sandlot/std';
+import { TokenKeys } from '@sandlot/tenancy';
 import { RuntimeClient } from '../src/runtime/runtime-client.ts';
 import type { RuntimeAccess } from '../src/runtime/runtime-inits.ts';
 
@@ -64,7 +65,7 @@ export class Daemons {
 
   access(clock: Clock): RuntimeAccess {
     const client = new RuntimeClient({ signingKey: this.#keys.privateKey, clock, port: this.#port });
-    return { client, tokenKey: this.tokenKey };
+    return { client, tokenKeys: new TokenKeys({ key: this.tokenKey.toString('base64'), number: 1 }) };
   }
 
   async #listen(address: string): Promise<void> {

@@ -12,7 +12,7 @@ const NAMESPACE = 'sandlot-system';
 /** The credentials of a small release. */
 export const WANTED = wantedCredentials.parse({
   secrets: [
-    { name: 'x-runtime', entries: { signing: 'signing', 'envd.key': 'bytes', 'identity.seed': 'bytes' } },
+    { name: 'x-runtime', entries: { signing: 'signing', 'envd.key': 'tokens', 'identity.seed': 'bytes' } },
     { name: 'x-redis-auth', labels: { app: 'x' }, entries: { admin: 'password', 'claim-controller': 'password' } },
     { name: 'x-bucket-keys', entries: { keys: 'sealing' } },
   ],

@@ -4,7 +4,7 @@ rendered, so that each rendering is the same. `given` ones are the operator's, a
 */}}
 {{- define "sandlot.keys.wanted" -}}
 {{- $secrets := list -}}
-{{- $runtime := dict "signing" "signing" "envd.key" "bytes" -}}
+{{- $runtime := dict "signing" "signing" "envd.key" "tokens" -}}
 {{- if or (not .Values.runtime.existingSecret) (eq .Values.runtime.delivery "ImageVolume") -}}
 {{- $_ := set $runtime "identity.seed" "bytes" -}}
 {{- end -}}

@@ -257,6 +257,11 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     by: API,
     meaning: 'SHA-256 of the token that opens the ports, in hex. Present when they are not public.',
   },
+  tokenKey: {
+    on: 'SandboxClaim',
+    by: API,
+    meaning: 'Number of the key by which its tokens are made. Absent: 1, the key that the installation began with.',
+  },
   requestDigest: {
     on: 'SandboxClaim',
     by: API,

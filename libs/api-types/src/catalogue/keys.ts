@@ -107,6 +107,8 @@ export const annotations = {
   apiKeySandboxes: 'sandlot.dev/api-key-sandboxes',
   /** On a claim whose ports are not public: hex SHA-256 of the token that opens them. */
   trafficTokenHash: 'sandlot.dev/traffic-token-sha256',
+  /** On a claim that the API made: the number of the key by which its tokens are made. Absent: 1. */
+  tokenKey: 'sandlot.dev/token-key',
   /** On a claim with an idempotency key: the digest of its request. */
   requestDigest: 'sandlot.dev/request-digest',
   /** On a claim: how it narrows the egress of its template, as JSON. */

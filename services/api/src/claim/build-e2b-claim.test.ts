@@ -30,7 +30,7 @@ function build(fields: object, input: Partial<ClaimInput> = {}) {
     source: { kind: 'pool', name: 'base' },
     snapshotName: undefined,
     nowMs: NOW,
-    trafficTokenHash: undefined,
+    tokens: {},
     digest: undefined,
     trace: undefined,
     ...input,

@@ -19,8 +19,8 @@ export interface ClaimInput {
   /** Name of the snapshot from which the sandbox starts; undefined: it has none, or the sandbox starts from no snapshot. */
   readonly snapshotName: string | undefined;
   readonly nowMs: number;
-  /** Hex SHA-256 of the token that opens the sandbox's ports; undefined: the ports are public. */
-  readonly trafficTokenHash: string | undefined;
+  /** What it records of its tokens ({@link buildTokenAnnotations}). */
+  readonly tokens: Readonly<Record<string, string>>;
   /** Digest of the request's body, if the request has an Idempotency-Key. */
   readonly digest: string | undefined;
   /** Text of the annotation that carries the trace context. */
@@ -61,7 +61,7 @@ function getAnnotations({
   sandboxLimit,
   snapshotName,
   digest,
-  trafficTokenHash,
+  tokens,
   trace,
   nowMs,
 }: ClaimInput): Record<string, string> {
@@ -74,7 +74,7 @@ function getAnnotations({
     [annotations.autoPauseMemory]: autoPauseMemory ? undefined : 'false',
     [annotations.metadata]: Object.keys(metadata).length === 0 ? undefined : JSON.stringify(metadata),
     [annotations.autoResume]: autoResume ? 'true' : undefined,
-    [annotations.trafficTokenHash]: trafficTokenHash,
+    ...tokens,
     [annotations.requestDigest]: digest,
     [annotations.traceContext]: trace,
     [annotations.pausedRetention]: control.pausedRetention,

@@ -21,8 +21,8 @@ export interface ForkInput {
   /** When the claim goes if no client ever gets its id. */
   readonly endMs: number;
   readonly timeoutSeconds: number;
-  /** Of the fork's own token; undefined: its ports are public, as those of the source. */
-  readonly trafficTokenHash: string | undefined;
+  /** What it records of its own tokens. */
+  readonly tokens: Readonly<Record<string, string>>;
   readonly trace: string | undefined;
 }
 
@@ -73,14 +73,14 @@ function inherit({ metadata: { annotations: given = {} } }: SandboxClaim): Recor
 }
 
 function buildOwnAnnotations(input: ForkInput): Record<string, string> {
-  const { source, key, sandboxLimit, nowMs, endMs, timeoutSeconds, trafficTokenHash, trace } = input;
+  const { source, key, sandboxLimit, nowMs, endMs, timeoutSeconds, tokens, trace } = input;
   return {
     ...buildKeyAnnotations(key.id, sandboxLimit),
     [annotations.createdAt]: new Date(nowMs).toISOString(),
     [annotations.endAt]: formatRfc3339(endMs),
     [annotations.timeoutSeconds]: String(timeoutSeconds),
     [annotations.forkedTemplate]: getTemplate(source),
-    ...(trafficTokenHash === undefined ? {} : { [annotations.trafficTokenHash]: trafficTokenHash }),
+    ...tokens,
     ...(trace === undefined ? {} : { [annotations.traceContext]: trace }),
   };
 }

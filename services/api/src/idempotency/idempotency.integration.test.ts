@@ -133,7 +133,7 @@ function createLedger(claims: readonly SandboxClaim[] = []): CreateLedger {
 
 describe('records older than a day', () => {
   it('are ignored, and pruned together with ConfigMaps that become empty', async () => {
-    const old = { digest: 'd', templateID: 'base', envdVersion: '0', closed: false, createdMs: 0 };
+    const old = { digest: 'd', templateID: 'base', envdVersion: '0', closed: false, tokenKey: 1, createdMs: 0 };
     const young = { ...old, createdMs: systemClock.now() - RECORD_KEPT_MS + 600_000 };
     const labels = { [RECORDS_LABEL]: 'true' };
     const objects = {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ObjectKey } from '@sandlot/kube';
 import { createSandboxId, deriveSandboxId } from '@sandlot/tenancy';
-import type { ApiKey } from '@sandlot/tenancy';
+import type { ApiKey, TokenKeys } from '@sandlot/tenancy';
 
 export interface CreateIdentity {
   readonly sandbox: ObjectKey & { readonly namespace: string };
@@ -19,12 +19,12 @@ interface IdentityInput {
  * Chooses the id of a new sandbox: random, or derived from the Idempotency-Key. A repeated create has the same id, so its claim
  * already exists (docs/reference/e2b-api.md#conventions).
  */
-export function identifyCreate(tokenKey: Uint8Array, { key, idempotencyKey, body }: IdentityInput): CreateIdentity {
+export function identifyCreate({ ofRepeats }: TokenKeys, { key, idempotencyKey, body }: IdentityInput): CreateIdentity {
   const { namespace } = key;
   if (idempotencyKey === undefined) return { sandbox: { namespace, name: createSandboxId() }, digest: undefined };
-  const name = deriveSandboxId(tokenKey, `${namespace}/${key.team}`, idempotencyKey);
+  const name = deriveSandboxId(ofRepeats, `${namespace}/${key.team}`, idempotencyKey);
   // The salt keeps the digest from revealing the request: its secrets may be short enough to guess.
-  const digest = createHash('sha256').update(tokenKey).update(formatCanonicalJson(body)).digest('hex');
+  const digest = createHash('sha256').update(ofRepeats).update(formatCanonicalJson(body)).digest('hex');
   return { sandbox: { namespace, name }, digest };
 }
 

@@ -10,6 +10,7 @@ const record = fc.record({
   templateID: fc.string(),
   envdVersion: fc.string(),
   closed: fc.boolean(),
+  tokenKey: fc.integer({ min: 1 }),
   createdMs: fc.integer({ min: NOW - 2 * RECORD_KEPT_MS, max: NOW }),
 });
 

@@ -1,6 +1,7 @@
 // The record of a create with an Idempotency-Key, which outlives the sandbox (docs/reference/e2b-api.md#conventions).
 import { annotations } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
+import { readKeyNumber } from '@sandlot/tenancy';
 import { z } from 'zod';
 import { getTemplate } from '../e2b/answer/sandbox.ts';
 
@@ -16,6 +17,8 @@ const stored = z.object({
   v: z.string(),
   /** Whether the ports need the traffic token, which the answer then contains. */
   c: z.boolean(),
+  /** Number of the key of its tokens; absent: 1. */
+  k: z.number().default(1),
   /** Creation of the claim, epoch milliseconds. */
   at: z.number(),
 });
@@ -26,6 +29,8 @@ export interface CreateRecord {
   readonly templateID: string;
   readonly envdVersion: string;
   readonly closed: boolean;
+  /** Number of the key by which they are made. */
+  readonly tokenKey: number;
   readonly createdMs: number;
 }
 
@@ -37,8 +42,9 @@ export function formatShard(id: string): string {
   return `sandbox-creates-${id.slice(0, 2)}`;
 }
 
-export function encodeRecord({ digest, templateID, envdVersion, closed, createdMs }: CreateRecord): string {
-  return JSON.stringify({ d: digest, t: templateID, v: envdVersion, c: closed, at: createdMs });
+export function encodeRecord(record: CreateRecord): string {
+  const { digest, templateID, envdVersion, closed, tokenKey, createdMs } = record;
+  return JSON.stringify({ d: digest, t: templateID, v: envdVersion, c: closed, k: tokenKey, at: createdMs });
 }
 
 /** Undefined for a malformed record and for an expired one. */
@@ -46,8 +52,9 @@ export function decodeRecord(text: string | undefined, nowMs: number): CreateRec
   if (text === undefined) return undefined;
   const result = stored.safeParse(parseJson(text));
   if (!result.success) return undefined;
-  const { d: digest, t: templateID, v: envdVersion, c: closed, at: createdMs } = result.data;
-  return nowMs - createdMs < RECORD_KEPT_MS ? { digest, templateID, envdVersion, closed, createdMs } : undefined;
+  const { d: digest, t: templateID, v: envdVersion, c: closed, k: tokenKey, at: createdMs } = result.data;
+  const record = { digest, templateID, envdVersion, closed, tokenKey, createdMs };
+  return nowMs - createdMs < RECORD_KEPT_MS ? record : undefined;
 }
 
 /** The sandbox ids in a ConfigMap whose records are expired or malformed. */
@@ -63,7 +70,8 @@ export function buildRecord(claim: SandboxClaim, { envdVersion, nowMs }: RecordO
   const createdMs = Date.parse(metadata.creationTimestamp ?? '');
   const isRecent = nowMs - createdMs < RECORD_KEPT_MS;
   const closed = metadata.annotations?.[annotations.trafficTokenHash] !== undefined;
-  return isRecent ? { digest, templateID: getTemplate(claim), envdVersion, closed, createdMs } : undefined;
+  const tokenKey = readKeyNumber(metadata.annotations?.[annotations.tokenKey]) ?? 1;
+  return isRecent ? { digest, templateID: getTemplate(claim), envdVersion, closed, tokenKey, createdMs } : undefined;
 }
 
 export interface RecordOptions {

@@ -41,18 +41,19 @@ export async function replayCreate(
 /** The first answer again, also without its claim: the tokens are derived from the id. */
 function answerOfRecord(
   { namespace, name }: CreateIdentity['sandbox'],
-  { templateID, envdVersion, closed }: CreateRecord,
-  { tokenKey, domain }: AnswerOptions,
+  { templateID, envdVersion, closed, tokenKey }: CreateRecord,
+  { tokenKeys, domain }: AnswerOptions,
 ): SandboxAnswer {
   const subject = `${namespace}/${name}`;
+  const key = tokenKeys.find(tokenKey);
   return {
     templateID,
     alias: templateID,
     sandboxID: name,
     clientID: 'sandlot',
     envdVersion,
-    envdAccessToken: deriveEnvdAccessToken(tokenKey, subject),
-    trafficAccessToken: closed ? deriveTrafficAccessToken(tokenKey, subject) : null,
+    envdAccessToken: deriveEnvdAccessToken(key, subject),
+    trafficAccessToken: closed ? deriveTrafficAccessToken(key, subject) : null,
     domain: domain ?? null,
   };
 }

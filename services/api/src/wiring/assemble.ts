@@ -1,6 +1,6 @@
 import type { ProcessParts, RunningServer } from '@sandlot/service';
 import type { Clock } from '@sandlot/std';
-import { CreateRates, parseTokenKey, Places, watchKeys } from '@sandlot/tenancy';
+import { CreateRates, Places, readTokenKeys, watchKeys } from '@sandlot/tenancy';
 import type { WatchedKeyRing } from '@sandlot/tenancy';
 import type { AuditDeps } from '../audit/requests.ts';
 import { createCreateMetrics } from '../e2b/operations/create-metrics.ts';
@@ -67,7 +67,7 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     limits: createLimits(process, { settings, state, keys }),
     ledger: new CreateLedger({ client, clock, log, namespace, envdVersion, listClaims: claims }),
     answers: {
-      tokenKey: parseTokenKey(settings.ENVD_TOKEN_KEY.reveal()),
+      tokenKeys: readTokenKeys(settings),
       envdVersion,
       domain: settings.SANDBOX_DOMAIN,
     },

@@ -1,5 +1,6 @@
-import { durationMs, flag, integer, list, port, secret, text, url } from '@sandlot/config';
+import { durationMs, flag, integer, list, port, text, url } from '@sandlot/config';
 import { processSettings } from '@sandlot/service';
+import { tokenKeySettings } from '@sandlot/tenancy';
 import { z } from 'zod';
 
 /** Settings of the API, by environment variable. */
@@ -13,8 +14,7 @@ export const apiSettings = processSettings.extend({
   KEYS_NAMESPACE: text(),
   /** Namespace in which the values of environment variables are stored. The API may create Secrets there, and read them to fork. */
   ENVS_NAMESPACE: text(),
-  /** The installation's key for the tokens of sandboxes: base64 of 32 bytes, `envd.key` of the runtime Secret. */
-  ENVD_TOKEN_KEY: secret(),
+  ...tokenKeySettings,
   /** Domain of the sandboxes, `sandbox.example.com`; absent: single-URL mode. */
   SANDBOX_DOMAIN: text().optional(),
   /** URL of the gateway, through which the API asks daemons for metrics and whether they answer; absent: it asks none. */

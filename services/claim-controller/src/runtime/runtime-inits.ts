@@ -5,6 +5,7 @@ import { done, getKey, requeueAfter } from '@sandlot/kube';
 import type { KubeClient, ReconcileResult } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
 import { deriveEnvdAccessToken, formatTokenSubject } from '@sandlot/tenancy';
+import type { TokenKeys } from '@sandlot/tenancy';
 import { isDelivered, needsInit } from '../delivery/rules.ts';
 import type { ClaimMetrics } from '../telemetry/metrics.ts';
 import type { Pass } from '../plan/pass.ts';
@@ -20,8 +21,8 @@ import type { InitTries, Uninitialised } from './initialisation.ts';
 /** How the installation speaks to daemons in sandboxes. */
 export interface RuntimeAccess {
   readonly client: RuntimeClient;
-  /** Derives the access tokens of sandboxes. */
-  readonly tokenKey: Uint8Array;
+  /** Derive the access tokens of sandboxes. */
+  readonly tokenKeys: TokenKeys;
 }
 
 export interface RuntimeInitsDeps {
@@ -141,7 +142,7 @@ export class RuntimeInits {
       identity: sandbox.status?.runtime?.identity,
       sandboxUid: getUid(sandbox),
       claimUid: claim.metadata.uid ?? '',
-      accessToken: deriveEnvdAccessToken(access.tokenKey, formatTokenSubject(claim)),
+      accessToken: deriveEnvdAccessToken(access.tokenKeys.of(claim), formatTokenSubject(claim)),
       envVars: await readEnvVars({ client, envsNamespace }, { claim, secrets, signal }),
       // The API's sandbox ids are no secret: users share host names that contain them.
       exec: !isMadeByApi(claim),

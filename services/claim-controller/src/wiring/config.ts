@@ -1,8 +1,8 @@
-import { durationMs, ed25519PrivateKey, flag, integer, json, list, secretValue, text } from '@sandlot/config';
+import { durationMs, ed25519PrivateKey, flag, integer, json, list, text } from '@sandlot/config';
 import { controllerSettings } from '@sandlot/service';
 import { containerResources } from '@sandlot/api-types';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
-import { parseTokenKey } from '@sandlot/tenancy';
+import { readTokenKeys, tokenKeySettings } from '@sandlot/tenancy';
 import { systemClock } from '@sandlot/std';
 import { z } from 'zod';
 import { RuntimeClient } from '../runtime/runtime-client.ts';
@@ -25,8 +25,8 @@ export const claimSettings = controllerSettings.extend({
   PERSISTENT_VOLUMES: flag().default(false),
   /** Ed25519 private key in PEM. Its signature proves to the daemons in sandboxes that the installation calls. */
   RUNTIME_SIGNING_KEY: ed25519PrivateKey().optional(),
-  /** Base64 of 32 random bytes that derive the access tokens of sandboxes. */
-  ENVD_TOKEN_KEY: tokenKey().optional(),
+  ...tokenKeySettings,
+  ENVD_TOKEN_KEY: tokenKeySettings.ENVD_TOKEN_KEY.optional(),
   /** Whether to write no Kubernetes Events on claims. */
   DISABLE_CLAIM_EVENTS: flag().default(false).meta({ flag: 'disable-claim-events', form: 'flag' }),
   SECURITY_DEFAULTS: z.enum(['Compat', 'Hardened']).default('Compat'),
@@ -34,15 +34,15 @@ export const claimSettings = controllerSettings.extend({
   SANDBOX_RESOURCES: json('requests and limits as JSON', containerResources).default({}),
 });
 
-type RuntimeKeys = Pick<z.output<typeof claimSettings>, 'RUNTIME_SIGNING_KEY' | 'ENVD_TOKEN_KEY'>;
+type RuntimeKeys = Pick<
+  z.output<typeof claimSettings>,
+  'RUNTIME_SIGNING_KEY' | 'ENVD_TOKEN_KEY' | 'ENVD_TOKEN_KEY_NUMBER' | 'ENVD_TOKEN_KEY_OTHER'
+>;
 
 /** Access to the daemons in sandboxes; undefined when the installation has no keys. */
-export function findRuntimeAccess({ RUNTIME_SIGNING_KEY, ENVD_TOKEN_KEY }: RuntimeKeys): RuntimeAccess | undefined {
+export function findRuntimeAccess(keys: RuntimeKeys): RuntimeAccess | undefined {
+  const { RUNTIME_SIGNING_KEY, ENVD_TOKEN_KEY } = keys;
   if (RUNTIME_SIGNING_KEY === undefined || ENVD_TOKEN_KEY === undefined) return undefined;
   const client = new RuntimeClient({ signingKey: RUNTIME_SIGNING_KEY, clock: systemClock });
-  return { client, tokenKey: ENVD_TOKEN_KEY };
-}
-
-function tokenKey() {
-  return secretValue('base64 of at least 32 bytes', parseTokenKey);
+  return { client, tokenKeys: readTokenKeys({ ...keys, ENVD_TOKEN_KEY }) };
 }

@@ -26,5 +26,5 @@ export function makeText(recipe: Exclude<Recipe, 'signing'>): string {
   // A letter comes first because the NATS server would read digits as a number; hex needs no quotes in a shell.
   if (recipe === 'password') return `p${randomBytes(SECRET_BYTES - 4).toString('hex')}`;
   const bytes = randomBytes(SECRET_BYTES).toString('base64');
-  return recipe === 'bytes' ? bytes : `k${randomBytes(4).toString('hex')} ${bytes}\n`;
+  return recipe !== 'sealing' ? bytes : `k${randomBytes(4).toString('hex')} ${bytes}\n`;
 }

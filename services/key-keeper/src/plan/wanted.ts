@@ -2,10 +2,10 @@ import { z } from 'zod';
 
 /**
  * How an entry of a Secret is made. `signing` makes two, `<name>.key` and `<name>.pub`, an Ed25519 key pair in PEM; `bytes` is
- * base64 of 32 random bytes; `password` begins with a letter; `sealing` is a list of keys, a line each, the first of which
- * seals.
+ * base64 of 32 random bytes; `tokens` is the same, with a number once it was rotated; `password` begins with a letter; `sealing` is
+ * a list of keys, a line each, the first of which seals.
  */
-const recipes = ['signing', 'bytes', 'password', 'sealing'] as const;
+const recipes = ['signing', 'bytes', 'tokens', 'password', 'sealing'] as const;
 export type Recipe = (typeof recipes)[number];
 
 const labels = z.record(z.string(), z.string()).default({});

@@ -1,6 +1,7 @@
 import { phases } from '../plan/plan.ts';
 import type { Phase } from '../plan/plan.ts';
 import type { Recipe, WantedSecret } from '../plan/wanted.ts';
+import { readTokenKey } from './token-key.ts';
 
 /** Annotation by which the operator asks for a stage of a rotation: `ENTRY STAGE`, such as `signing prepare`. */
 export const ROTATE = 'sandlot.dev/rotate';
@@ -16,6 +17,7 @@ const STAGES: Readonly<Record<Recipe, readonly Phase[]>> = {
   signing: ['prepare', 'switch', 'finish'],
   sealing: ['prepare', 'switch'],
   password: ['switch', 'finish'],
+  tokens: ['prepare', 'switch', 'finish'],
   bytes: ['switch'],
 };
 
@@ -32,10 +34,27 @@ export function readRotation(
   if (phase === undefined || !STAGES[recipe].includes(phase)) {
     return `${ROTATE} of ${entry} can be ${STAGES[recipe].join(', ')}`;
   }
-  const needsNext = recipe === 'signing' && phase === 'switch';
-  if (needsNext && entries[formatNext(entry)] === undefined)
-    return `prepare the rotation of ${entry} before the switch`;
+  const { hasNext, hasPrevious } = lookBeside(entry, recipe, entries);
+  if (phase === 'switch' && !hasNext) return `prepare the rotation of ${entry} before the switch`;
+  if (phase === 'prepare' && hasPrevious) return `finish the rotation of ${entry} before the next one`;
   return { entry, recipe, phase };
+}
+
+interface Beside {
+  /** What the switch needs is there. */
+  readonly hasNext: boolean;
+  /** The next rotation would lose the value of before this one while it is still accepted. */
+  readonly hasPrevious: boolean;
+}
+
+function lookBeside(entry: string, recipe: Recipe, entries: Readonly<Record<string, string>>): Beside {
+  if (recipe === 'signing') return { hasNext: entries[formatNext(entry)] !== undefined, hasPrevious: false };
+  if (recipe !== 'tokens') return { hasNext: true, hasPrevious: false };
+  const { number, other } = readTokenKey(entry, entries);
+  return {
+    hasNext: other !== undefined && other.number > number,
+    hasPrevious: other !== undefined && other.number < number,
+  };
 }
 
 /** Where the next private key waits for the switch. */

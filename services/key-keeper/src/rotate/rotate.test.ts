@@ -35,6 +35,55 @@ describe('a key pair', () => {
   });
 });
 
+describe('the key of tokens', () => {
+  const [KEY, NUMBER, OTHER] = ['envd.key', 'envd.key.number', 'envd.key.other'];
+
+  it('is rotated in three stages, after which it has the next number', async () => {
+    await using world = await World.start();
+    await world.pass();
+    const before = world.read(RUNTIME);
+
+    await world.rotate(RUNTIME, 'envd.key prepare');
+    const prepared = world.read(RUNTIME);
+    const [number, next] = prepared[OTHER]?.split(':') ?? [];
+    expect(prepared).toEqual({ ...before, [OTHER]: `2:${next}` });
+    expect([number, next === before[KEY], Buffer.from(next ?? '', 'base64').length]).toEqual(['2', false, 32]);
+
+    await world.rotate(RUNTIME, 'envd.key switch');
+    const switched = { ...before, [KEY]: next, [NUMBER]: '2', [OTHER]: `1:${before[KEY]}` };
+    expect(world.read(RUNTIME)).toEqual(switched);
+
+    await world.rotate(RUNTIME, 'envd.key finish');
+    expect(world.read(RUNTIME)).toEqual({ ...before, [KEY]: next, [NUMBER]: '2' });
+
+    await world.rotate(RUNTIME, 'envd.key prepare');
+    expect(world.read(RUNTIME)[OTHER]).toMatch(/^3:/);
+  });
+
+  it('keeps the next key when the first stage is asked for twice', async () => {
+    await using world = await World.start();
+    await world.pass();
+    await world.rotate(RUNTIME, 'envd.key prepare');
+    const prepared = world.read(RUNTIME);
+    await world.rotate(RUNTIME, 'envd.key prepare');
+    expect(world.read(RUNTIME)).toEqual(prepared);
+  });
+
+  it('is not prepared again while tokens of the key of before are accepted', async () => {
+    await using world = await World.start();
+    await world.pass();
+    for (const stage of ['prepare', 'switch']) await world.rotate(RUNTIME, `envd.key ${stage}`);
+    const switched = world.read(RUNTIME);
+    expect(await world.rotate(RUNTIME, 'envd.key prepare')).toContain(
+      'finish the rotation of envd.key before the next',
+    );
+    expect(await world.rotate(RUNTIME, 'envd.key switch')).toContain(
+      'prepare the rotation of envd.key before the switch',
+    );
+    expect(world.read(RUNTIME)).toEqual(switched);
+  });
+});
+
 it('a password is rotated with the old one beside it until the end', async () => {
   await using world = await World.start();
   await world.pass();
@@ -66,7 +115,8 @@ it('a sealing key can open from the first stage on, and seals from the second', 
 it.each([
   ['signing switch', 'prepare the rotation of signing before the switch'],
   ['signing burn', 'sandlot.dev/rotate of signing can be prepare, switch, finish'],
-  ['envd.key prepare', 'sandlot.dev/rotate of envd.key can be switch'],
+  ['envd.key switch', 'prepare the rotation of envd.key before the switch'],
+  ['identity.seed prepare', 'sandlot.dev/rotate of identity.seed can be switch'],
   ['toString switch', 'sandlot.dev/rotate names toString, which is none of signing, envd.key, identity.seed'],
 ])('"%s" is refused, and changes nothing', async (text, refusal) => {
   await using world = await World.start();

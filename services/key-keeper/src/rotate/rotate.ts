@@ -2,6 +2,7 @@ import { makeSigning, makeText, formatPublicKey } from '../material/material.ts'
 import type { Phase } from '../plan/plan.ts';
 import type { Recipe } from '../plan/wanted.ts';
 import { formatNext, formatPrevious } from './read-rotation.ts';
+import { formatTokenEntries, readTokenKey } from './token-key.ts';
 
 type Entries = Readonly<Record<string, string>>;
 
@@ -15,6 +16,7 @@ export function rotateEntry(
 ): Change {
   if (recipe === 'signing') return rotateSigning(entry, phase, entries);
   if (recipe === 'sealing') return rotateSealing(entry, phase, entries[entry] ?? '');
+  if (recipe === 'tokens') return rotateTokens(entry, phase, entries);
   if (phase === 'finish') return { [formatPrevious(entry)]: null };
   const next = { [entry]: makeText(recipe) };
   return recipe === 'password' ? { ...next, [formatPrevious(entry)]: entries[entry] ?? '' } : next;
@@ -31,6 +33,16 @@ function rotateSigning(entry: string, phase: Phase, entries: Entries): Change {
   }
   const next = entries[waiting] ?? '';
   return { [key]: next, [waiting]: null, [pub]: formatPublicKey(next) + current };
+}
+
+/** Tokens of either key are accepted until the end: claims say which of the two made theirs. */
+function rotateTokens(entry: string, phase: Phase, entries: Entries): Change {
+  const names = formatTokenEntries(entry);
+  if (phase === 'finish') return { [names.other]: null };
+  const { key, number, other } = readTokenKey(entry, entries);
+  const next = other ?? { number: number + 1, key: makeText('tokens') };
+  if (phase === 'prepare') return { [names.other]: `${next.number}:${next.key}` };
+  return { [entry]: next.key, [names.number]: String(next.number), [names.other]: `${number}:${key}` };
 }
 
 /** The last key can open from the moment that every node has it, and then comes first, which seals. */

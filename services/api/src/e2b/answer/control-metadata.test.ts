@@ -1,9 +1,14 @@
+import { TokenKeys } from '@sandlot/tenancy';
 import { claim, sandbox } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { CONTROL_VIEW } from '../../claim/annotations.ts';
 import { buildListing } from './sandbox.ts';
 
-const OPTIONS = { tokenKey: new Uint8Array(32), envdVersion: '0.6.4', domain: undefined };
+const OPTIONS = {
+  tokenKeys: new TokenKeys({ key: Buffer.alloc(32).toString('base64'), number: 1 }),
+  envdVersion: '0.6.4',
+  domain: undefined,
+};
 const PREFIX = 'e2b.agents.kruise.io/';
 const served = sandbox({ name: 'pool-x', status: { podIPs: ['10.0.0.9', 'fd00::9'] } });
 

@@ -1,3 +1,4 @@
+import { TokenKeys } from '@sandlot/tenancy';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
 import { claimView } from '../../api-v1/views.ts';
@@ -5,7 +6,11 @@ import { buildAnswer, buildDetail } from './sandbox.ts';
 import { sandboxAnswer, sandboxDetail } from './schemas.ts';
 
 const LOST = { reason: 'RestoreFailed', message: 'the image is damaged', at: '2026-01-01T12:00:00Z' };
-const options = { tokenKey: Buffer.alloc(32), envdVersion: '1.0.0', domain: undefined };
+const options = {
+  tokenKeys: new TokenKeys({ key: Buffer.alloc(32).toString('base64'), number: 1 }),
+  envdVersion: '1.0.0',
+  domain: undefined,
+};
 
 function claimed(status: SandboxStatus) {
   const metadata = { namespace: 'team', name: 'box', uid: 'u', creationTimestamp: '2026-01-01T11:00:00Z' };

@@ -1,6 +1,7 @@
 // The answers about a sandbox, made from its claim and Sandbox (docs/reference/e2b-api.md#read).
 import { annotations, findEgressWish, hasUnresponsiveDaemon } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import type { TokenKeys } from '@sandlot/tenancy';
 import { CONTROL_VIEW } from '../../claim/annotations.ts';
 import { getOnTimeout, getShownEndMs, findStartedAtMs } from '../../claim/lifetime.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
@@ -15,8 +16,8 @@ const CLIENT = 'sandlot';
 
 /** What the answers of this installation need besides the objects. */
 export interface AnswerOptions {
-  /** The installation's key, from which the tokens of every sandbox are derived. */
-  readonly tokenKey: Uint8Array;
+  /** The installation's keys, from which the tokens of every sandbox are derived. */
+  readonly tokenKeys: TokenKeys;
   /** Version of the daemon that clients see while the Sandbox does not report one. */
   readonly envdVersion: string;
   /** Domain of the sandboxes; undefined in single-URL mode. */
@@ -40,7 +41,7 @@ function getEnvdVersion(sandbox: Sandbox | undefined, { envdVersion }: AnswerOpt
 
 /** The answer of create, connect and resume. */
 export function buildAnswer({ claim, sandbox }: ClaimedSandbox, options: AnswerOptions): SandboxAnswer {
-  const tokens = buildTokens(claim, options.tokenKey);
+  const tokens = buildTokens(claim, options.tokenKeys);
   return {
     templateID: getTemplate(claim),
     alias: getAlias(claim),
@@ -78,7 +79,7 @@ function isPausedUnresponsive(sandbox: Sandbox | undefined): boolean {
 /** All but the pause mode, which takes a read. */
 export function buildDetail(claimed: ClaimedSandbox, options: AnswerOptions): SandboxDetail {
   const { claim } = claimed;
-  const tokens = buildTokens(claim, options.tokenKey);
+  const tokens = buildTokens(claim, options.tokenKeys);
   const listed = buildListing(claimed, options);
   return {
     ...listed,

@@ -5,7 +5,7 @@ import { buildTokens } from '../answer/tokens.ts';
 const DAEMON_PORT = '49983';
 
 export interface DaemonDeps {
-  readonly answers: Pick<AnswerOptions, 'tokenKey'>;
+  readonly answers: Pick<AnswerOptions, 'tokenKeys'>;
   /** Undefined: the API does not reach daemons. */
   readonly gatewayUrl: string | undefined;
 }
@@ -25,7 +25,7 @@ export function askDaemon(
   const headers = {
     'E2b-Sandbox-Id': claim.metadata.name ?? '',
     'E2b-Sandbox-Port': DAEMON_PORT,
-    'X-Access-Token': buildTokens(claim, answers.tokenKey).envd,
+    'X-Access-Token': buildTokens(claim, answers.tokenKeys).envd,
   };
   return fetch(new URL(path, gatewayUrl), { headers, signal });
 }

@@ -1,6 +1,6 @@
 import type { SandboxClaim, SandboxSnapshot } from '@sandlot/api-types';
 import { carrier } from '@sandlot/telemetry';
-import { createSandboxId, deriveTrafficAccessToken, hashApiKey } from '@sandlot/tenancy';
+import { createSandboxId } from '@sandlot/tenancy';
 import type { ApiKey } from '@sandlot/tenancy';
 import type { z } from 'zod';
 import { buildForkClaim } from '../../claim/build-fork-claim.ts';
@@ -8,6 +8,7 @@ import type { Variables } from '../../claim/env-secret.ts';
 import { endPatch } from '../../claim/lifetime.ts';
 import { startClaim, withdrawClaim } from '../../claim/start-claim.ts';
 import type { StartDeps } from '../../claim/start-claim.ts';
+import { buildTokenAnnotations } from '../../claim/token-annotations.ts';
 import { toApiError } from '../../errors/to-api-error.ts';
 import type { Limits } from '../../limits/limits.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
@@ -79,8 +80,7 @@ async function startForkClaim(deps: ForkDeps, fork: Fork): Promise<ClaimedSandbo
 function buildClaim({ answers, limits, clock }: ForkDeps, fork: Fork): SandboxClaim {
   const { source, snapshot, key, envs, deadlineMs, timeoutSeconds } = fork;
   const id = createSandboxId();
-  const isClosed = buildTokens(source.claim, answers.tokenKey).traffic !== undefined;
-  const token = deriveTrafficAccessToken(answers.tokenKey, `${key.namespace}/${id}`);
+  const isPublic = buildTokens(source.claim, answers.tokenKeys).traffic === undefined;
   return buildForkClaim({
     source: source.claim,
     templateName: snapshot.spec.templateName ?? '',
@@ -91,7 +91,7 @@ function buildClaim({ answers, limits, clock }: ForkDeps, fork: Fork): SandboxCl
     nowMs: clock.now(),
     endMs: deadlineMs + timeoutSeconds * 1_000,
     timeoutSeconds,
-    trafficTokenHash: isClosed ? hashApiKey(token) : undefined,
+    tokens: buildTokenAnnotations(answers.tokenKeys, { namespace: key.namespace, name: id }, { isPublic }),
     trace: carrier.inject(),
   });
 }

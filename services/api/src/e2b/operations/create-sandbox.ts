@@ -1,12 +1,12 @@
 import type { SandboxClaim } from '@sandlot/api-types';
 import type { Clock } from '@sandlot/std';
 import { carrier } from '@sandlot/telemetry';
-import { hashApiKey, deriveTrafficAccessToken } from '@sandlot/tenancy';
 import type { ApiKey } from '@sandlot/tenancy';
 import type { z } from 'zod';
 import { buildE2bClaim } from '../../claim/build-e2b-claim.ts';
 import { startClaim } from '../../claim/start-claim.ts';
 import type { StartDeps } from '../../claim/start-claim.ts';
+import { buildTokenAnnotations } from '../../claim/token-annotations.ts';
 import { ApiError, forbidden } from '../../errors/api-error.ts';
 import type { Answer, TenantCall } from '../../http/route.ts';
 import { identifyCreate } from '../../idempotency/identify.ts';
@@ -80,7 +80,7 @@ export async function createSandbox(deps: CreateDeps, call: CreateCall): Promise
 }
 
 /** Checks a create against the request's schema and the limits of the key. Throws an ApiError 400 or 403. */
-function admitCreate({ limits, answers: { tokenKey } }: CreateDeps, call: CreateCall): Creation {
+function admitCreate({ limits, answers: { tokenKeys } }: CreateDeps, call: CreateCall): Creation {
   const { key, body, signal } = call;
   const allowance = limits.getAllowance(key);
   const request = readCreate(body, allowance);
@@ -91,7 +91,7 @@ function admitCreate({ limits, answers: { tokenKey } }: CreateDeps, call: Create
     throw forbidden('this API key may not keep sandboxes whose creation failed');
   }
   const { 'Idempotency-Key': idempotencyKey } = call.readHeaders();
-  const identity = identifyCreate(tokenKey, { key, idempotencyKey, body });
+  const identity = identifyCreate(tokenKeys, { key, idempotencyKey, body });
   return { key, request, identity, signal };
 }
 
@@ -119,9 +119,6 @@ function buildClaim(
   source: Source,
 ): SandboxClaim {
   const { sandbox, digest } = identity;
-  const trafficTokenHash = request.allowPublicTraffic
-    ? undefined
-    : hashApiKey(deriveTrafficAccessToken(answers.tokenKey, `${sandbox.namespace}/${sandbox.name}`));
   return buildE2bClaim({
     request,
     key,
@@ -130,7 +127,7 @@ function buildClaim(
     source,
     snapshotName: findStartName(source),
     nowMs: clock.now(),
-    trafficTokenHash,
+    tokens: buildTokenAnnotations(answers.tokenKeys, sandbox, { isPublic: request.allowPublicTraffic }),
     digest,
     trace: carrier.inject(),
   });
