@@ -9,7 +9,7 @@ import { pause } from '../claims/shapes.ts';
 export const PROCESSES = [...CONTROLLERS, ...SERVERS, 'kube-apiserver'] as const;
 export type ProcessName = (typeof PROCESSES)[number];
 
-/** Resident memory by process, in MiB. */
+/** Resident memory by process, in MiB; of the API server its live heap, because Go lets the rest grow as `GOGC` says. */
 export type Memory = Readonly<Record<ProcessName, number>>;
 
 /** What the API server did until some moment. */
@@ -41,10 +41,19 @@ async function readMemory(stage: Stage, servers: ApiAndGateway): Promise<Memory>
   const pages = await Promise.all([
     ...CONTROLLERS.map(async (name) => [name, await stage.fetchMetrics(name)] as const),
     ...SERVERS.map(async (name) => [name, await fetchText(servers.metricsAddress(name))] as const),
-    stage.apiServerMetrics().then((page) => ['kube-apiserver', page] as const),
   ]);
   const sizes = pages.map(([name, page]) => [name, readSum(page, 'process_resident_memory_bytes') / MIB] as const);
-  return Object.fromEntries(sizes) as Memory;
+  const server = readLiveHeap(await stage.apiServerMetrics()) / MIB;
+  return { ...(Object.fromEntries(sizes) as Memory), 'kube-apiserver': server };
+}
+
+/** Go collects when the heap has grown by `GOGC` percent of what lived at the last collection. */
+function readLiveHeap(page: string): number {
+  return readSum(page, 'go_memstats_next_gc_bytes') / (1 + readSum(page, 'go_gc_gogc_percent') / 100);
+}
+
+export async function readStoredMiB(stage: Stage): Promise<number> {
+  return readSum(await stage.apiServerMetrics(), 'apiserver_storage_size_bytes') / MIB;
 }
 
 const fetchText = async (address: string): Promise<string> => (await fetch(`http://${address}/metrics`)).text();

@@ -12,7 +12,8 @@ export function renderReport(steps: readonly Step[]): string {
 
 function renderMemory(steps: readonly Step[]): string {
   const rows = PROCESSES.map((name) => [name, ...steps.map(({ memory }) => memory[name].toFixed(0))]);
-  return formatTable(['MiB resident', ...steps.map(({ sandboxes }) => `${sandboxes}`)], rows);
+  const stored = ['etcd, on its disk', ...steps.map(({ storedMiB }) => storedMiB.toFixed(0))];
+  return formatTable(['MiB', ...steps.map(({ sandboxes }) => `${sandboxes}`)], [...rows, stored]);
 }
 
 /** The formula comes from all sizes but the largest, which shows how far it is off. */

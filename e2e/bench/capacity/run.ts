@@ -9,13 +9,15 @@ import { pause } from '../claims/shapes.ts';
 import { CONTROLLERS, Stage } from '../claims/stage.ts';
 import type { ControllerName } from '../claims/stage.ts';
 import { ApiAndGateway } from '../observability/api-and-gateway.ts';
-import { measureMemory, readServerLoad, subtract } from './measure.ts';
+import { measureMemory, readServerLoad, readStoredMiB, subtract } from './measure.ts';
 import type { Memory, ServerLoad } from './measure.ts';
 
 /** What one size costs. */
 export interface Step {
   readonly sandboxes: number;
   readonly memory: Memory;
+  /** The database of etcd on its disk, in MiB, with the space of what was overwritten. */
+  readonly storedMiB: number;
   /** From the start of a new process to the end of work that waits for it. */
   readonly restarts: Readonly<Record<ControllerName, Restart>>;
 }
@@ -43,11 +45,12 @@ export async function runSteps(sizes: readonly number[], say: (text: string) => 
   const steps: Step[] = [];
   for (const [index, sandboxes] of sizes.entries()) {
     await makeIdle(stage, { from: sizes[index - 1] ?? 0, to: sandboxes }, say);
+    const restarts = await restartAll(stage, sandboxes, say);
+    // New processes hold what they need. Those that saw thousands of Sandboxes begin keep pages that they no longer use.
     await pause(QUIET_MS);
     say(`${sandboxes} sandboxes: memory`);
     const memory = await measureMemory(stage, servers);
-    const restarts = await restartAll(stage, sandboxes, say);
-    steps.push({ sandboxes, memory, restarts });
+    steps.push({ sandboxes, memory, storedMiB: await readStoredMiB(stage), restarts });
   }
   return steps;
 }

@@ -173,7 +173,7 @@ function isReady({ status }: Pod): boolean {
 /** Deletes everything of the floor before the controllers start. */
 async function clear({ plane, client }: Stage): Promise<void> {
   const kinds = 'sandboxclaims,sandboxes,sandboxwarmpools,sandboxtemplates,pods';
-  const { code, stderr } = await plane.kubectl(['delete', kinds, '--all', '-n', NAMESPACE, '--now']);
+  const { code, stderr } = await plane.kubectl(['delete', kinds, '--all', '-n', NAMESPACE, '--now', '--wait=false']);
   if (code !== 0) throw new Error(`the floor cannot be cleared: ${stderr}`);
   const left = async (): Promise<number> => {
     const lists = await Promise.all([sandboxes, sandboxClaims, pods].map((kind) => countOf(client, kind)));
