@@ -34,10 +34,19 @@ export function readRotation(
   if (phase === undefined || !STAGES[recipe].includes(phase)) {
     return `${ROTATE} of ${entry} can be ${STAGES[recipe].join(', ')}`;
   }
+  const rotation = { entry, recipe, phase };
+  return findDisorder(rotation, entries) ?? rotation;
+}
+
+/** What is wrong with the order of the stages. */
+function findDisorder(
+  { entry, recipe, phase }: Rotation,
+  entries: Readonly<Record<string, string>>,
+): string | undefined {
   const { hasNext, hasPrevious } = lookBeside(entry, recipe, entries);
   if (phase === 'switch' && !hasNext) return `prepare the rotation of ${entry} before the switch`;
   if (phase === 'prepare' && hasPrevious) return `finish the rotation of ${entry} before the next one`;
-  return { entry, recipe, phase };
+  return undefined;
 }
 
 interface Beside {
