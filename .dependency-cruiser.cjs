@@ -72,10 +72,10 @@ module.exports = {
       to: { path: '^libs/(?!std/|kube/src/objects/|api-types/|blueprint/)' },
     },
     {
-      name: 'tenancy-depends-on-api-types-kube-and-std',
+      name: 'tenancy-depends-on-api-types-config-kube-and-std',
       severity: 'error',
       from: { path: '^libs/tenancy/', pathNot: notTests },
-      to: { path: '^libs/(?!std/|kube/|api-types/|tenancy/)' },
+      to: { path: '^libs/(?!std/|config/|kube/|api-types/|tenancy/)' },
     },
     {
       name: 'outbox-depends-on-bus-kube-and-std',
