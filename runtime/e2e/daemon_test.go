@@ -51,7 +51,9 @@ type daemon struct {
 	port    int
 	url     string
 	execURL string
-	token   string
+	// filesURL and processesURL are those of sandboxd; empty: the daemon does not serve its dialect.
+	filesURL, processesURL string
+	token                  string
 	// proof is that of the gateway; empty: requests carry none.
 	proof string
 	cmd   *exec.Cmd
@@ -81,6 +83,12 @@ func serve(t *testing.T, env ...string) *daemon {
 	d := &daemon{t: t, dir: t.TempDir(), port: freePort(t)}
 	execPort := freePort(t)
 	d.url, d.execURL = "http://127.0.0.1:"+strconv.Itoa(d.port), "http://127.0.0.1:"+strconv.Itoa(execPort)
+	for _, each := range env {
+		if ports, found := strings.CutPrefix(each, sandboxdVariable); found {
+			files, processes, _ := strings.Cut(ports, ",")
+			d.filesURL, d.processesURL = "http://127.0.0.1:"+files, "http://127.0.0.1:"+processes
+		}
+	}
 	base := []string{
 		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + t.TempDir(), "DAEMON_SECRET=not for the tenant",
 		"SANDLOT_RUNTIME_DIR=" + d.dir, "SANDLOT_ENVD_PORT=" + strconv.Itoa(d.port), "SANDLOT_EXEC_PORT=" + strconv.Itoa(execPort),

@@ -26,7 +26,7 @@ const (
 	secretName = "name-of-root"
 )
 
-func lockUp(t *testing.T) prison {
+func lockUp(t *testing.T, env ...string) prison {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Fatal("this test switches users and needs root")
@@ -35,7 +35,7 @@ func lockUp(t *testing.T) prison {
 	for at := dir; at != "/tmp" && at != "/"; at = filepath.Dir(at) {
 		_ = os.Chmod(at, 0o755)
 	}
-	d := serve(t, "SANDBOX_BASE_DIR="+dir, "SANDLOT_DEFAULT_USER=nobody")
+	d := serve(t, append(env, "SANDBOX_BASE_DIR="+dir, "SANDLOT_DEFAULT_USER=nobody")...)
 	p := prison{t, d, dir + "/root", dir + "/home", dir + "/private"}
 	must := func(err error) {
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"google.golang.org/protobuf/types/pluginpb"
 
@@ -28,7 +29,7 @@ const (
 	root   = ".."
 )
 
-var sources = []string{"process/process.proto", "filesystem/filesystem.proto"}
+var sources = []string{"process/process.proto", "filesystem/filesystem.proto", "sandboxd/process.proto"}
 
 func main() {
 	check := flag.Bool("check", false, "compare instead of writing")
@@ -99,6 +100,7 @@ func compile() (*pluginpb.CodeGeneratorRequest, error) {
 		return nil, err
 	}
 	all := []*descriptorpb.FileDescriptorProto{
+		protodesc.ToFileDescriptorProto(emptypb.File_google_protobuf_empty_proto),
 		protodesc.ToFileDescriptorProto(timestamppb.File_google_protobuf_timestamp_proto),
 	}
 	for _, file := range compiled {

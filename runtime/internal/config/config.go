@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +38,8 @@ type Config struct {
 	EnvdPort     int
 	// ExecPort is the port of the agent-sandbox API; 0 turns the API off.
 	ExecPort int
+	// Sandboxd are the ports of the dialect of sandboxd.
+	Sandboxd SandboxdPorts
 	// ExecAccess says who may use the agent-sandbox API before /init. It counts for sandboxes that are never initialised.
 	ExecAccess ExecAccess
 	// ExecProof says that nothing else guards the agent-sandbox API: it asks for the proof of the gateway after /init, too.
@@ -55,6 +58,14 @@ const (
 	// ExecByAll admits every caller that reaches the port. Every other value than these two admits no caller.
 	ExecByAll ExecAccess = "true"
 )
+
+// SandboxdPorts are those of the dialect of sandboxd. Without it both are 0: they are popular with programs of tenants.
+type SandboxdPorts struct {
+	// Files serves files over HTTP.
+	Files int
+	// Processes serves processes over gRPC.
+	Processes int
+}
 
 // Exec configures the agent-sandbox API.
 type Exec struct {
@@ -89,6 +100,9 @@ func Read(getenv func(string) string) (Config, error) {
 	if c.ExecPort, err = number(getenv, "SANDLOT_EXEC_PORT", bounds{8888, 0, 65535}); err != nil {
 		return Config{}, err
 	}
+	if c.Sandboxd, err = sandboxdPorts(getenv); err != nil {
+		return Config{}, err
+	}
 	seconds, err := number(getenv, "SANDBOX_EXEC_TIMEOUT_SECONDS", bounds{300, 1, 7 * 24 * 3600})
 	if err != nil {
 		return Config{}, err
@@ -113,7 +127,7 @@ func (c Config) ReadAgain(getenv func(string) string) (Config, error) {
 		now = Config{PublicKeys: []ed25519.PublicKey{unusable}}
 		err = errors.Join(err, unlucky)
 	}
-	now.Dir, now.EnvdPort, now.ExecPort = c.Dir, c.EnvdPort, c.ExecPort
+	now.Dir, now.EnvdPort, now.ExecPort, now.Sandboxd = c.Dir, c.EnvdPort, c.ExecPort, c.Sandboxd
 	now.DefaultUser, now.Workdir, now.Exec = c.DefaultUser, c.Workdir, c.Exec
 	return now, err
 }
@@ -126,10 +140,15 @@ func Ports(getenv func(string) string) ([]int, error) {
 		return nil, err
 	}
 	exec, err := number(getenv, "SANDLOT_EXEC_PORT", bounds{0, 0, 65535})
-	if err != nil || exec == 0 {
+	if err != nil {
 		return []int{envd}, err
 	}
-	return []int{envd, exec}, nil
+	sandboxd, err := sandboxdPorts(getenv)
+	if err != nil {
+		return []int{envd}, err
+	}
+	served := []int{envd, exec, sandboxd.Files, sandboxd.Processes}
+	return slices.DeleteFunc(served, func(port int) bool { return port == 0 }), nil
 }
 
 // checkProtection refuses a daemon that would serve every caller because its key was forgotten.
@@ -157,6 +176,22 @@ func number(getenv func(string) string, name string, in bounds) (int, error) {
 		return 0, fmt.Errorf("%s is %q: it must be a whole number from %d to %d", name, text, in.least, in.most)
 	}
 	return value, nil
+}
+
+// sandboxdPorts reads two ports, that of files first. Nothing and 0 turn the dialect off.
+func sandboxdPorts(getenv func(string) string) (SandboxdPorts, error) {
+	const name = "SANDLOT_SANDBOXD_PORTS"
+	text := getenv(name)
+	if text == "" || text == "0" {
+		return SandboxdPorts{}, nil
+	}
+	first, second, _ := strings.Cut(text, ",")
+	files, errFiles := strconv.ParseUint(first, 10, 16)
+	processes, errProcesses := strconv.ParseUint(second, 10, 16)
+	if errFiles != nil || errProcesses != nil || files == 0 || processes == 0 || files == processes {
+		return SandboxdPorts{}, fmt.Errorf("%s is %q: it must be 0, or two ports with a comma between them such as 8080,9090", name, text)
+	}
+	return SandboxdPorts{Files: int(files), Processes: int(processes)}, nil
 }
 
 func publicKey(name, text string) (ed25519.PublicKey, error) {

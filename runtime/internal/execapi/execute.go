@@ -2,11 +2,10 @@ package execapi
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
+	"sandlot.dev/runtime/internal/agentsandbox"
 	"sandlot.dev/runtime/internal/httpx"
 	"sandlot.dev/runtime/internal/process"
 	"sandlot.dev/runtime/internal/session"
@@ -14,8 +13,6 @@ import (
 
 const (
 	maxCommandBytes = 4 << 20
-	// maxOutputBytes bounds stdout and stderr each; both stay in memory until the command ends.
-	maxOutputBytes = 16 << 20
 	// exitTimedOut is the exit code of the command `timeout`.
 	exitTimedOut = 124
 	longest      = 7 * 24 * time.Hour
@@ -49,31 +46,16 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request, _ string) {
 	defer subscription.Close()
 	limit := time.NewTimer(s.limit(asked.TimeoutSeconds))
 	defer limit.Stop()
-	var stdout, stderr cappedOutput
-	timedOut := false
-	for {
-		select {
-		case <-r.Context().Done():
-			// The client has disconnected, so the result is not needed.
-			running.Abandon()
-			return
-		case <-limit.C:
-			timedOut = true
-			running.Abandon()
-		case event := <-subscription.Events():
-			if event.End == nil {
-				stdout.add(event, process.Stdout)
-				stderr.add(event, process.Stderr)
-				continue
-			}
-			result := outcome{Stdout: stdout.text(), Stderr: stderr.text(), ExitCode: event.End.ExitCode, TimedOut: timedOut}
-			if timedOut {
-				result.ExitCode = exitTimedOut
-			}
-			httpx.WriteJSON(w, http.StatusOK, result)
-			return
-		}
+	ended, ok := agentsandbox.Await(r.Context(), agentsandbox.Command{Process: running, Subscription: subscription, Limit: limit.C})
+	if !ok {
+		// The client has disconnected, so the result is not needed.
+		return
 	}
+	result := outcome{Stdout: ended.Stdout.Text(), Stderr: ended.Stderr.Text(), ExitCode: ended.ExitCode, TimedOut: ended.TimedOut}
+	if ended.TimedOut {
+		result.ExitCode = exitTimedOut
+	}
+	httpx.WriteJSON(w, http.StatusOK, result)
 }
 
 func (s *Service) limit(seconds *float64) time.Duration {
@@ -84,7 +66,7 @@ func (s *Service) limit(seconds *float64) time.Duration {
 }
 
 func (s *Service) begin(line string) (*process.Process, *process.Subscription, error) {
-	at, err := s.place()
+	at, err := s.Root.Place()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,32 +76,9 @@ func (s *Service) begin(line string) (*process.Process, *process.Subscription, e
 			return nil, nil, err
 		}
 	}
-	spec, err := s.Session.Spec(at.user, session.Command{Cmd: argv[0], Args: argv[1:], Cwd: at.base})
+	spec, err := s.Root.Session.Spec(at.User, session.Command{Cmd: argv[0], Args: argv[1:], Cwd: at.Base})
 	if err != nil {
 		return nil, nil, err
 	}
 	return s.Table.Start(spec, nil, nil)
-}
-
-// cappedOutput is the output of one stream, cut after maxOutputBytes.
-type cappedOutput struct {
-	content []byte
-	dropped int
-}
-
-func (c *cappedOutput) add(event process.Event, stream process.Stream) {
-	if event.Stream != stream {
-		return
-	}
-	room := min(maxOutputBytes-len(c.content), len(event.Data))
-	c.content = append(c.content, event.Data[:room]...)
-	c.dropped += len(event.Data) - room
-}
-
-func (c *cappedOutput) text() string {
-	text := strings.ToValidUTF8(string(c.content), "\uFFFD")
-	if c.dropped > 0 {
-		text += fmt.Sprintf("\n[%d more bytes were dropped]\n", c.dropped)
-	}
-	return text
 }

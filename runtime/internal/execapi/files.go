@@ -18,12 +18,12 @@ import (
 
 // target resolves a path below the base. If it cannot, it writes the error and returns false.
 func (s *Service) target(w http.ResponseWriter, path string) (string, bool) {
-	at, err := s.place()
+	at, err := s.Root.Place()
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, err.Error())
 		return "", false
 	}
-	absolute, inside := at.inside(path)
+	absolute, inside := at.Inside(path)
 	if !inside {
 		refuse(w, http.StatusForbidden, "Access denied: '"+path+"' is outside of the base directory")
 	}
@@ -69,11 +69,11 @@ func (s *Service) store(w http.ResponseWriter, part *multipart.Part) {
 }
 
 func (s *Service) write(path string, content io.Reader) error {
-	at, err := s.place()
+	at, err := s.Root.Place()
 	if err != nil {
 		return err
 	}
-	file, err := fsops.Create(s.Session, path, at.user)
+	file, err := fsops.Create(s.Root.Session, path, at.User)
 	if err != nil {
 		return err
 	}
@@ -86,12 +86,12 @@ func (s *Service) download(w http.ResponseWriter, r *http.Request, path string) 
 	if !ok {
 		return
 	}
-	at, err := s.place()
+	at, err := s.Root.Place()
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	file, info, err := fsops.OpenRegular(s.Session, absolute, at.user)
+	file, info, err := fsops.OpenRegular(s.Root.Session, absolute, at.User)
 	if err != nil {
 		refuse(w, http.StatusNotFound, "File not found: '"+path+"'")
 		return
@@ -119,12 +119,12 @@ func (s *Service) list(w http.ResponseWriter, _ *http.Request, path string) {
 	if !ok {
 		return
 	}
-	at, err := s.place()
+	at, err := s.Root.Place()
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	view := fsops.View{Session: s.Session, User: at.user}
+	view := fsops.View{Session: s.Root.Session, User: at.User}
 	if info, err := view.Stat(absolute); err != nil || !info.IsDir() {
 		refuse(w, http.StatusNotFound, "Not a directory: '"+path+"'")
 		return
@@ -158,9 +158,9 @@ func (s *Service) exists(w http.ResponseWriter, _ *http.Request, path string) {
 	if !ok {
 		return
 	}
-	at, err := s.place()
+	at, err := s.Root.Place()
 	if err == nil {
-		_, err = fsops.View{Session: s.Session, User: at.user}.Stat(absolute)
+		_, err = fsops.View{Session: s.Root.Session, User: at.User}.Stat(absolute)
 	}
 	httpx.WriteJSON(w, http.StatusOK, struct {
 		Path   string `json:"path"`

@@ -136,6 +136,11 @@ func Remove(s *session.Session, path string, user users.User) error {
 	return act(s, path, user, func(p place) error { return os.RemoveAll(p.path()) })
 }
 
+// RemoveOne removes a file, a symlink or an empty directory.
+func RemoveOne(s *session.Session, path string, user users.User) error {
+	return act(s, path, user, func(p place) error { return os.Remove(p.path()) })
+}
+
 // OutOfSpace reports whether the disk or a quota is full.
 func OutOfSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)

@@ -13,21 +13,31 @@ const bodyIdle = 60 * time.Second
 // daemon would wait forever for a client that stops in the middle of a request.
 func Patient(w http.ResponseWriter, r *http.Request) {
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = &patient{ReadCloser: r.Body, controller: http.NewResponseController(w)}
+		controller := http.NewResponseController(w)
+		// Also for a handler that reads nothing: the server reads the rest of a body before it answers.
+		_ = controller.SetReadDeadline(time.Now().Add(bodyIdle))
+		r.Body = &patient{ReadCloser: r.Body, controller: controller}
 	}
 }
 
 type patient struct {
 	io.ReadCloser
 	controller *http.ResponseController
+	// failed is the error of an earlier read: a handler that reads on, to use up the body, must not wait anew.
+	failed error
 }
 
 func (p *patient) Read(buffer []byte) (int, error) {
+	if p.failed != nil {
+		return 0, p.failed
+	}
 	_ = p.controller.SetReadDeadline(time.Now().Add(bodyIdle))
 	n, err := p.ReadCloser.Read(buffer)
-	if err != nil {
-		// After the body the server reads only to notice a disconnect, which needs no deadline.
+	if err == io.EOF {
+		// After the body the server reads only to notice a disconnect, which needs no deadline. After another error it reads
+		// the rest of the body before it answers: then the deadline stays.
 		_ = p.controller.SetReadDeadline(time.Time{})
 	}
+	p.failed = err
 	return n, err
 }

@@ -147,10 +147,10 @@ func (d *daemon) handler(index int) http.Handler {
 	})
 }
 
-// listen opens the ports in order and skips those that are 0. With an identity they serve TLS as well.
+// listen opens the ports in order; nil for those that are 0. With an identity they serve TLS as well.
 func (d *daemon) listen(ports ...int) ([]net.Listener, error) {
-	listeners := []net.Listener{}
-	for _, port := range ports {
+	listeners := make([]net.Listener, len(ports))
+	for index, port := range ports {
 		if port == 0 {
 			continue
 		}
@@ -161,7 +161,7 @@ func (d *daemon) listen(ports ...int) ([]net.Listener, error) {
 		if secure := d.secure(); secure != nil {
 			listener = identity.Both(listener, secure, server.ReadHeaderTimeout)
 		}
-		listeners = append(listeners, listener)
+		listeners[index] = listener
 	}
 	return listeners, nil
 }

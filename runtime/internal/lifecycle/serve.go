@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"sandlot.dev/runtime/internal/agentsandbox"
 	"sandlot.dev/runtime/internal/config"
 	"sandlot.dev/runtime/internal/execapi"
 	"sandlot.dev/runtime/internal/files"
@@ -24,6 +25,7 @@ import (
 	"sandlot.dev/runtime/internal/reaper"
 	"sandlot.dev/runtime/internal/restore"
 	"sandlot.dev/runtime/internal/rpc"
+	"sandlot.dev/runtime/internal/sandboxd"
 	"sandlot.dev/runtime/internal/server"
 	"sandlot.dev/runtime/internal/session"
 	"sandlot.dev/runtime/internal/users"
@@ -41,6 +43,9 @@ const (
 	maxThreads  = 4
 )
 
+// started is when the daemon started.
+var started = time.Now()
+
 // Serve runs the daemon until SIGTERM or SIGINT.
 func Serve(c config.Config) error {
 	users.ForbidDumps()
@@ -56,7 +61,7 @@ func Serve(c config.Config) error {
 	if err != nil {
 		return err
 	}
-	listeners, err := d.listen(c.EnvdPort, c.ExecPort)
+	listeners, err := d.listen(c.EnvdPort, c.ExecPort, c.Sandboxd.Files, c.Sandboxd.Processes)
 	if err != nil {
 		return err
 	}
@@ -64,10 +69,16 @@ func Serve(c config.Config) error {
 	failed := make(chan error, len(listeners))
 	servers := []*http.Server{}
 	for index, listener := range listeners {
-		server := server.New(idle.Trimming(d.handler(index)))
-		d.follow(server)
-		servers = append(servers, server)
-		go func() { failed <- server.Serve(listener) }()
+		if listener == nil {
+			continue
+		}
+		next := server.New(idle.Trimming(d.handler(index)))
+		if index == sandboxdProcesses {
+			listener = server.WithHTTP2(next, listener)
+		}
+		d.follow(next)
+		servers = append(servers, next)
+		go func() { failed <- next.Serve(listener) }()
 	}
 	select {
 	case err := <-failed:
@@ -83,6 +94,9 @@ func Serve(c config.Config) error {
 	return nil
 }
 
+// sandboxdProcesses is the index of the port that clients of gRPC use.
+const sandboxdProcesses = 3
+
 // loadIdentity reads the key that the Pod mounts, else the one that the installer left beside this program; nil: there is
 // none, and callers speak plainly.
 func loadIdentity(c config.Config) (*tls.Config, error) {
@@ -96,8 +110,8 @@ func loadIdentity(c config.Config) (*tls.Config, error) {
 	return identity.Load(filepath.Dir(self))
 }
 
-// handlers returns the handlers of the daemon's port and of the agent-sandbox API. They share users, settings and
-// processes.
+// handlers returns the handlers of the daemon's port, of the agent-sandbox API, and of files and processes of sandboxd, in
+// the order of the ports of listen. They share users, settings and processes.
 func handlers(c config.Config, shared parts) []http.Handler {
 	store, table := shared.store, shared.table
 	managed := len(c.PublicKeys) > 0
@@ -120,9 +134,10 @@ func handlers(c config.Config, shared parts) []http.Handler {
 		{Path: "/process.Process/", Handler: rpcs},
 		{Path: "/filesystem.Filesystem/", Handler: rpcs},
 	})
-	exec := &execapi.Service{
-		Session: s, Table: table, BaseDir: c.Exec.BaseDir, Timeout: c.Exec.Timeout, Argv: c.Exec.Argv,
-		Gate: &execapi.Gate{Store: store, Managed: managed, Access: c.ExecAccess, NeedsProof: c.ExecProof, Gateway: gateway},
-	}
-	return []http.Handler{envd, exec}
+	root := agentsandbox.Root{Session: s, BaseDir: c.Exec.BaseDir}
+	gate := &agentsandbox.Gate{Store: store, Managed: managed, Access: c.ExecAccess, NeedsProof: c.ExecProof, Gateway: gateway}
+	exec := &execapi.Service{Root: root, Table: table, Timeout: c.Exec.Timeout, Argv: c.Exec.Argv, Gate: gate}
+	processes := http.NewServeMux()
+	rpc.NewSandboxd(table, root).Register(processes)
+	return []http.Handler{envd, exec, &sandboxd.Files{Root: root, Gate: gate, Started: started}, sandboxd.Guard(gate, processes)}
 }

@@ -126,6 +126,15 @@ func (p *Process) Signal(sig syscall.Signal) error {
 	return nil
 }
 
+// Interrupt sends SIGINT to the whole group. Unlike [Process.Signal] it does not expect the process to end: a shell goes on.
+// ErrExited after the exit.
+func (p *Process) Interrupt() error {
+	if err := p.child.SignalGroup(syscall.SIGINT); err != nil {
+		return ErrExited
+	}
+	return nil
+}
+
 func (p *Process) hasten() { p.once.Do(func() { close(p.hurry) }) }
 
 // KillAfter kills the process after the limit. It calls first before that, unless the process has ended.
@@ -161,6 +170,9 @@ func (p *Process) WriteTerminal(ctx context.Context, data []byte) error {
 	}
 	return p.in.write(ctx, data)
 }
+
+// HasTerminal reports whether the process has a terminal instead of pipes.
+func (p *Process) HasTerminal() bool { return p.terminal != nil }
 
 // CloseStdin closes the input. It may be called again.
 func (p *Process) CloseStdin(ctx context.Context) error {

@@ -122,7 +122,10 @@ func sizeOf(terminal *pb.PTY) (*process.Size, error) {
 	if terminal == nil {
 		return nil, nil
 	}
-	cols, rows := terminal.GetSize().GetCols(), terminal.GetSize().GetRows()
+	return toSize(terminal.GetSize().GetCols(), terminal.GetSize().GetRows())
+}
+
+func toSize(cols, rows uint32) (*process.Size, error) {
 	const most = 1<<16 - 1
 	if cols > most || rows > most {
 		return nil, fail(connect.CodeInvalidArgument, "a terminal has at most 65535 columns and rows")

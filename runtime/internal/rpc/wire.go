@@ -84,6 +84,13 @@ func guard(next http.Handler) http.Handler {
 				r.Header.Del("Connect-Timeout-Ms")
 			}
 		}
+		writable(next).ServeHTTP(w, r)
+	})
+}
+
+// writable lets a handler bound how long its client may accept nothing.
+func writable(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		controller := http.NewResponseController(w)
 		defer func() { _ = controller.SetWriteDeadline(time.Time{}) }()
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), controllerKey{}, controller)))

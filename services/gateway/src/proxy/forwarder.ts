@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events';
+import { isRuntimeApi } from '../access/check-access.ts';
 import { findEndOfIncarnation } from '../directory/decide-ending.ts';
 import type { GoneReason } from '../directory/decide-ending.ts';
 import type { SandboxSnapshot } from '../directory/snapshot.ts';
@@ -92,7 +93,7 @@ export class Forwarder implements ActiveExchange {
         port,
         host: dialect === 'router' ? `${bracketed}:${port}` : peer.host,
         kind: dialect === 'router' ? 'router' : 'sandbox',
-        proof: port === this.#deps.execPort ? prove() : undefined,
+        proof: isRuntimeApi(port, { execPort: this.#deps.execPort, identity: target.identity }) ? prove() : undefined,
       },
       clock: this.#deps.clock,
       timeoutMs,

@@ -37,8 +37,12 @@ async function createSandbox(): Promise<TestSandbox> {
   return sandbox;
 }
 
-async function name({ namespace, name: sandbox }: TestSandbox, { publicKeyHash }: TestIdentity): Promise<void> {
-  const identity = { publicKeyHash, ports: [DAEMON_PORT, 8888] };
+async function name(
+  { namespace, name: sandbox }: TestSandbox,
+  { publicKeyHash }: TestIdentity,
+  more: number[] = [],
+): Promise<void> {
+  const identity = { publicKeyHash, ports: [DAEMON_PORT, 8888, ...more] };
   await harness.patchStatus({ namespace, name: sandbox }, { runtime: { identity } });
 }
 
@@ -95,6 +99,25 @@ describe('requests to a daemon with a key', () => {
     const sandbox = await createSandbox();
     await startSandboxServer(sandbox.address, echo);
     expect((await askDaemon(sandbox, 8080)).status).toBe(200);
+  });
+
+  it('carry the proof to every port that the daemon serves to agent-sandbox clients, where E2B clients get 404', async () => {
+    const sandbox = await harness.createSandbox({ ready: false, spec: { runtime: { inject: true } } });
+    await name(sandbox, own, [8080, 9090]);
+    await harness.writeStatus(sandbox, { ready: true });
+    const headers = { 'X-Sandbox-ID': sandbox.name, 'X-Sandbox-Namespace': sandbox.namespace };
+    for (const port of [8080, 9090]) {
+      await listen(createDaemon(own), sandbox, port);
+      const reply = await ask(routerPort, { headers: { ...headers, 'X-Sandbox-Port': String(port) } });
+      expect((reply.json as Echo).headers).toHaveProperty('x-sandlot-proof');
+      expect((await askDaemon(sandbox, port)).status).toBe(404);
+    }
+    await listen(
+      createServer((socket) => answerPlainly(socket, () => undefined)),
+      sandbox,
+      8081,
+    );
+    expect((await askDaemon(sandbox, 8081)).status).not.toBe(404);
   });
 
   it('do not reuse a connection to the Pod before', async () => {

@@ -62,6 +62,11 @@ describe('a Pod whose node mounts the daemon', () => {
       [{ name: 'SANDLOT_EXEC_PORT', value: '0' }],
       '49983',
     ],
+    [
+      'the ports of sandboxd too when the template asks for them',
+      [{ name: 'SANDLOT_SANDBOXD_PORTS', value: '8080,9090' }],
+      '49983,8888,8080,9090',
+    ],
   ])('announces its key for %s, and names the file', (_, env, ports) => {
     const spec = build(asking({ env }));
     expect(findVariable(spec, 'SANDLOT_IDENTITY')).toBe(`sandlot-identity:v1:${publicKeyHash}:${ports}`);

@@ -7,6 +7,9 @@ export const ENVD_PORT = 49_983;
 /** Port of the agent-sandbox API. It has no tokens; the gateway recognises it by this port and closes it to E2B clients. */
 export const EXEC_PORT = '8888';
 export const EXEC_PORT_VARIABLE = 'SANDLOT_EXEC_PORT';
+/** Ports of the dialect of sandboxd: that of files, that of processes. It is off unless the template names them. */
+export const SANDBOXD_PORTS = '8080,9090';
+export const SANDBOXD_PORTS_VARIABLE = 'SANDLOT_SANDBOXD_PORTS';
 /** Where the daemon keeps its state across restarts of the container. */
 export const STATE_FOLDER = '/.sandlot';
 const PROGRAM_FOLDER = `${STATE_FOLDER}/bin`;
@@ -66,8 +69,8 @@ function buildInstalled(image: string, first: Container): Delivery {
 const KEY_MODE = 0o444;
 
 function buildMounted(image: string, { env = [] }: Container, { secretName, publicKeyHash }: MountedKey): Delivery {
-  const execPort = Number(findExecPort(env) ?? EXEC_PORT);
-  const ports = execPort === 0 ? [ENVD_PORT] : [ENVD_PORT, execPort];
+  const optional = Object.values(listPorts(env)).flatMap((ports) => ports.split(',').map(Number));
+  const ports = [ENVD_PORT, ...optional.filter((port) => port !== 0)];
   return {
     volumes: [
       { name: DAEMON_VOLUME, image: { reference: image, pullPolicy: 'IfNotPresent' } },
@@ -83,9 +86,13 @@ function buildMounted(image: string, { env = [] }: Container, { secretName, publ
   };
 }
 
-/** The port that the template gives the agent-sandbox API; undefined when it gives none. */
-function findExecPort(env: readonly EnvVar[]): string | undefined {
-  return env.findLast(({ name }) => name === EXEC_PORT_VARIABLE)?.value;
+/** The ports that the first container gives the daemon, by the names of their variables; 0 for what it switches off. */
+function listPorts(env: readonly EnvVar[]): Record<string, string> {
+  const find = (name: string): string | undefined => env.findLast((variable) => variable.name === name)?.value;
+  return {
+    [EXEC_PORT_VARIABLE]: find(EXEC_PORT_VARIABLE) ?? EXEC_PORT,
+    [SANDBOXD_PORTS_VARIABLE]: find(SANDBOXD_PORTS_VARIABLE) ?? '0',
+  };
 }
 
 /** As the restricted Pod Security Standard demands: the installer only writes two files into a shared folder. */
@@ -109,7 +116,7 @@ function buildInstaller(image: string, { env = [], resources }: Container): Cont
     imagePullPolicy: 'IfNotPresent',
     args: ['install', PROGRAM_FOLDER],
     // It publishes which ports the daemon serves with its key. Another server may have the port that the daemon leaves free.
-    env: [{ name: EXEC_PORT_VARIABLE, value: findExecPort(env) ?? EXEC_PORT }],
+    env: Object.entries(listPorts(env)).map(([variable, value]) => ({ name: variable, value })),
     resources: findInstallerResources(resources),
     securityContext: INSTALLER_SECURITY,
     volumeMounts: [{ name: DAEMON_VOLUME, mountPath: PROGRAM_FOLDER }],

@@ -48,7 +48,10 @@ describe('a Pod with the daemon', () => {
     expect(injected({}).initContainers?.[0]).toMatchObject({
       image: RUNTIME.image,
       args: ['install', '/.sandlot/bin'],
-      env: [{ name: 'SANDLOT_EXEC_PORT', value: '8888' }],
+      env: [
+        { name: 'SANDLOT_EXEC_PORT', value: '8888' },
+        { name: 'SANDLOT_SANDBOXD_PORTS', value: '0' },
+      ],
       securityContext: {
         runAsNonRoot: true,
         allowPrivilegeEscalation: false,
@@ -61,7 +64,18 @@ describe('a Pod with the daemon', () => {
 
   it('has an installer that publishes no port for the agent-sandbox API when that is off', () => {
     const env = [{ name: 'SANDLOT_EXEC_PORT', value: '0' }];
-    expect(injected({ env }).initContainers?.[0]?.env).toEqual(env);
+    expect(injected({ env }).initContainers?.[0]?.env?.[0]).toEqual(env[0]);
+  });
+
+  it('serves the dialect of sandboxd, and has an installer that publishes its ports, when the template asks for it', () => {
+    const asked = { name: 'SANDLOT_SANDBOXD_PORTS', value: '8080,9090' };
+    const spec = injected({ env: [asked] });
+    expect(variables(spec)).toMatchObject({ SANDLOT_SANDBOXD_PORTS: '8080,9090' });
+    expect(spec.initContainers?.[0]?.env?.[1]).toEqual(asked);
+  });
+
+  it('leaves the ports of sandboxd to the user when the template says nothing', () => {
+    expect(variables(injected({}))).toMatchObject({ SANDLOT_SANDBOXD_PORTS: '0' });
   });
 
   it('takes the image that the Sandbox names over that of the installation', () => {
@@ -84,6 +98,7 @@ describe('a Pod with the daemon', () => {
     expect(variables(injected({ env, workingDir: '/app' }))).toEqual({
       SANDLOT_DEFAULT_USER: 'ana',
       SANDLOT_EXEC_PORT: '0',
+      SANDLOT_SANDBOXD_PORTS: '0',
       SANDLOT_WORKDIR: '/app',
       SANDLOT_SANDBOX_UID: 'uid-1',
       SANDLOT_RUNTIME_DIR: '/.sandlot',
@@ -248,6 +263,18 @@ describe('a daemon that cannot be started', () => {
     const [step] = decidePod(buildSnapshot({ sandbox: asking({ env }) }));
     expect(step?.kind).toBe(isRefused ? 'reportFailure' : 'createPod');
     expect(JSON.stringify(step).includes('takes no SANDLOT_EXEC_PORT but 8888 and 0')).toBe(isRefused);
+  });
+
+  it.each<[string, EnvVar, boolean]>([
+    ['other ones', { name: 'SANDLOT_SANDBOXD_PORTS', value: '80,90' }, true],
+    ['the two in the other order', { name: 'SANDLOT_SANDBOXD_PORTS', value: '9090,8080' }, true],
+    ['from a reference', { name: 'SANDLOT_SANDBOXD_PORTS', valueFrom: {} }, true],
+    ['its own', { name: 'SANDLOT_SANDBOXD_PORTS', value: '8080,9090' }, false],
+    ['none', { name: 'SANDLOT_SANDBOXD_PORTS', value: '0' }, false],
+  ])('on ports for the dialect of sandboxd that are %s', (_, variable, isRefused) => {
+    const [step] = decidePod(buildSnapshot({ sandbox: asking({ env: [variable] }) }));
+    expect(step?.kind).toBe(isRefused ? 'reportFailure' : 'createPod');
+    expect(JSON.stringify(step).includes('takes no SANDLOT_SANDBOXD_PORTS but 8080,9090 and 0')).toBe(isRefused);
   });
 });
 

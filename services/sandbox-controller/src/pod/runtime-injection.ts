@@ -8,6 +8,8 @@ import {
   EXEC_PORT_VARIABLE,
   KEY_FILE_VARIABLE,
   PROGRAM,
+  SANDBOXD_PORTS,
+  SANDBOXD_PORTS_VARIABLE,
   STATE_FOLDER,
 } from './runtime-delivery.ts';
 import type { Delivery, MountedKey } from './runtime-delivery.ts';
@@ -63,11 +65,20 @@ export function findInjectionRefusal(
   return findPortRefusal(first) ?? findHookRefusal(first);
 }
 
-/** The gateway protects the API only on the port it knows. */
+/** The variables by which a template switches APIs of the daemon on or off, and the one value besides 0 that each takes. */
+const SWITCHES = [
+  { variable: EXEC_PORT_VARIABLE, ports: EXEC_PORT, what: 'the agent-sandbox API' },
+  { variable: SANDBOXD_PORTS_VARIABLE, ports: SANDBOXD_PORTS, what: 'the dialect of sandboxd' },
+] as const;
+
+/** The gateway protects an API only on the ports it knows. */
 function findPortRefusal({ name, env = [] }: Container): string | undefined {
-  const given = env.findLast((variable) => variable.name === EXEC_PORT_VARIABLE);
-  if (given === undefined || given.value === EXEC_PORT || given.value === '0') return undefined;
-  return `runtime.inject takes no SANDLOT_EXEC_PORT but ${EXEC_PORT} and 0, which switches the agent-sandbox API off; container "${name}" has another`;
+  for (const { variable, ports, what } of SWITCHES) {
+    const given = env.findLast((each) => each.name === variable);
+    if (given === undefined || given.value === ports || given.value === '0') continue;
+    return `runtime.inject takes no ${variable} but ${ports} and 0, which switches ${what} off; container "${name}" has another`;
+  }
+  return undefined;
 }
 
 function findHookRefusal(first: Container): string | undefined {
@@ -161,7 +172,7 @@ function withoutReserved(env: readonly EnvVar[]): EnvVar[] {
   return env.filter(({ name }) => !RESERVED.has(name));
 }
 
-/** The template may set the other variables: SANDLOT_DEFAULT_USER, SANDLOT_WORKDIR, SANDLOT_EXEC_PORT. */
+/** The template may set the other variables: SANDLOT_DEFAULT_USER, SANDLOT_WORKDIR, and those of the ports. */
 function listDaemonVariables(
   { env = [], workingDir }: Container,
   { publicKey, gatewayKeys, sandboxUid, isAuthored, isGuarded }: Injection,
@@ -170,6 +181,7 @@ function listDaemonVariables(
   const given = new Set(env.map(({ name }) => name));
   const defaults = {
     [EXEC_PORT_VARIABLE]: EXEC_PORT,
+    [SANDBOXD_PORTS_VARIABLE]: '0',
     ...(typeof workingDir === 'string' ? { SANDLOT_WORKDIR: workingDir } : {}),
   };
   const fixed = {

@@ -8,7 +8,8 @@ const TUNNEL = [PYTHON, 'test_run_through_a_tunnel_to_the_router'] as const;
 
 const UNTESTED = 'no test shows it; it only reads and writes Kubernetes objects';
 const GO = 'no test runs the client for Go';
-const SANDBOXD = 'needs the dialect of `sandboxd`';
+const SANDBOXD = 'e2e/src/sdk/python/sandboxd.py';
+const OPTIONAL = 'the template must ask for `sandboxd`, which is off by default';
 const GKE = 'needs the PodSnapshot API of GKE; Sandlot has SandboxSnapshot';
 
 /** The asynchronous classes have the same methods. */
@@ -35,13 +36,13 @@ export const pythonMethods: Table = {
       'yes',
       ['runtime/e2e/execapi_test.go', 'TestExecuteRunsACommandAndReturnsItsOutputAndExitCode'],
     ],
-    ['Sandbox.commands.run(env=, cwd=)', 'no', SANDBOXD],
+    ['Sandbox.commands.run(env=, cwd=)', 'partly', [SANDBOXD, 'test_run_with_variables_and_a_directory'], OPTIONAL],
     ['Sandbox.files.write', 'yes', FILES],
     ['Sandbox.files.read', 'yes', FILES],
-    ['Sandbox.files.read_to', 'no', 'no test shows it; it sends what `files.read` sends', 'untested'],
+    ['Sandbox.files.read_to', 'yes', [SANDBOXD, 'test_streams_of_a_megabyte']],
     ['Sandbox.files.list', 'yes', FILES],
     ['Sandbox.files.exists', 'yes', FILES],
-    ['Sandbox.files.delete', 'no', SANDBOXD],
+    ['Sandbox.files.delete', 'partly', [SANDBOXD, 'test_delete'], OPTIONAL],
     ['Sandbox.get_pod_name', 'no', UNTESTED, 'untested'],
     ['Sandbox.get_pod_ip', 'no', UNTESTED, 'untested'],
     ['Sandbox.get_sandbox_name_hash', 'no', UNTESTED, 'untested'],
@@ -85,8 +86,13 @@ export const connections: Table = {
       ['e2e/src/tenancy/authored.test.ts', 'runs those of every Pod when its author opens it'],
       'the default NetworkPolicy admits no client, and a Sandbox without a claim must open the port',
     ],
-    ['SandboxdPodTunnelConnectionConfig', 'no', SANDBOXD],
-    ['SandboxdInClusterConnectionConfig', 'no', SANDBOXD],
+    ['SandboxdPodTunnelConnectionConfig', 'partly', [SANDBOXD, 'test_delete'], OPTIONAL],
+    [
+      'SandboxdInClusterConnectionConfig',
+      'partly',
+      [SANDBOXD, 'test_directly_to_the_pod'],
+      `${OPTIONAL}, and admit the client in its \`networkPolicy\``,
+    ],
   ],
 };
 
@@ -113,7 +119,7 @@ export const goMethods: Table = {
     ['Sandbox.WriteReader, Files.WriteReader', 'no', GO, 'untested'],
     ['Sandbox.List, Files.List', 'no', GO, 'untested'],
     ['Sandbox.Exists, Files.Exists', 'no', GO, 'untested'],
-    ['Sandbox.Delete, Files.Delete', 'no', SANDBOXD],
+    ['Sandbox.Delete, Files.Delete', 'no', GO, 'untested'],
     ['Sandbox.Annotations', 'no', GO, 'untested'],
     ['Sandbox.ClaimName', 'no', GO, 'untested'],
     ['Sandbox.SandboxName', 'no', GO, 'untested'],

@@ -23,25 +23,43 @@ export const legacyRuntime: Table = {
   ],
 };
 
-const NOTHING = 'nothing listens on port 8080';
-const NO_RPC = 'nothing listens on port 9090';
+const SANDBOXD_FILES = 'runtime/e2e/sandboxd_files_test.go';
+const SANDBOXD_PROCESSES = 'runtime/e2e/sandboxd_processes_test.go';
+const WRITTEN = [SANDBOXD_FILES, 'TestFilesOfSandboxdAreWrittenReadListedAndRemoved'] as const;
+const METADATA = [SANDBOXD_FILES, 'TestMetadataOfSandboxdIsOfTheSandboxAndHasNoSecret'] as const;
+const STREAMED = [SANDBOXD_PROCESSES, 'TestAProcessOfSandboxdStreamsItsOutputAndTakesInput'] as const;
 
 /** The newer runtime: files over HTTP, processes over gRPC. */
 export const sandboxd: Table = {
   title: 'Runtime `sandboxd` on ports 8080 and 9090',
   what: 'route or RPC',
   items: [
-    ['GET /v1/files/{path}', 'no', NOTHING],
-    ['HEAD /v1/files/{path}', 'no', NOTHING],
-    ['PUT /v1/files/{path}', 'no', NOTHING],
-    ['DELETE /v1/files/{path}', 'no', `${NOTHING}; clients need it for \`files.delete\``],
-    ['GET /v1/health', 'no', NOTHING],
-    ['GET /v1/metadata', 'no', NOTHING],
-    ['process.v1.ProcessService/Start', 'no', NO_RPC],
-    ['process.v1.ProcessService/Execute', 'no', `${NO_RPC}; clients need it for \`run(env=, cwd=)\``],
-    ['process.v1.ProcessService/WriteStdin', 'no', NO_RPC],
-    ['process.v1.ProcessService/SendSignal', 'no', NO_RPC],
-    ['process.v1.ProcessService/ResizeTTY', 'no', NO_RPC],
+    ['GET /v1/files/{path}', 'yes', WRITTEN],
+    ['HEAD /v1/files/{path}', 'yes', WRITTEN],
+    [
+      'PUT /v1/files/{path}',
+      'partly',
+      [SANDBOXD_FILES, 'TestFilesOfSandboxdOutsideTheBaseAreForbidden'],
+      'a symlink is replaced, and not followed',
+    ],
+    [
+      'DELETE /v1/files/{path}',
+      'partly',
+      [SANDBOXD_FILES, 'TestFilesOfSandboxdOutsideTheBaseAreForbidden'],
+      'a symlink itself is removed, and not what it names',
+    ],
+    ['GET /v1/health', 'yes', METADATA],
+    ['GET /v1/metadata', 'yes', METADATA],
+    ['process.v1.ProcessService/Start', 'yes', STREAMED],
+    [
+      'process.v1.ProcessService/Execute',
+      'partly',
+      [SANDBOXD_PROCESSES, 'TestExecuteOfSandboxdBoundsMessagesAndOutput'],
+      'stdout and stderr are cut after 16 MiB each, with a note',
+    ],
+    ['process.v1.ProcessService/WriteStdin', 'yes', STREAMED],
+    ['process.v1.ProcessService/SendSignal', 'yes', [SANDBOXD_PROCESSES, 'TestSignalsReachAProcessOfSandboxd']],
+    ['process.v1.ProcessService/ResizeTTY', 'yes', [SANDBOXD_PROCESSES, 'TestAProcessOfSandboxdRunsInATerminal']],
   ],
 };
 

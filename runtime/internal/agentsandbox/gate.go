@@ -1,4 +1,6 @@
-package execapi
+// Package agentsandbox has what both dialects of agent-sandbox share, execapi on port 8888 and sandboxd on 8080 and 9090: who
+// may call them, which user and folder requests are for, and how a command runs to its end.
+package agentsandbox
 
 import (
 	"net/http"
@@ -8,14 +10,14 @@ import (
 	"sandlot.dev/runtime/internal/state"
 )
 
-// Gate decides whether the API answers. The API has no tokens, so it stays closed until /init says that the sandbox is
-// used through it. A sandbox of an E2B client never is. Where no NetworkPolicy guards the port, and in a sandbox that is
-// never initialised, it asks for the proof of the gateway, which has checked the client.
+// Gate decides whether the APIs answer. They have no tokens, so they stay closed until /init says that the sandbox is used
+// through them. A sandbox of an E2B client never is. Where no NetworkPolicy guards the ports, and in a sandbox that is
+// never initialised, they ask for the proof of the gateway, which has checked the client.
 type Gate struct {
 	Store *state.Store
-	// Managed means that the installation signs /init. Without an installation, in debug mode, the API is open.
+	// Managed means that the installation signs /init. Without an installation, in debug mode, the APIs are open.
 	Managed bool
-	// Access applies until /init says something about the API.
+	// Access applies until /init says something about the APIs.
 	Access config.ExecAccess
 	// NeedsProof asks for the proof of the gateway after /init, too.
 	NeedsProof bool
@@ -23,8 +25,8 @@ type Gate struct {
 	Gateway *proof.Verifier
 }
 
-// closedReason returns why the API refuses to answer a request; empty: it answers.
-func (g *Gate) closedReason(r *http.Request) string {
+// ClosedReason returns why the APIs refuse to answer a request; empty: they answer.
+func (g *Gate) ClosedReason(r *http.Request) string {
 	switch settings := g.Store.Current(); {
 	case !g.Managed:
 		return ""
