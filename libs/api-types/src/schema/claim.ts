@@ -96,6 +96,10 @@ const claimRules = rules(
     rule: '!has(self.replicas) || self.replicas == 1 || (!has(self.env) && !has(self.volumeClaimTemplates))',
     message: 'env and volumeClaimTemplates are not supported for batch claims; use envs',
   },
+  {
+    rule: '!has(self.reserveFailedSandboxFor) || (has(self.reserveFailedSandbox) && self.reserveFailedSandbox)',
+    message: 'reserveFailedSandboxFor requires reserveFailedSandbox',
+  },
 );
 
 /** `spec` of a SandboxClaim: the union of both versions' fields (docs/reference/sandbox-claim.md#spec). */
@@ -164,6 +168,11 @@ export const sandboxClaimSpec = z
       .boolean()
       .default(false)
       .describe('Keep a Sandbox whose delivery failed, for a look at it.'),
+    reserveFailedSandboxFor: durationOfASecond('reserveFailedSandboxFor')
+      .optional()
+      .describe(
+        'Delete such a Sandbox this long after its failure; unset: it stays until a user deletes it. Needs `reserveFailedSandbox`.',
+      ),
     waitReadyTimeout: durationOfASecond('waitReadyTimeout')
       .optional()
       .describe(

@@ -105,12 +105,31 @@ describe('buildE2bClaim', () => {
     ['skip-init-runtime', 'true', { skipInitRuntime: true }],
     ['image', 'debian:12', { inplaceUpdate: { image: 'debian:12' } }],
     ['reserve-failed-sandbox', 'forever', { reserveFailedSandbox: true }],
-    ['reserve-failed-sandbox-for', '10m', { reserveFailedSandbox: true }],
+    ['reserve-failed-sandbox', 'false', {}],
+    ['reserve-failed-sandbox-for', 'forever', { reserveFailedSandbox: true }],
+    ['reserve-failed-sandbox-for', 'never', {}],
+    ['reserve-failed-sandbox-for', '10m', { reserveFailedSandbox: true, reserveFailedSandboxFor: '600s' }],
+    ['reserve-failed-sandbox-for', '90', { reserveFailedSandbox: true, reserveFailedSandboxFor: '90s' }],
+    ['reserve-failed-sandbox-for', '1.2s', { reserveFailedSandbox: true, reserveFailedSandboxFor: '2s' }],
   ])('translates the control key %s=%s and removes it from the metadata', (...[name, value, fields]) => {
     const { spec, metadata } = build({ metadata: { [CONTROL_PREFIX + name]: value, user: 'ana' } });
     expect(spec).toMatchObject({ warmPoolRef: { name: 'base' }, ...fields });
     expect(Object.keys(spec).sort()).toEqual(['lifecycle', 'warmPoolRef', ...Object.keys(fields)].sort());
     expect(metadata.annotations?.[annotations.metadata]).toBe('{"user":"ana"}');
+  });
+
+  it.each([
+    ['true', '10m', { reserveFailedSandbox: true, reserveFailedSandboxFor: '600s' }],
+    ['1h', 'forever', { reserveFailedSandbox: true, reserveFailedSandboxFor: '3600s' }],
+    ['never', 'false', {}],
+  ])('keeps a failed sandbox as reserve-failed-sandbox=%s and -for=%s say together', (...[kept, keptFor, fields]) => {
+    for (const names of [['', '-for'] as const, ['-for', ''] as const]) {
+      const values = { '': kept, '-for': keptFor };
+      const pairs = names.map((name) => [`${CONTROL_PREFIX}reserve-failed-sandbox${name}`, values[name]]);
+      const { lifecycle, warmPoolRef, ...rest } = build({ metadata: Object.fromEntries(pairs) }).spec;
+      expect([lifecycle, warmPoolRef]).not.toContain(undefined);
+      expect(rest).toEqual(fields);
+    }
   });
 
   it('has no end with never-timeout', () => {

@@ -2,6 +2,7 @@ import { annotations, formatEgressText, labels } from '@sandlot/api-types';
 import type { EgressWish, SandboxClaim, SandboxClaimSpec } from '@sandlot/api-types';
 import type { ApiKey } from '@sandlot/tenancy';
 import type { ControlKeys } from '../e2b/request/control-keys.ts';
+import type { FailedRetention } from '../e2b/request/failed-retention.ts';
 import type { CreateRequest } from '../e2b/request/read-create.ts';
 import type { Source } from '../e2b/templates/find-source.ts';
 import { buildKeyAnnotations, CONTROL_VIEW } from './annotations.ts';
@@ -102,6 +103,12 @@ function buildControlFields(keys: ControlKeys): Partial<SandboxClaimSpec> {
     ...(keys.createOnNoStock === false ? { createOnNoStock: false } : {}),
     ...(keys.skipInitRuntime === true ? { skipInitRuntime: true } : {}),
     ...(keys.image === undefined ? {} : { inplaceUpdate: { image: keys.image } }),
-    ...(keys.reserveFailedSandbox === true ? { reserveFailedSandbox: true } : {}),
+    ...buildReservation(keys.keepFailed ?? false),
   };
+}
+
+function buildReservation(keepFailed: FailedRetention): Partial<SandboxClaimSpec> {
+  if (keepFailed === false) return {};
+  const time = keepFailed === true ? {} : { reserveFailedSandboxFor: `${keepFailed}s` };
+  return { reserveFailedSandbox: true, ...time };
 }

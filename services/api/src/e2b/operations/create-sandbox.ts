@@ -87,7 +87,7 @@ function admitCreate({ limits, answers: { tokenKey } }: CreateDeps, call: Create
   if (request.control.neverTimeout === true && !allowance.neverTimeout) {
     throw forbidden('this API key may not make sandboxes without a timeout');
   }
-  if (request.control.reserveFailedSandbox === true && !allowance.keepFailed) {
+  if ((request.control.keepFailed ?? false) !== false && !allowance.keepFailed) {
     throw forbidden('this API key may not keep sandboxes whose creation failed');
   }
   const { 'Idempotency-Key': idempotencyKey } = call.readHeaders();

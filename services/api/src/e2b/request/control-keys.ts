@@ -1,5 +1,7 @@
 // The control keys of OpenKruise Agents in the metadata of a create (docs/reference/e2b-api.md#extension-keys).
 import { badRequest } from '../../errors/api-error.ts';
+import { combineFailedRetention, readFailedRetention } from './failed-retention.ts';
+import type { FailedRetention } from './failed-retention.ts';
 import { parseRetention, RETENTION_EXPECTED } from './retention.ts';
 
 export const CONTROL_PREFIX = 'e2b.agents.kruise.io/';
@@ -18,10 +20,13 @@ export interface ControlKeys {
   readonly pausedRetention?: string;
   readonly skipInitRuntime?: boolean;
   readonly image?: string;
-  readonly reserveFailedSandbox?: boolean;
+  readonly keepFailed?: FailedRetention;
 }
 
-type Reader = (value: string, key: string) => ControlKeys;
+/** The keys as they are written. Two of them say one thing. */
+type Written = ControlKeys & { readonly keepFailedFor?: FailedRetention };
+
+type Reader = (value: string, key: string) => Written;
 
 const READERS: Readonly<Record<string, Reader>> = {
   'claim-timeout-seconds': (value, key) => ({ createTimeoutMs: readSeconds(value, key) * 1_000 }),
@@ -35,8 +40,8 @@ const READERS: Readonly<Record<string, Reader>> = {
     if (value === '') throw badRequest(`${key}: expected the name of an image`);
     return { image: value };
   },
-  'reserve-failed-sandbox': (value) => ({ reserveFailedSandbox: value !== 'never' && value !== 'false' }),
-  'reserve-failed-sandbox-for': (value, key) => ({ reserveFailedSandbox: readRetention(value, key) !== 'never' }),
+  'reserve-failed-sandbox': (value, key) => ({ keepFailed: readFailedRetention(value, key) }),
+  'reserve-failed-sandbox-for': (value, key) => ({ keepFailedFor: readFailedRetention(value, key) }),
 };
 
 /** Separates the user's metadata from the control keys. Throws an ApiError 400 for an unknown or malformed control key. */
@@ -45,7 +50,7 @@ export function splitMetadata(metadata: Readonly<Record<string, string>>): {
   readonly keys: ControlKeys;
 } {
   const own = Object.entries(metadata).filter(([key]) => !key.startsWith(CONTROL_PREFIX));
-  let keys: ControlKeys = {};
+  let keys: Written = {};
   for (const [key, value] of Object.entries(metadata)) {
     if (!key.startsWith(CONTROL_PREFIX)) continue;
     const name = key.slice(CONTROL_PREFIX.length);
@@ -53,7 +58,12 @@ export function splitMetadata(metadata: Readonly<Record<string, string>>): {
     if (read === undefined) throw badRequest(`metadata key "${key}" is not supported by this installation`);
     keys = { ...keys, ...read(value, key) };
   }
-  return { metadata: Object.fromEntries(own), keys };
+  return { metadata: Object.fromEntries(own), keys: combine(keys) };
+}
+
+function combine({ keepFailed: kept, keepFailedFor: keptFor, ...rest }: Written): ControlKeys {
+  const keepFailed = combineFailedRetention({ kept, keptFor });
+  return keepFailed === undefined ? rest : { ...rest, keepFailed };
 }
 
 function readRetention(value: string, key: string): string {

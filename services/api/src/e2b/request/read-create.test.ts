@@ -52,6 +52,23 @@ describe('readCreate', () => {
       { metadata: { [`${CONTROL_PREFIX}claim-timeout-seconds`]: '100000' } },
       'expected whole seconds from 1 to 600',
     ],
+    ...['0', '500h900', '-1s', '1.5', '8761h', '99999999999999h', `${'9'.repeat(400)}h`, ' 5m', 'constructor', ''].map(
+      (value): [string, object, string] => [
+        `a failed sandbox kept for "${value.slice(0, 20)}"`,
+        { metadata: { [`${CONTROL_PREFIX}reserve-failed-sandbox-for`]: value } },
+        'reserve-failed-sandbox-for: expected forever, never or a duration from 1s',
+      ],
+    ),
+    [
+      'keys that contradict each other about a failed sandbox',
+      {
+        metadata: {
+          [`${CONTROL_PREFIX}reserve-failed-sandbox`]: 'false',
+          [`${CONTROL_PREFIX}reserve-failed-sandbox-for`]: '10m',
+        },
+      },
+      'contradict each other',
+    ],
     [
       'environment variables without a runtime',
       { envVars: { A: '1' }, metadata: { [`${CONTROL_PREFIX}skip-init-runtime`]: 'true' } },

@@ -55,6 +55,7 @@ export const claimFields: KindFields = {
     'spec.inplaceUpdate',
     'spec.dynamicVolumes',
     'spec.reserveFailedSandbox',
+    'spec.reserveFailedSandboxFor',
     'spec.waitReadyTimeout',
     'spec.skipInitRuntime',
     'status.observedGeneration',

@@ -43,7 +43,7 @@ export const extensionKeys: Table = {
       'reserve-failed-sandbox-for',
       'partly',
       CLAIM,
-      'the sandbox is kept, and its duration has no effect: it stays until someone deletes it',
+      'needs an admin’s key or the limit `keepFailed`; a duration is 1 s to 365 days',
     ],
     ['sandbox-name', 'no', UNKNOWN],
     ['sandbox-generate-name', 'no', UNKNOWN],
