@@ -156,13 +156,10 @@ describe('a claim whose image cannot be pulled', () => {
     await waitForFullPool(team, 'pool');
     const image = 'inplaceUpdate: {image: "registry.invalid/ghost:1"}';
     const times = 'waitReadyTimeout: 2s, claimTimeout: 4s, reserveFailedSandbox: true, reserveFailedSandboxFor: 15s';
-    await team.apply(
-      claimManifest('brief', `{warmPoolRef: {name: pool}, createOnNoStock: false, ${image}, ${times}}`),
-    );
+    await team.apply(claimManifest('brief', `{warmPoolRef: {name: pool}, createOnNoStock: false, ${image}, ${times}}`));
     await waitForClaimReason(team, 'brief', 'ClaimTimeout');
     const labelSelector = 'sandlot.dev/reserved-failed=true,sandlot.dev/claim-name=brief';
-    const find = async () =>
-      (await team.client.listAll(sandboxes, { namespace: team.namespace, labelSelector })).items;
+    const find = async () => (await team.client.listAll(sandboxes, { namespace: team.namespace, labelSelector })).items;
     const kept = await eventually('failed sandboxes are kept', async () => {
       const items = await find();
       return items.length > 0 ? items : undefined;

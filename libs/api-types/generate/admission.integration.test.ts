@@ -224,6 +224,19 @@ describe('a SandboxClaim is refused', () => {
       { reserveFailedSandbox: true, reserveFailedSandboxFor: '1ms' },
       'reserveFailedSandboxFor must be at least 1s',
     ],
+    ...['Upper', '1st', 'a.b', 'end-', 'a'.repeat(64)].map(
+      (sandboxName): [string, Partial<SandboxClaimSpec>, string] => [
+        `the name ${sandboxName}`,
+        { sandboxName },
+        'spec.sandboxName',
+      ],
+    ),
+    ['a name for a batch', { sandboxName: 'a', replicas: 2 }, 'sandboxName is for bound claims'],
+    [
+      'a name for a detached claim',
+      { sandboxName: 'a', ttlSecondsAfterCompleted: 1 },
+      'sandboxName is for bound claims',
+    ],
     [
       'the time of a reservation without one',
       { reserveFailedSandboxFor: '10m' },

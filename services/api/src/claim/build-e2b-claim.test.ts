@@ -105,6 +105,8 @@ describe('buildE2bClaim', () => {
     ['skip-init-runtime', 'true', { skipInitRuntime: true }],
     ['image', 'debian:12', { inplaceUpdate: { image: 'debian:12' } }],
     ['reserve-failed-sandbox', 'forever', { reserveFailedSandbox: true }],
+    ['sandbox-name', 'my-box', { sandboxName: 'my-box' }],
+    ['sandbox-name', 'a'.repeat(63), { sandboxName: 'a'.repeat(63) }],
     ['reserve-failed-sandbox', 'false', {}],
     ['reserve-failed-sandbox-for', 'forever', { reserveFailedSandbox: true }],
     ['reserve-failed-sandbox-for', 'never', {}],
@@ -123,13 +125,24 @@ describe('buildE2bClaim', () => {
     ['1h', 'forever', { reserveFailedSandbox: true, reserveFailedSandboxFor: '3600s' }],
     ['never', 'false', {}],
   ])('keeps a failed sandbox as reserve-failed-sandbox=%s and -for=%s say together', (...[kept, keptFor, fields]) => {
-    for (const names of [['', '-for'] as const, ['-for', ''] as const]) {
-      const values = { '': kept, '-for': keptFor };
-      const pairs = names.map((name) => [`${CONTROL_PREFIX}reserve-failed-sandbox${name}`, values[name]]);
-      const { lifecycle, warmPoolRef, ...rest } = build({ metadata: Object.fromEntries(pairs) }).spec;
-      expect([lifecycle, warmPoolRef]).not.toContain(undefined);
-      expect(rest).toEqual(fields);
+    const pairs = [
+      [`${CONTROL_PREFIX}reserve-failed-sandbox`, kept],
+      [`${CONTROL_PREFIX}reserve-failed-sandbox-for`, keptFor],
+    ] as const;
+    for (const order of [pairs, [...pairs].reverse()]) {
+      const { spec } = build({ metadata: Object.fromEntries<string>(order) });
+      expect(Object.keys(spec).sort()).toEqual(['lifecycle', 'warmPoolRef', ...Object.keys(fields)].sort());
+      expect(spec).toMatchObject(fields);
     }
+  });
+
+  it('completes sandbox-generate-name, for a repeated create in the same way, without a part of the id', () => {
+    const metadata = { [`${CONTROL_PREFIX}sandbox-generate-name`]: `${'b'.repeat(54)}-` };
+    const { sandboxName = '' } = build({ metadata }).spec;
+    expect(sandboxName).toMatch(/^b{54}-[0-9a-f]{8}$/);
+    expect(build({ metadata }).spec.sandboxName).toBe(sandboxName);
+    expect(build({ metadata }, { id: 'another' }).spec.sandboxName).not.toBe(sandboxName);
+    expect(ID).not.toContain(sandboxName.slice(-8));
   });
 
   it('has no end with never-timeout', () => {

@@ -3,6 +3,8 @@ import { badRequest } from '../../errors/api-error.ts';
 import { combineFailedRetention, readFailedRetention } from './failed-retention.ts';
 import type { FailedRetention } from './failed-retention.ts';
 import { parseRetention, RETENTION_EXPECTED } from './retention.ts';
+import { readSandboxName, readSandboxNamePrefix } from './sandbox-name.ts';
+import type { SandboxNameWish } from './sandbox-name.ts';
 
 export const CONTROL_PREFIX = 'e2b.agents.kruise.io/';
 
@@ -21,10 +23,14 @@ export interface ControlKeys {
   readonly skipInitRuntime?: boolean;
   readonly image?: string;
   readonly keepFailed?: FailedRetention;
+  readonly sandboxName?: SandboxNameWish;
 }
 
-/** The keys as they are written. Two of them say one thing. */
-type Written = ControlKeys & { readonly keepFailedFor?: FailedRetention };
+/** The keys as they are written. Some of them say one thing. */
+type Written = ControlKeys & {
+  readonly keepFailedFor?: FailedRetention;
+  readonly sandboxNamePrefix?: SandboxNameWish;
+};
 
 type Reader = (value: string, key: string) => Written;
 
@@ -42,6 +48,8 @@ const READERS: Readonly<Record<string, Reader>> = {
   },
   'reserve-failed-sandbox': (value, key) => ({ keepFailed: readFailedRetention(value, key) }),
   'reserve-failed-sandbox-for': (value, key) => ({ keepFailedFor: readFailedRetention(value, key) }),
+  'sandbox-name': (value, key) => ({ sandboxName: readSandboxName(value, key) }),
+  'sandbox-generate-name': (value, key) => ({ sandboxNamePrefix: readSandboxNamePrefix(value, key) }),
 };
 
 /** Separates the user's metadata from the control keys. Throws an ApiError 400 for an unknown or malformed control key. */
@@ -61,9 +69,28 @@ export function splitMetadata(metadata: Readonly<Record<string, string>>): {
   return { metadata: Object.fromEntries(own), keys: combine(keys) };
 }
 
-function combine({ keepFailed: kept, keepFailedFor: keptFor, ...rest }: Written): ControlKeys {
+function combine({ keepFailed: kept, keepFailedFor: keptFor, sandboxNamePrefix, ...rest }: Written): ControlKeys {
+  if (rest.sandboxName !== undefined && sandboxNamePrefix !== undefined) {
+    throw badRequest('sandbox-name and sandbox-generate-name exclude each other: send one of them');
+  }
   const keepFailed = combineFailedRetention({ kept, keptFor });
-  return keepFailed === undefined ? rest : { ...rest, keepFailed };
+  const sandboxName = rest.sandboxName ?? sandboxNamePrefix;
+  const keys = {
+    ...rest,
+    ...(keepFailed === undefined ? {} : { keepFailed }),
+    ...(sandboxName === undefined ? {} : { sandboxName }),
+  };
+  assertNameFits(keys);
+  return keys;
+}
+
+/** A warm sandbox has its name already, and a failed one that is kept would hold the name that the next try needs. */
+function assertNameFits({ sandboxName, createOnNoStock, keepFailed = false }: ControlKeys): void {
+  if (sandboxName === undefined) return;
+  if (createOnNoStock === false) {
+    throw badRequest('a sandbox with a chosen name is not taken from the pool: create-on-no-stock=false excludes it');
+  }
+  if (keepFailed !== false) throw badRequest('reserve-failed-sandbox excludes a chosen name of the sandbox');
 }
 
 function readRetention(value: string, key: string): string {

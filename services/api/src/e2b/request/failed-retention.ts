@@ -15,7 +15,9 @@ export function readFailedRetention(value: string, key: string): FailedRetention
   if (Object.hasOwn(WORDS, value)) return WORDS[value] === true;
   const seconds = Math.ceil((parseDurationMs(parseRetention(value) ?? '') ?? 0) / 1_000);
   if (seconds >= 1 && seconds <= MAX_SECONDS) return seconds;
-  throw badRequest(`${key}: expected forever, never or a duration from 1s to ${MAX_SECONDS}s such as 30m, got "${value}"`);
+  throw badRequest(
+    `${key}: expected forever, never or a duration from 1s to ${MAX_SECONDS}s such as 30m, got "${value}"`,
+  );
 }
 
 interface Written {

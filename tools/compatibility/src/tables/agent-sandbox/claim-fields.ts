@@ -47,6 +47,7 @@ export const claimFields: KindFields = {
     ],
   },
   own: [
+    'spec.sandboxName',
     'spec.replicas',
     'spec.claimTimeout',
     'spec.ttlSecondsAfterCompleted',
