@@ -1,4 +1,4 @@
-import { sandboxClaims } from '@sandlot/api-types';
+import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import { persistentVolumeClaims, pods } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimManifest, GROUP, formatPoolManifest } from '../support/manifests.ts';
@@ -150,6 +150,24 @@ describe('a claim whose image cannot be pulled', () => {
       const sandbox = await readSandboxNamed(team, pod.metadata.name ?? '');
       expect(sandbox.metadata.ownerReferences ?? []).toEqual([]);
     }
+  });
+
+  it('deletes the failed Sandboxes when reserveFailedSandboxFor is over, although the claim is gone', async () => {
+    await waitForFullPool(team, 'pool');
+    const image = 'inplaceUpdate: {image: "registry.invalid/ghost:1"}';
+    const times = 'waitReadyTimeout: 2s, claimTimeout: 4s, reserveFailedSandbox: true, reserveFailedSandboxFor: 15s';
+    await team.apply(claimManifest('brief', `{warmPoolRef: {name: pool}, createOnNoStock: false, ${image}, ${times}}`));
+    await waitForClaimReason(team, 'brief', 'ClaimTimeout');
+    const labelSelector = 'sandlot.dev/reserved-failed=true,sandlot.dev/claim-name=brief';
+    const find = async () => (await team.client.listAll(sandboxes, { namespace: team.namespace, labelSelector })).items;
+    const kept = await eventually('failed sandboxes are kept', async () => {
+      const items = await find();
+      return items.length > 0 ? items : undefined;
+    });
+    for (const { spec } of kept) expect(spec.shutdownPolicy).toBe('Delete');
+    await team.kubectl('delete', 'sbc/brief');
+    await eventually('their time is over', async () => ((await find()).length === 0 ? true : undefined));
+    expect(Date.now()).toBeGreaterThanOrEqual(Math.max(...kept.map(({ spec }) => Date.parse(spec.shutdownTime ?? ''))));
   });
 });
 

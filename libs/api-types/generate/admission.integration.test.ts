@@ -219,6 +219,29 @@ describe('a SandboxClaim is refused', () => {
     ['too many replicas', { replicas: 1001 }, 'should be less than or equal to 1000'],
     ['a timeout below a second', { claimTimeout: '999ms' }, 'claimTimeout must be at least 1s'],
     ['a wait below a second', { waitReadyTimeout: '0s' }, 'waitReadyTimeout must be at least 1s'],
+    [
+      'a reservation below a second',
+      { reserveFailedSandbox: true, reserveFailedSandboxFor: '1ms' },
+      'reserveFailedSandboxFor must be at least 1s',
+    ],
+    ...['Upper', '1st', 'a.b', 'end-', 'a'.repeat(64)].map(
+      (sandboxName): [string, Partial<SandboxClaimSpec>, string] => [
+        `the name ${sandboxName}`,
+        { sandboxName },
+        'spec.sandboxName',
+      ],
+    ),
+    ['a name for a batch', { sandboxName: 'a', replicas: 2 }, 'sandboxName is for bound claims'],
+    [
+      'a name for a detached claim',
+      { sandboxName: 'a', ttlSecondsAfterCompleted: 1 },
+      'sandboxName is for bound claims',
+    ],
+    [
+      'the time of a reservation without one',
+      { reserveFailedSandboxFor: '10m' },
+      'reserveFailedSandboxFor requires reserveFailedSandbox',
+    ],
     ['a timeout that is no duration', { claimTimeout: '60' }, 'spec.claimTimeout'],
     [
       'variables for a runtime it skips',

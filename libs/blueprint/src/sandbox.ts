@@ -100,8 +100,8 @@ export interface ColdStartInput {
 }
 
 /**
- * The Sandbox of a cold start, with the lifecycle of its template. A bound claim gives it its name and controls it; for a
- * detached claim its name is `<claim>-<slot>` and it has no controller.
+ * The Sandbox of a cold start, with the lifecycle of its template. A bound claim gives it its own name, or the
+ * one it asks for, and controls it; for a detached claim its name is `<claim>-<slot>` and it has no controller.
  */
 export function buildColdSandbox(input: ColdStartInput): Sandbox {
   const { claim, template, defaults, slot } = input;
@@ -143,6 +143,7 @@ function buildClaimedPod({ claim, podSpec }: ColdStartInput, ofTemplate: PodSpec
 }
 
 /** Name of the Sandbox of a cold start, for the claim or one of its slots. */
-export function formatColdName({ metadata: { name = '' } }: SandboxClaim, slot: number | undefined): string {
-  return slot === undefined ? name : `${name}-${slot}`;
+export function formatColdName({ metadata, spec }: SandboxClaim, slot: number | undefined): string {
+  const { name = '' } = metadata;
+  return slot === undefined ? (spec.sandboxName ?? name) : `${name}-${slot}`;
 }

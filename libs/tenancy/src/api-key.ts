@@ -25,6 +25,8 @@ export const keyLimits = z.object({
   neverTimeout: z.boolean().optional(),
   /** Whether a request may keep sandboxes whose creation failed. */
   keepFailed: z.boolean().optional(),
+  /** Whether a request may choose the name of its Sandbox. */
+  chooseName: z.boolean().optional(),
 });
 export type KeyLimits = z.output<typeof keyLimits>;
 

@@ -91,6 +91,16 @@ describe('a claim without a Sandbox', () => {
       { ...stock(1), namesake: sandbox({ name: 'claim' }) },
       ['report', 'wait'],
     ],
+    [
+      'starts cold for a name of its Sandbox, even with stock',
+      { ...stock(9), ...withSpec({ sandboxName: 'named' }) },
+      ['create'],
+    ],
+    [
+      'starts cold for a name of its Sandbox although it rules out a cold start',
+      { ...stock(9), ...withSpec({ sandboxName: 'named', createOnNoStock: false }) },
+      ['create'],
+    ],
     ['does nothing while it is being deleted', { claim: claim({ metadata: { deletionTimestamp: at(0) } }) }, []],
   ];
   it.each(rows)('%s', (_, parts, wanted) => {

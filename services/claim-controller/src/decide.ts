@@ -1,5 +1,6 @@
 import { claimMessages, claimReasons } from '@sandlot/api-types';
 import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import { decideNameReport } from './adopt/decide-name.ts';
 import { decideShortage, needsColdStart } from './adopt/decide-warm-or-cold.ts';
 import { decideDelivery, decideSearchEnd, decideSearchStop } from './delivery/decide-time-limits.ts';
 import { decideExpiry } from './lifetime/decide-expiry.ts';
@@ -110,11 +111,9 @@ function decideSearch(snapshot: ClaimSnapshot): Plan {
 }
 
 function decideFound(snapshot: ClaimSnapshot, template: SandboxTemplate, pools: readonly SandboxWarmPool[]): Plan {
-  const { claim, namesake, offers, promised } = snapshot;
-  if (namesake !== undefined) {
-    const detail = claimMessages.notControlled(namesake.metadata.name ?? '', claim.metadata.name ?? '');
-    return reportAndRetry({ reason: claimReasons.reconcilerError, message: claimMessages.error(detail) });
-  }
+  const { offers, promised } = snapshot;
+  const taken = decideNameReport(snapshot);
+  if (taken !== undefined) return reportAndRetry(taken);
   const then = AFTER_COMMIT;
   if (promised !== undefined) {
     const otherwise = decideShortage(snapshot, template, pools);

@@ -1,5 +1,6 @@
 import { annotations, isAdoptable } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxWarmPool } from '@sandlot/api-types';
+import { formatColdName } from '@sandlot/blueprint';
 import type { PodDefaults } from '@sandlot/blueprint';
 import { getKey } from '@sandlot/kube';
 import type { OwnWrites } from '@sandlot/kube';
@@ -50,7 +51,8 @@ export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
   const committed = findOwnedSandboxes(deps, claim);
   runtime.recordShown(claim, committed);
   const owned = committed.map((sandbox) => runtime.buildView(claim, sandbox));
-  const isOwned = owned.some(({ metadata }) => metadata.name === claim.metadata.name);
+  const coldName = formatColdName(claim, undefined);
+  const isOwned = owned.some(({ metadata }) => metadata.name === coldName);
   return {
     ...observeStock(deps, claim, pools),
     ...observeMemory(deps, claim),
@@ -58,7 +60,8 @@ export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
     source,
     owned,
     uninitialised: runtime.listUninitialised(claim, committed),
-    namesake: isOwned ? undefined : cache.sandboxes.store.get(getKey(claim)),
+    namesake: isOwned ? undefined : cache.sandboxes.store.get(formatRefKey(claim, coldName)),
+    rival: findRival(cache, claim),
     promised: findPromisedSandbox(cache, claim, pools),
     quota: places.findPendingQuota(claim),
     networkGap: findTemplateGap(cache.policies.store, source),
@@ -102,9 +105,16 @@ function findPromisedSandbox(
   claim: SandboxClaim,
   pools: readonly SandboxWarmPool[],
 ): Sandbox | undefined {
-  const name = findAnnotatedName(claim);
+  const name = claim.spec.sandboxName === undefined ? findAnnotatedName(claim) : undefined;
   const sandbox = name === undefined ? undefined : sandboxes.store.get(formatRefKey(claim, name));
   return sandbox !== undefined && pools.some((pool) => isAdoptable(sandbox, pool)) ? sandbox : undefined;
+}
+
+/** Another claim of the name that the Sandbox is to have: a cold start of that claim has this name. */
+function findRival({ claims }: Cache, claim: SandboxClaim): SandboxClaim | undefined {
+  const { sandboxName } = claim.spec;
+  if (sandboxName === undefined || sandboxName === claim.metadata.name) return undefined;
+  return claims.store.get(formatRefKey(claim, sandboxName));
 }
 
 /** The Sandbox noted on the claim in an annotation or, by old releases, in a label. */

@@ -17,6 +17,7 @@ export function claimSnapshot(parts: Partial<ClaimSnapshot> = {}): ClaimSnapshot
     owned: [],
     uninitialised: [],
     namesake: undefined,
+    rival: undefined,
     promised: undefined,
     failures: undefined,
     timedSince: new Map(),

@@ -10,7 +10,7 @@ import type { Terminal } from './events.ts';
 import { formatTable } from './table.ts';
 
 export const keysHelp = `  sandlot keys create --namespace NAME [--team NAME] [--role tenant|admin] [--description TEXT]
-                      [--sandboxes N] [--creates-per-second N] [--max-timeout SECONDS] [--never-timeout] [--keep-failed]
+                      [--sandboxes N] [--creates-per-second N] [--max-timeout SECONDS] [--never-timeout] [--keep-failed] [--choose-name]
       makes an API key and shows it, this once
   sandlot keys list [-o json]
   sandlot keys revoke ID
@@ -31,6 +31,7 @@ const options = {
   'max-timeout': { type: 'string' },
   'never-timeout': { type: 'boolean' },
   'keep-failed': { type: 'boolean' },
+  'choose-name': { type: 'boolean' },
   from: { type: 'string' },
   'keys-namespace': { type: 'string', default: 'sandlot-system-keys' },
   kubeconfig: { type: 'string' },
@@ -92,12 +93,19 @@ function buildInput(values: Values): ApiKeyInput {
     ...readNumber(values, 'sandboxes', 'sandboxes'),
     ...readNumber(values, 'creates-per-second', 'createsPerSecond'),
     ...readNumber(values, 'max-timeout', 'maxTimeoutSeconds'),
-    ...(values['never-timeout'] === true ? { neverTimeout: true } : {}),
-    ...(values['keep-failed'] === true ? { keepFailed: true } : {}),
+    ...readPermissions(values),
   });
   if (!limits.success)
     throw buildUsageError('--sandboxes, --creates-per-second and --max-timeout take numbers from 0 on');
   return { namespace: namespace ?? '', team: team ?? '', role, description, limits: limits.data };
+}
+
+function readPermissions(values: Values): Partial<ApiKeyInput['limits']> {
+  return {
+    ...(values['never-timeout'] === true ? { neverTimeout: true } : {}),
+    ...(values['keep-failed'] === true ? { keepFailed: true } : {}),
+    ...(values['choose-name'] === true ? { chooseName: true } : {}),
+  };
 }
 
 function readNumber(

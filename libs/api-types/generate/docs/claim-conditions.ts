@@ -68,9 +68,21 @@ export const claimRows: readonly ConditionRow[] = [
   },
   {
     ...claimReady,
+    reason: claimReasons.sandboxNameRejected,
+    messages: [claimMessages.sandboxNameRejected('<name>', '<template>', '<detail>')],
+    when: 'Final. Only claims of an API key. See [Name of the Sandbox](#name-of-the-sandbox).',
+  },
+  {
+    ...claimReady,
     reason: claimReasons.quotaExceeded,
     messages: [claimMessages.quotaExceeded(100).replace('100', '<n>')],
     when: 'The API key that made the claim has as many sandboxes as it may have. Looked at again every 5 s.',
+  },
+  {
+    ...claimReady,
+    reason: claimReasons.sandboxNameTaken,
+    messages: [claimMessages.sandboxNameTaken('<name>', '<kind>')],
+    when: 'The name in `sandboxName` belongs to another Sandbox or claim. The controller goes on when it is free.',
   },
   {
     ...claimReady,
@@ -132,6 +144,7 @@ export const claimRows: readonly ConditionRow[] = [
     messages: [
       claimMessages.error('<error>'),
       claimMessages.error(claimMessages.notControlled('<sandbox>', '<claim>')),
+      claimMessages.error(claimMessages.sandboxNameLeaving('<name>')),
     ],
     when: 'Something failed and is tried again; the second message where a Sandbox with the name of the claim is not its own.',
   },

@@ -62,7 +62,8 @@ const labelUses: Readonly<Record<keyof typeof labels, Use>> = {
   reservedFailed: {
     on: 'Sandbox, Pod',
     by: CLAIM,
-    meaning: '`true`: its delivery failed and `reserveFailedSandbox` keeps it.',
+    meaning:
+      '`true`: its delivery failed and `reserveFailedSandbox` keeps it, until `spec.shutdownTime` if `reserveFailedSandboxFor` says how long.',
   },
   claimEnv: { on: 'Secret', by: 'users', meaning: '`true` lets claims of the namespace take values from it.' },
   claimableBy: {

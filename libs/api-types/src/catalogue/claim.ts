@@ -12,7 +12,9 @@ export const claimReasons = {
   volumeClaimTemplatesError: 'VolumeClaimTemplatesError',
   imageOverrideRejected: 'ImageOverrideRejected',
   dynamicVolumesRejected: 'DynamicVolumesRejected',
+  sandboxNameRejected: 'SandboxNameRejected',
   quotaExceeded: 'QuotaExceeded',
+  sandboxNameTaken: 'SandboxNameTaken',
   waitingForStock: 'WaitingForStock',
   networkPolicyPending: 'NetworkPolicyPending',
   claimTimeout: 'ClaimTimeout',
@@ -42,6 +44,11 @@ export const claimMessages = {
     allowed.length === 0
       ? `image override is not allowed by the template policy: imageOverridePolicy allows no image, the claim asks for "${image}"`
       : `image override is not allowed by the template policy for image "${image}"; it allows images that begin with ${allowed.map((prefix) => `"${prefix}"`).join(', ')}`,
+  sandboxNameRejected: (name: string, template: string, detail: string) =>
+    `sandbox name "${name}" is not possible with SandboxTemplate "${template}": ${detail}; leave the name out, or use another template`,
+  sandboxNameTaken: (name: string, kind: string) =>
+    `sandbox name "${name}" is taken: a ${kind} of this name exists in the namespace; choose another name, or delete that ${kind}`,
+  sandboxNameLeaving: (name: string) => `sandbox name "${name}" is not free yet: what has it is being deleted`,
   quotaExceeded: (limit: number) =>
     `the API key of this claim may have ${limit} sandboxes at a time; delete some, or ask for a larger quota`,
   waitingForStock: 'No ready sandbox in the pool; createOnNoStock is false',

@@ -14,6 +14,8 @@ it('every reason either ends a claim in one way or may pass', () => {
     VolumeClaimTemplatesError: 'refused',
     ImageOverrideRejected: 'refused',
     DynamicVolumesRejected: 'refused',
+    SandboxNameRejected: 'refused',
+    SandboxNameTaken: undefined,
     WaitingForStock: undefined,
     ClaimTimeout: 'late',
     SandboxInitFailed: 'broken',
@@ -36,6 +38,7 @@ it('a claim fails with each reason that ends it, but not by expiring', () => {
     'ImageOverrideRejected',
     'InvalidMetadata',
     'SandboxInitFailed',
+    'SandboxNameRejected',
     'VolumeClaimTemplatesError',
   ]);
 });

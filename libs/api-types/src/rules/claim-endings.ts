@@ -13,6 +13,7 @@ const ENDINGS: ReadonlyMap<string, ClaimEnding> = new Map<string, ClaimEnding>([
   [claimReasons.envVarsInjectionRejected, 'refused'],
   [claimReasons.imageOverrideRejected, 'refused'],
   [claimReasons.dynamicVolumesRejected, 'refused'],
+  [claimReasons.sandboxNameRejected, 'refused'],
   [claimReasons.volumeClaimTemplatesError, 'refused'],
   [claimReasons.claimExpired, 'expired'],
   [claimReasons.sandboxExpired, 'expired'],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { volumeClaimTemplates } from './embedded.ts';
 import { atomicList, conditionList, count, durationOfASecond, generation, int32, listKeys } from './field.ts';
-import { localReference, rules, stringMap, timestamp } from './field.ts';
+import { localReference, rules, staysAsItWas, stringMap, timestamp } from './field.ts';
 
 const environmentVariable = z.object({
   name: z.string().describe('Name of the variable.'),
@@ -96,6 +96,15 @@ const claimRules = rules(
     rule: '!has(self.replicas) || self.replicas == 1 || (!has(self.env) && !has(self.volumeClaimTemplates))',
     message: 'env and volumeClaimTemplates are not supported for batch claims; use envs',
   },
+  {
+    rule: '!has(self.reserveFailedSandboxFor) || (has(self.reserveFailedSandbox) && self.reserveFailedSandbox)',
+    message: 'reserveFailedSandboxFor requires reserveFailedSandbox',
+  },
+  staysAsItWas('sandboxName'),
+  {
+    rule: '!has(self.sandboxName) || ((!has(self.replicas) || self.replicas == 1) && !has(self.ttlSecondsAfterCompleted))',
+    message: 'sandboxName is for bound claims: it excludes replicas and ttlSecondsAfterCompleted',
+  },
 );
 
 /** `spec` of a SandboxClaim: the union of both versions' fields (docs/reference/sandbox-claim.md#spec). */
@@ -112,6 +121,14 @@ export const sandboxClaimSpec = z
       .optional()
       .describe(
         'With `sandboxTemplateRef`: `none` starts cold, `default` or unset takes any pool of the template, another value only that pool.',
+      ),
+    sandboxName: z
+      .string()
+      .max(63)
+      .regex(/^[a-z]([-a-z0-9]*[a-z0-9])?$/)
+      .optional()
+      .describe(
+        'Name of the Sandbox, and so of its Pod. Forces a cold start. Cannot be changed. See [Name of the Sandbox](#name-of-the-sandbox).',
       ),
     lifecycle: lifecycle.optional().describe('How the claim ends.'),
     additionalPodMetadata: z
@@ -164,6 +181,11 @@ export const sandboxClaimSpec = z
       .boolean()
       .default(false)
       .describe('Keep a Sandbox whose delivery failed, for a look at it.'),
+    reserveFailedSandboxFor: durationOfASecond('reserveFailedSandboxFor')
+      .optional()
+      .describe(
+        'Delete such a Sandbox this long after its failure; unset: it stays until a user deletes it. Needs `reserveFailedSandbox`.',
+      ),
     waitReadyTimeout: durationOfASecond('waitReadyTimeout')
       .optional()
       .describe(

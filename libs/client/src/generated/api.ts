@@ -565,6 +565,7 @@ export interface components {
             description: string;
             id: string;
             limits: {
+                chooseName?: boolean;
                 createsPerSecond?: number;
                 keepFailed?: boolean;
                 maxTimeoutSeconds?: number;
@@ -616,6 +617,7 @@ export interface components {
             /** @description The key itself, which is shown this once. */
             key: string;
             limits: {
+                chooseName?: boolean;
                 createsPerSecond?: number;
                 keepFailed?: boolean;
                 maxTimeoutSeconds?: number;
@@ -716,6 +718,7 @@ export interface components {
             description: string;
             /** @default {} */
             limits: {
+                chooseName?: boolean;
                 createsPerSecond?: number;
                 keepFailed?: boolean;
                 maxTimeoutSeconds?: number;

@@ -105,12 +105,44 @@ describe('buildE2bClaim', () => {
     ['skip-init-runtime', 'true', { skipInitRuntime: true }],
     ['image', 'debian:12', { inplaceUpdate: { image: 'debian:12' } }],
     ['reserve-failed-sandbox', 'forever', { reserveFailedSandbox: true }],
-    ['reserve-failed-sandbox-for', '10m', { reserveFailedSandbox: true }],
+    ['sandbox-name', 'my-box', { sandboxName: 'my-box' }],
+    ['sandbox-name', 'a'.repeat(63), { sandboxName: 'a'.repeat(63) }],
+    ['reserve-failed-sandbox', 'false', {}],
+    ['reserve-failed-sandbox-for', 'forever', { reserveFailedSandbox: true }],
+    ['reserve-failed-sandbox-for', 'never', {}],
+    ['reserve-failed-sandbox-for', '10m', { reserveFailedSandbox: true, reserveFailedSandboxFor: '600s' }],
+    ['reserve-failed-sandbox-for', '90', { reserveFailedSandbox: true, reserveFailedSandboxFor: '90s' }],
+    ['reserve-failed-sandbox-for', '1.2s', { reserveFailedSandbox: true, reserveFailedSandboxFor: '2s' }],
   ])('translates the control key %s=%s and removes it from the metadata', (...[name, value, fields]) => {
     const { spec, metadata } = build({ metadata: { [CONTROL_PREFIX + name]: value, user: 'ana' } });
     expect(spec).toMatchObject({ warmPoolRef: { name: 'base' }, ...fields });
     expect(Object.keys(spec).sort()).toEqual(['lifecycle', 'warmPoolRef', ...Object.keys(fields)].sort());
     expect(metadata.annotations?.[annotations.metadata]).toBe('{"user":"ana"}');
+  });
+
+  it.each([
+    ['true', '10m', { reserveFailedSandbox: true, reserveFailedSandboxFor: '600s' }],
+    ['1h', 'forever', { reserveFailedSandbox: true, reserveFailedSandboxFor: '3600s' }],
+    ['never', 'false', {}],
+  ])('keeps a failed sandbox as reserve-failed-sandbox=%s and -for=%s say together', (...[kept, keptFor, fields]) => {
+    const pairs = [
+      [`${CONTROL_PREFIX}reserve-failed-sandbox`, kept],
+      [`${CONTROL_PREFIX}reserve-failed-sandbox-for`, keptFor],
+    ] as const;
+    for (const order of [pairs, [...pairs].reverse()]) {
+      const { spec } = build({ metadata: Object.fromEntries<string>(order) });
+      expect(Object.keys(spec).sort()).toEqual(['lifecycle', 'warmPoolRef', ...Object.keys(fields)].sort());
+      expect(spec).toMatchObject(fields);
+    }
+  });
+
+  it('completes sandbox-generate-name, for a repeated create in the same way, without a part of the id', () => {
+    const metadata = { [`${CONTROL_PREFIX}sandbox-generate-name`]: `${'b'.repeat(54)}-` };
+    const { sandboxName = '' } = build({ metadata }).spec;
+    expect(sandboxName).toMatch(/^b{54}-[0-9a-f]{8}$/);
+    expect(build({ metadata }).spec.sandboxName).toBe(sandboxName);
+    expect(build({ metadata }, { id: 'another' }).spec.sandboxName).not.toBe(sandboxName);
+    expect(ID).not.toContain(sandboxName.slice(-8));
   });
 
   it('has no end with never-timeout', () => {

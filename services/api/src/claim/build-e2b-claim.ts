@@ -1,8 +1,11 @@
-import { annotations, formatEgressText, labels } from '@sandlot/api-types';
+import { annotations, formatEgressText, labels, nameHash } from '@sandlot/api-types';
 import type { EgressWish, SandboxClaim, SandboxClaimSpec } from '@sandlot/api-types';
 import type { ApiKey } from '@sandlot/tenancy';
 import type { ControlKeys } from '../e2b/request/control-keys.ts';
+import type { FailedRetention } from '../e2b/request/failed-retention.ts';
 import type { CreateRequest } from '../e2b/request/read-create.ts';
+import { SUFFIX_LENGTH } from '../e2b/request/sandbox-name.ts';
+import type { SandboxNameWish } from '../e2b/request/sandbox-name.ts';
 import type { Source } from '../e2b/templates/find-source.ts';
 import { buildKeyAnnotations, CONTROL_VIEW } from './annotations.ts';
 import { buildEnvs } from './env-secret.ts';
@@ -45,6 +48,7 @@ export function buildE2bClaim(input: ClaimInput): SandboxClaim {
       ...(end.lifecycle === undefined ? {} : { lifecycle: end.lifecycle }),
       ...buildEnvs(request.envs),
       ...buildControlFields(request.control),
+      ...buildSandboxName(request.control.sandboxName, id),
     },
   };
 }
@@ -102,6 +106,18 @@ function buildControlFields(keys: ControlKeys): Partial<SandboxClaimSpec> {
     ...(keys.createOnNoStock === false ? { createOnNoStock: false } : {}),
     ...(keys.skipInitRuntime === true ? { skipInitRuntime: true } : {}),
     ...(keys.image === undefined ? {} : { inplaceUpdate: { image: keys.image } }),
-    ...(keys.reserveFailedSandbox === true ? { reserveFailedSandbox: true } : {}),
+    ...buildReservation(keys.keepFailed ?? false),
   };
+}
+
+/** The end of a generated name is the same for a repeated create, and does not give the id away. */
+function buildSandboxName(wish: SandboxNameWish | undefined, id: string): Partial<SandboxClaimSpec> {
+  if (wish === undefined) return {};
+  return { sandboxName: wish.isPrefix ? `${wish.text}${nameHash(id).slice(0, SUFFIX_LENGTH)}` : wish.text };
+}
+
+function buildReservation(keepFailed: FailedRetention): Partial<SandboxClaimSpec> {
+  if (keepFailed === false) return {};
+  const time = keepFailed === true ? {} : { reserveFailedSandboxFor: `${keepFailed}s` };
+  return { reserveFailedSandbox: true, ...time };
 }

@@ -104,6 +104,26 @@ describe('a create', () => {
     await vi.waitFor(async () => expect(await countLeftovers()).toEqual(before), PATIENCE);
   });
 
+  it('has a chosen name only if its key may choose names, and a generated one always', async () => {
+    const prefix = 'e2b.agents.kruise.io/';
+    const body = { templateID: 'unpooled', metadata: { [`${prefix}sandbox-name`]: 'chosen' } };
+    const before = await countLeftovers();
+    expect((await api.call('POST /v2/sandboxes', { key: ours, body })).status).toBe(403);
+    expect(await countLeftovers()).toEqual(before);
+    const readName = async (id: string): Promise<string | undefined> =>
+      (await stack.client.get(sandboxClaims, { namespace: 'team-a', name: id })).spec.sandboxName;
+    const trusted = await stack.key({ namespace: 'team-a', limits: { chooseName: true } });
+    await vi.waitFor(
+      async () => expect((await api.call('GET /sandboxes', { key: trusted })).status).toBe(200),
+      PATIENCE,
+    );
+    const chosen = await create(trusted, body);
+    expect(chosen).not.toBe('chosen');
+    expect(await readName(chosen)).toBe('chosen');
+    const generated = await create(ours, { ...body, metadata: { [`${prefix}sandbox-generate-name`]: 'made-' } });
+    expect(await readName(generated)).toMatch(/^made-[0-9a-f]{8}$/);
+  });
+
   it('stores environment variables under the UID of the claim, where tenants have no rights', async () => {
     const id = await create(ours, { envVars: { A: 'hunter2' } });
     const { metadata: claim } = await stack.client.get(sandboxClaims, { namespace: 'team-a', name: id });

@@ -20,14 +20,15 @@ const POLICY_PATIENCE_MS = 1_000;
 /** Template and policy enqueue the claims that wait for them; this retry covers a lost event. */
 const POLICY_POLL_MS = 5_000;
 
-/** Whether the claim asks for what a warm Sandbox cannot have, since its variables and volumes are fixed (docs/reference/sandbox-claim.md#lookup-order). */
+/** Whether the claim asks for what a warm Sandbox cannot have, since its name, variables and volumes are fixed (docs/reference/sandbox-claim.md#lookup-order). */
 export function needsColdStart({ claim, failures }: ClaimSnapshot, template: SandboxTemplate): boolean {
-  const { volumeClaimTemplates = [], warmpool } = claim.spec;
+  const { volumeClaimTemplates = [], warmpool, sandboxName } = claim.spec;
   const suspended = template.spec.startup?.action === 'Suspended';
   return (
     listContainerVariables(claim, template).length > 0 ||
     volumeClaimTemplates.length > 0 ||
     hasDynamicVolumes(claim) ||
+    sandboxName !== undefined ||
     warmpool === 'none' ||
     suspended ||
     (isRefusedAgain(claim, failures) && claim.spec.createOnNoStock !== false)

@@ -93,12 +93,19 @@ describe('an image of its own', () => {
     await platform.fillPool('reserve', 2);
     await allowImages('reserve');
     const spec = { inplaceUpdate: { image }, waitReadyTimeout: '1s', claimTimeout: '3s', reserveFailedSandbox: true };
-    await create('reserve', 'job', spec);
+    await create('reserve', 'job', { ...spec, reserveFailedSandboxFor: '1h' });
     expect((await untilReason('reserve', 'job', 'ClaimTimeout')).status?.phase).toBe('Failed');
     await platform.until(async () => {
       const labelSelector = 'sandlot.dev/reserved-failed=true';
       const { items } = await platform.client.listAll(sandboxes, { namespace: 'reserve', labelSelector });
-      return items.length > 0 && items.every(({ metadata }) => (metadata.ownerReferences ?? []).length === 0);
+      return (
+        items.length > 0 &&
+        items.every(({ metadata, spec }) => {
+          const hoursLeft = (Date.parse(spec.shutdownTime ?? '') - Date.now()) / 3_600_000;
+          const isEnding = spec.shutdownPolicy === 'Delete' && hoursLeft > 0.9 && hoursLeft < 1.1;
+          return isEnding && (metadata.ownerReferences ?? []).length === 0;
+        })
+      );
     });
   });
 });

@@ -29,6 +29,7 @@ export function observeBatch(deps: ObserveDeps & BatchDeps, watched: SandboxClai
     owned: [],
     uninitialised: deps.runtime.listUninitialised(claim, committed),
     namesake: undefined,
+    rival: undefined,
     promised: undefined,
     live: committed.map((sandbox) => deps.runtime.buildView(claim, sandbox)),
     startMs,

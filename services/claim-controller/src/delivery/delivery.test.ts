@@ -86,6 +86,19 @@ describe('a delivery that is not ready in time', () => {
     expect(metadata?.labels).toMatchObject({ 'sandlot.dev/reserved-failed': 'true', 'sandlot.dev/claim-name': 'job' });
   });
 
+  it('is kept for the time that the claim says, which the Sandbox itself records', async () => {
+    await using harness = await started(2);
+    harness.claim('job', { ...spec, reserveFailedSandbox: true, reserveFailedSandboxFor: '10m' });
+    await harness.eventually(() => expect(harness.owned().get('job')).toEqual(['pool-m002']));
+    const kept = harness.sandbox('pool-m001');
+    expect(kept?.metadata.ownerReferences ?? []).toEqual([]);
+    expect(kept?.spec.shutdownPolicy).toBe('Delete');
+    const leftMs = Date.parse(kept?.spec.shutdownTime ?? '') - harness.clock.now();
+    expect(leftMs).toBeGreaterThan(590_000);
+    expect(leftMs).toBeLessThanOrEqual(601_000);
+    expect(harness.sandbox('pool-m002')?.spec.shutdownTime).toBeUndefined();
+  });
+
   it('fails the claim after five tries, with the last failure in its status', async () => {
     await using harness = await started(7);
     harness.claim('job', spec);

@@ -1,12 +1,12 @@
-import { claimNameLabel, claimReasons, eventReasons, findCondition, labels, sandboxes } from '@sandlot/api-types';
+import { claimReasons, eventReasons, findCondition, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isConflict, isNotFound, getKey, RetryableError } from '@sandlot/kube';
-import type { JsonObject } from '@sandlot/kube';
 import type { Pass } from '../plan/pass.ts';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
 import type { Report } from '../plan/report.ts';
 import { formatDeliveryFailure, isDelivered, wasServed } from './rules.ts';
 import { deleteSandbox, readClaim } from '../publish/publish.ts';
+import { buildReservation } from './reservation.ts';
 import { isDetached } from '../batch/mode.ts';
 import { mapShownSlots } from '../batch/slots.ts';
 
@@ -63,33 +63,29 @@ async function giveUp(deps: ApplyDeps, pass: Pass, given: GivenUp): Promise<void
   deps.runtime.forget(sandbox);
   deps.deliveries.discard(claim, sandbox, { atMs: deps.nowMs(), message, isRefused });
   deps.sandboxes.forget(getKey(sandbox));
-  const what = `${message}; it is ${reserved ? 'kept, with label sandlot.dev/reserved-failed' : 'deleted'}`;
+  const what = `${message}; it is ${reserved ? describeReservation(claim) : 'deleted'}`;
   const event = { type: 'Warning', reason: eventReasons.sandboxInitFailed, message: what } as const;
   deps.recorder.record({ object: claim, ...event, related: sandbox });
 }
 
-/** Keeps the Sandbox without an owner or a slot, until a user deletes it or its own time is over. */
-async function reserve({ client }: ApplyDeps, { claim, signal }: Pass, given: GivenUp): Promise<boolean> {
-  const { namespace, name = '', uid = '' } = given.sandbox.metadata;
-  const { resourceVersion } = given;
+function describeReservation({ spec: { reserveFailedSandboxFor: time } }: SandboxClaim): string {
+  return `kept${time === undefined ? '' : ` for ${time}`}, with label sandlot.dev/reserved-failed`;
+}
+
+/** Keeps the Sandbox without an owner or a slot, until a user deletes it, its reservation ends or its own time is over. */
+async function reserve({ client, nowMs }: ApplyDeps, { claim, signal }: Pass, given: GivenUp): Promise<boolean> {
+  const { sandbox, resourceVersion } = given;
+  const { namespace, name = '', uid = '' } = sandbox.metadata;
   const guard = resourceVersion === undefined ? { uid } : { uid, resourceVersion };
+  const { metadata, ...rest } = buildReservation({ claim, sandbox, nowMs: nowMs() });
+  const patch = { ...rest, metadata: { ...metadata, ...guard } };
   try {
-    await client.mergePatch(sandboxes, { namespace, name }, buildReservation(claim, guard), { signal });
+    await client.mergePatch(sandboxes, { namespace, name }, patch, { signal });
   } catch (error) {
     if (isConflict(error)) return resourceVersion === undefined;
     if (!isNotFound(error)) throw error;
   }
   return true;
-}
-
-/** The claim's name stays on the Sandbox: it marks it as a claim's, so that its pod keeps its network policy. */
-function buildReservation(claim: SandboxClaim, guard: JsonObject): JsonObject {
-  const marks = {
-    [labels.reservedFailed]: 'true',
-    [labels.claimName]: claimNameLabel(claim.metadata.name ?? ''),
-    [labels.claimSlot]: null,
-  };
-  return { metadata: { ...guard, ownerReferences: [], labels: marks } };
 }
 
 /** Writes the Event of a timeout once: only while the claim's status does not show it yet. */

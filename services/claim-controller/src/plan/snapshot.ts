@@ -29,8 +29,10 @@ export interface ClaimSnapshot {
   readonly owned: readonly Sandbox[];
   /** Those of the claim's Sandboxes whose daemon has to be initialised. */
   readonly uninitialised: readonly Uninitialised[];
-  /** A Sandbox that bears the claim's name but is not the claim's. */
+  /** A Sandbox that bears the name of the claim's cold Sandbox but is not the claim's. */
   readonly namesake: Sandbox | undefined;
+  /** Another claim that bears the name in `sandboxName`. */
+  readonly rival: SandboxClaim | undefined;
   /** A member of one of the source's pools that an annotation promises to the claim, not adopted yet. */
   readonly promised: Sandbox | undefined;
   /** Pools of the source with a candidate that no earlier claim waits for. */

@@ -1,6 +1,7 @@
 import {
   claimMessages,
   claimReasons,
+  findApiKey,
   findMetadataRefusal,
   findRuntimeEnvRefusal,
   hasStoredEnvs,
@@ -27,6 +28,7 @@ const CHECKS: readonly Check[] = [
   checkVolumes,
   checkImage,
   checkDynamicVolumes,
+  checkName,
 ];
 
 /**
@@ -128,4 +130,25 @@ function checkDynamicVolumes(
   const allowsPersistentVolumes = persistentVolumes !== 'off';
   const message = findDynamicVolumesRefusal({ claim, template, base, allowsPersistentVolumes });
   return message === undefined ? undefined : { reason: claimReasons.dynamicVolumesRejected, message };
+}
+
+/**
+ * Disks and Services have names derived from the Sandbox's, and a disk that a Sandbox has left is taken over. Clients of
+ * several API keys may share a namespace: a name that one of them chooses must not lead to files of another, nor receive
+ * requests that another sends to a Service of that name.
+ */
+function checkName({ claim }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
+  const { sandboxName } = claim.spec;
+  if (sandboxName === undefined || findApiKey(claim) === undefined) return undefined;
+  const detail = findNamedPart(template);
+  if (detail === undefined) return undefined;
+  const message = claimMessages.sandboxNameRejected(sandboxName, template.metadata.name ?? '', detail);
+  return { reason: claimReasons.sandboxNameRejected, message };
+}
+
+function findNamedPart({ spec: { volumeClaimTemplates = [], service } }: SandboxTemplate): string | undefined {
+  if (volumeClaimTemplates.length > 0) {
+    return 'it has volumeClaimTemplates, so the sandbox would get disks that an earlier one of this name has left';
+  }
+  return service === true ? 'it has a Service, which would have a name that a client chose' : undefined;
 }

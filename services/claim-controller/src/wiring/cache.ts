@@ -14,6 +14,8 @@ export const BY_API_KEY = 'apiKey';
 export const BY_TEMPLATE = 'template';
 /** Index of claims by `namespace/name` of the pool they name. */
 export const BY_POOL = 'pool';
+/** Index of claims by `namespace/name` of the Sandbox in their `sandboxName`. */
+export const BY_SANDBOX_NAME = 'sandboxName';
 
 /** The objects this controller watches, each with the indexes it looks them up by. */
 export interface Cache {
@@ -51,6 +53,7 @@ export function createCache(shared: Shared): Cache {
     claims: informer(sandboxClaims, {
       [BY_TEMPLATE]: indexByReference((claim) => claim.spec.sandboxTemplateRef?.name),
       [BY_POOL]: indexByReference((claim) => claim.spec.warmPoolRef?.name),
+      [BY_SANDBOX_NAME]: indexByReference((claim) => claim.spec.sandboxName),
       [BY_API_KEY]: (claim) => {
         const key = findApiKey(claim);
         return key === undefined ? [] : [key];

@@ -3,7 +3,7 @@ import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@s
 import { findClaimName, findSlot } from '@sandlot/blueprint';
 import { findController, getKey, watchSource } from '@sandlot/kube';
 import type { Change, KubeObject, NetworkPolicy, Source } from '@sandlot/kube';
-import { BY_POOL, BY_TEMPLATE, formatRefKey } from './cache.ts';
+import { BY_POOL, BY_SANDBOX_NAME, BY_TEMPLATE, formatRefKey } from './cache.ts';
 import type { Cache } from './cache.ts';
 import { changesSpec } from '../stock/keep-stock.ts';
 import { isWaiting } from '../telemetry/waiting-claims.ts';
@@ -29,7 +29,7 @@ export function claimSources(cache: Cache): Source[] {
   };
   return [
     // A new leader serves waiting claims before it checks the thousands of served ones.
-    watchSource(cache.claims, (claim: SandboxClaim) => [getKey(claim)], {
+    watchSource(cache.claims, (claim: SandboxClaim, change) => listKeysOfClaim(cache, claim, change), {
       priority: PRIORITY.claim,
       isAwaited: isWaiting,
     }),
@@ -68,7 +68,13 @@ function listClaimsOfTemplate({ claims, pools }: Cache, templateKey: string): Sa
   return [...claims.store.listByIndex(BY_TEMPLATE, templateKey), ...viaPools];
 }
 
-/** The claim that has the Sandbox, and the claim of the same name, since the Sandbox may block its cold start. */
+/** The claim, and when it is gone those that want their Sandbox to have its name. */
+function listKeysOfClaim({ claims }: Cache, claim: SandboxClaim, { next }: Change<SandboxClaim>): string[] {
+  const key = getKey(claim);
+  return next === undefined ? [key, ...listKeys(claims.store.listByIndex(BY_SANDBOX_NAME, key))] : [key];
+}
+
+/** The claim that has the Sandbox, and claims that want its name, since the Sandbox may block their cold start. */
 function listClaimsOfSandbox({ claims }: Cache, sandbox: Sandbox): string[] {
   const owner = findController(sandbox);
   const keys = new Set<string>(owner?.kind === 'SandboxClaim' ? [formatRefKey(sandbox, owner.name)] : []);
@@ -76,6 +82,7 @@ function listClaimsOfSandbox({ claims }: Cache, sandbox: Sandbox): string[] {
   if (claimed !== undefined) keys.add(formatRefKey(sandbox, claimed));
   const namesake = getKey(sandbox);
   if (claims.store.get(namesake) !== undefined) keys.add(namesake);
+  for (const key of listKeys(claims.store.listByIndex(BY_SANDBOX_NAME, namesake))) keys.add(key);
   return [...keys];
 }
 

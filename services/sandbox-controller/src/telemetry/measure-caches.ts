@@ -1,3 +1,4 @@
+import type { Sandbox } from '@sandlot/api-types';
 import { getKey } from '@sandlot/kube';
 import type { Manager } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
@@ -21,8 +22,8 @@ export interface MeasureDeps {
  */
 export function measureCaches({ informers, metrics, manager, clock }: MeasureDeps): void {
   const timings = new Timings(clock);
-  const observeTiming = (timing: Timing | undefined): void => {
-    if (timing !== undefined && manager.isLeader()) metrics.observeTiming(timing);
+  const observeTiming = (timing: Timing | undefined, sandbox?: Sandbox): void => {
+    if (timing !== undefined && manager.isLeader()) metrics.observeTiming(timing, sandbox);
   };
   const phases = new StartPhases(clock);
   const observePhases = (ended: readonly PhaseTiming[]): void => {
@@ -32,7 +33,8 @@ export function measureCaches({ informers, metrics, manager, clock }: MeasureDep
   informers.sandboxes.onChange(({ old, next, initial }) => {
     metrics.onSandboxChange(old, next);
     observePhases(phases.onSandboxChange(old, next, initial));
-    observeTiming(timings.onSandboxChange(old, next));
+    if (manager.isLeader()) metrics.countModeChange(old, next);
+    observeTiming(timings.onSandboxChange(old, next), next);
     if (old === undefined || next !== undefined) return;
     if (manager.owns(getKey(old))) metrics.countDeletion(old, clock.now());
   });

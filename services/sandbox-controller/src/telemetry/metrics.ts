@@ -16,6 +16,7 @@ import type { MoveResult } from '../plan/steps.ts';
 import { START_OWNERS, START_PHASES } from './start-phases.ts';
 import type { PhaseTiming } from './start-phases.ts';
 import type { Timing } from './timings.ts';
+import { createUpstreamMetrics, UPSTREAM_BUCKETS_MS } from './upstream-metrics.ts';
 import { WAKE_REFUSALS } from '../wake/wake-answers.ts';
 import type { WakeAnswer } from '../wake/wake-answers.ts';
 
@@ -29,18 +30,14 @@ export interface SandboxMetrics {
   onStatusWritten(before: Sandbox, after: Sandbox): void;
   /** A phase of a first start is over. */
   observePhase(phase: PhaseTiming): void;
-  /** A suspension, a resume or the provisioning of a disk is over. */
-  observeTiming(timing: Timing): void;
+  /** A suspension, a resume or the provisioning of a disk is over; `sandbox` has the mode that changed. */
+  observeTiming(timing: Timing, sandbox?: Sandbox): void;
+  /** Call it with every change of the cache, in the process that records what happens once. */
+  countModeChange(old: Sandbox | undefined, next: Sandbox | undefined): void;
   countWakeAnswer(answer: WakeAnswer): void;
   /** A Sandbox has left a node that is being emptied, or cannot. */
   countMove(result: MoveResult): void;
 }
-
-/** Milliseconds; a superset of upstream's buckets, so that stored queries on `le` stay valid. */
-const CREATION_BUCKETS_MS = [
-  1, 2, 3, 5, 7.5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 100, 125, 150, 200, 250, 300, 400, 500, 750, 1_000, 1_250, 1_500,
-  2_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000, 240_000, 300_000, 600_000,
-];
 
 /** Combinations of namespace and template with a histogram of their own; later ones share `other`. */
 const MAX_ORIGINS = 100;
@@ -64,7 +61,7 @@ export function createSandboxMetrics(registry: MetricsRegistry, options: Sandbox
     name: 'agent_sandbox_creation_latency_ms',
     help: 'From the creation of a Sandbox to its first Ready.',
     labelNames: ['namespace', 'launch_type', 'sandbox_template'],
-    buckets: CREATION_BUCKETS_MS,
+    buckets: UPSTREAM_BUCKETS_MS,
   });
   const deleted = new Counter({
     name: 'sandlot_sandbox_deleted_total',
@@ -78,12 +75,20 @@ export function createSandboxMetrics(registry: MetricsRegistry, options: Sandbox
     registers: [registry],
   });
   for (const cause of DELETION_CAUSES) deleted.inc({ cause }, 0);
+  const upstream = createUpstreamMetrics(registry, options.templateLabels ?? []);
+  const transitions = createTransitionMetrics(registry);
   return {
     onSandboxChange: createPopulation(registry, options),
     countDeletion: (sandbox, nowMs) => deleted.inc({ cause: getCause(sandbox, nowMs) }),
-    ...createTransitionMetrics(registry),
+    ...transitions,
+    observeTiming(timing, sandbox) {
+      transitions.observeTiming(timing);
+      if (sandbox !== undefined) upstream.observeMode(timing, sandbox);
+    },
+    countModeChange: (old, next) => upstream.countModeChange(old, next),
     observePhase: createPhases(registry),
     onStatusWritten(before, after) {
+      upstream.countEnds(before, after);
       if (restartCount(after) > restartCount(before)) restarts.inc();
       if (!isFirstReady(before, after)) return;
       const readyAt = findCondition(after.status?.conditions, sandboxConditions.ready)?.lastTransitionTime ?? '';

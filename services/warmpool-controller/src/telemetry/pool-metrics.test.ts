@@ -39,6 +39,21 @@ describe('the gauges of a pool', () => {
     expect(await harness.lines('idle_memory')).toEqual([`sandlot_warmpool_idle_memory_bytes{${POOL}} ${2 ** 21}`]);
   });
 
+  it('show its members under the name of agent-sandbox too, from the leader only', async () => {
+    const harness = new MetricsHarness();
+    const counts = { ready: 1, stale: 2, pending: 4, stuck: 8, terminating: 16 };
+    harness.metrics.recordPool(pool(), { target: 3, counts, inUse: 0 });
+    const size = async (): Promise<string[]> =>
+      (await harness.registry.metrics()).split('\n').filter((line) => line.startsWith('agent_sandbox_warmpool_size{'));
+    const labels = 'namespace="default",warmpool_name="pool",sandbox_template="template"';
+    expect(await size()).toEqual([
+      `agent_sandbox_warmpool_size{${labels},sandbox_status="ready"} 3`,
+      `agent_sandbox_warmpool_size{${labels},sandbox_status="pending"} 12`,
+    ]);
+    harness.isLeader = false;
+    expect(await size()).toEqual([]);
+  });
+
   it('are exported by the leader only, and end with the pool', async () => {
     const harness = new MetricsHarness();
     harness.recordPass(1);

@@ -92,6 +92,7 @@ function createGauges(deps: PoolMetricsDeps, pools: ReadonlyMap<string, Entry>):
   gauge('short_seconds', 'How long a warm pool has had fewer Ready members than it wants; 0 when it has enough.', {
     read: ({ shortSinceMs }) => ({ '': shortSinceMs === undefined ? 0 : (monotonic() - shortSinceMs) / 1_000 }),
   });
+  createUpstreamGauge(deps, pools);
   const idle = (entry: Entry, resource: keyof Requests): Reading => {
     const { ready, stale, pending, stuck } = entry.counts;
     return { '': (ready + stale + pending + stuck) * (findRequests(entry.pool)?.[resource] ?? 0) };
@@ -101,6 +102,31 @@ function createGauges(deps: PoolMetricsDeps, pools: ReadonlyMap<string, Entry>):
   });
   gauge('idle_memory_bytes', 'Memory that the members of a warm pool request while no claim uses them.', {
     read: (entry) => idle(entry, 'memory'),
+  });
+}
+
+/** The members under upstream's name, so that its alerts on an empty pool keep working. */
+function createUpstreamGauge({ registry, isCounting }: PoolMetricsDeps, pools: ReadonlyMap<string, Entry>): void {
+  new Gauge({
+    name: 'agent_sandbox_warmpool_size',
+    help: 'Members of a warm pool that are ready, or pending.',
+    labelNames: ['namespace', 'warmpool_name', 'sandbox_template', 'sandbox_status'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const entry of pools.values()) {
+        const { metadata, spec } = entry.pool;
+        if (!isCounting(entry.pool)) continue;
+        const labels = {
+          namespace: metadata.namespace ?? '',
+          warmpool_name: metadata.name ?? '',
+          sandbox_template: spec.sandboxTemplateRef.name,
+        };
+        const { pending, stuck } = entry.counts;
+        this.set({ ...labels, sandbox_status: 'ready' }, getStock(entry));
+        this.set({ ...labels, sandbox_status: 'pending' }, pending + stuck);
+      }
+    },
   });
 }
 

@@ -1,6 +1,6 @@
 import { findClaimEnding, claimReasons, findCondition, sandboxReasons } from '@sandlot/api-types';
 import type { Condition, SandboxClaim } from '@sandlot/api-types';
-import { ApiError } from '../../errors/api-error.ts';
+import { ApiError, conflict } from '../../errors/api-error.ts';
 import { noStock, readyTooLate, restoreFailed, startFailed, tooManySandboxes } from '../../errors/create-errors.ts';
 
 /** State of a claim that a create waits for. */
@@ -31,11 +31,18 @@ const HOPELESS: ReadonlySet<string> = new Set([
   sandboxReasons.invalidConfiguration,
 ]);
 
+/** The error of a reason that passes once something else is deleted: the client does not wait for that. */
+function findBlock(reason: string, message: string): ApiError | undefined {
+  if (reason === claimReasons.sandboxNameTaken) return conflict(message);
+  return reason === claimReasons.quotaExceeded ? tooManySandboxes(message) : undefined;
+}
+
 /** The error of a reason that no waiting can change; undefined for all others. */
 function findTerminalError({ reason, message }: Condition, { isPatient, templateID }: Asked): ApiError | undefined {
   if (reason === claimReasons.waitingForStock) return isPatient ? undefined : noStock();
   if (reason === sandboxReasons.restoreFailed) return restoreFailed(templateID, message);
-  if (reason === claimReasons.quotaExceeded) return tooManySandboxes(message);
+  const blocked = findBlock(reason, message);
+  if (blocked !== undefined) return blocked;
   const ending = findClaimEnding(reason);
   if (ending === 'refused') return new ApiError({ status: 400, message });
   if (ending === 'late' || ending === 'expired') return readyTooLate(message);

@@ -14,10 +14,12 @@ import type { CreateIdentity } from '../../idempotency/identify.ts';
 import type { CreateLedger } from '../../idempotency/ledger.ts';
 import { replayCreate } from '../../idempotency/replay.ts';
 import { buildRateHeaders } from '../../limits/create-rate.ts';
+import type { Allowance } from '../../limits/allowance.ts';
 import type { Limits } from '../../limits/limits.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import { buildAnswer } from '../answer/sandbox.ts';
 import type { AnswerOptions } from '../answer/sandbox.ts';
+import type { ControlKeys } from '../request/control-keys.ts';
 import type { createHeaders } from '../request/headers.ts';
 import { readCreate } from '../request/read-create.ts';
 import type { CreateRequest } from '../request/read-create.ts';
@@ -84,15 +86,23 @@ function admitCreate({ limits, answers: { tokenKeys } }: CreateDeps, call: Creat
   const { key, body, signal } = call;
   const allowance = limits.getAllowance(key);
   const request = readCreate(body, allowance);
-  if (request.control.neverTimeout === true && !allowance.neverTimeout) {
-    throw forbidden('this API key may not make sandboxes without a timeout');
-  }
-  if (request.control.reserveFailedSandbox === true && !allowance.keepFailed) {
-    throw forbidden('this API key may not keep sandboxes whose creation failed');
-  }
+  assertAllowed(request.control, allowance);
   const { 'Idempotency-Key': idempotencyKey } = call.readHeaders();
   const identity = identifyCreate(tokenKeys, { key, idempotencyKey, body });
   return { key, request, identity, signal };
+}
+
+/** Throws an ApiError 403 for a control key that needs a limit which the API key does not have. */
+function assertAllowed({ neverTimeout, keepFailed = false, sandboxName }: ControlKeys, allowance: Allowance): void {
+  if (neverTimeout === true && !allowance.neverTimeout) {
+    throw forbidden('this API key may not make sandboxes without a timeout');
+  }
+  if (keepFailed !== false && !allowance.keepFailed) {
+    throw forbidden('this API key may not keep sandboxes whose creation failed');
+  }
+  if (sandboxName?.isPrefix === false && !allowance.chooseName) {
+    throw forbidden('this API key may not choose the name of a sandbox; send sandbox-generate-name instead');
+  }
 }
 
 /** Creates the claim and waits until it is Ready. Deletes the claim again if anything fails after its creation. */

@@ -1,6 +1,10 @@
 // The control keys of OpenKruise Agents in the metadata of a create (docs/reference/e2b-api.md#extension-keys).
 import { badRequest } from '../../errors/api-error.ts';
+import { combineFailedRetention, readFailedRetention } from './failed-retention.ts';
+import type { FailedRetention } from './failed-retention.ts';
 import { parseRetention, RETENTION_EXPECTED } from './retention.ts';
+import { readSandboxName, readSandboxNamePrefix } from './sandbox-name.ts';
+import type { SandboxNameWish } from './sandbox-name.ts';
 
 export const CONTROL_PREFIX = 'e2b.agents.kruise.io/';
 
@@ -18,10 +22,17 @@ export interface ControlKeys {
   readonly pausedRetention?: string;
   readonly skipInitRuntime?: boolean;
   readonly image?: string;
-  readonly reserveFailedSandbox?: boolean;
+  readonly keepFailed?: FailedRetention;
+  readonly sandboxName?: SandboxNameWish;
 }
 
-type Reader = (value: string, key: string) => ControlKeys;
+/** The keys as they are written. Some of them say one thing. */
+type Written = ControlKeys & {
+  readonly keepFailedFor?: FailedRetention;
+  readonly sandboxNamePrefix?: SandboxNameWish;
+};
+
+type Reader = (value: string, key: string) => Written;
 
 const READERS: Readonly<Record<string, Reader>> = {
   'claim-timeout-seconds': (value, key) => ({ createTimeoutMs: readSeconds(value, key) * 1_000 }),
@@ -35,8 +46,10 @@ const READERS: Readonly<Record<string, Reader>> = {
     if (value === '') throw badRequest(`${key}: expected the name of an image`);
     return { image: value };
   },
-  'reserve-failed-sandbox': (value) => ({ reserveFailedSandbox: value !== 'never' && value !== 'false' }),
-  'reserve-failed-sandbox-for': (value, key) => ({ reserveFailedSandbox: readRetention(value, key) !== 'never' }),
+  'reserve-failed-sandbox': (value, key) => ({ keepFailed: readFailedRetention(value, key) }),
+  'reserve-failed-sandbox-for': (value, key) => ({ keepFailedFor: readFailedRetention(value, key) }),
+  'sandbox-name': (value, key) => ({ sandboxName: readSandboxName(value, key) }),
+  'sandbox-generate-name': (value, key) => ({ sandboxNamePrefix: readSandboxNamePrefix(value, key) }),
 };
 
 /** Separates the user's metadata from the control keys. Throws an ApiError 400 for an unknown or malformed control key. */
@@ -45,7 +58,7 @@ export function splitMetadata(metadata: Readonly<Record<string, string>>): {
   readonly keys: ControlKeys;
 } {
   const own = Object.entries(metadata).filter(([key]) => !key.startsWith(CONTROL_PREFIX));
-  let keys: ControlKeys = {};
+  let keys: Written = {};
   for (const [key, value] of Object.entries(metadata)) {
     if (!key.startsWith(CONTROL_PREFIX)) continue;
     const name = key.slice(CONTROL_PREFIX.length);
@@ -53,7 +66,31 @@ export function splitMetadata(metadata: Readonly<Record<string, string>>): {
     if (read === undefined) throw badRequest(`metadata key "${key}" is not supported by this installation`);
     keys = { ...keys, ...read(value, key) };
   }
-  return { metadata: Object.fromEntries(own), keys };
+  return { metadata: Object.fromEntries(own), keys: combine(keys) };
+}
+
+function combine({ keepFailed: kept, keepFailedFor: keptFor, sandboxNamePrefix, ...rest }: Written): ControlKeys {
+  if (rest.sandboxName !== undefined && sandboxNamePrefix !== undefined) {
+    throw badRequest('sandbox-name and sandbox-generate-name exclude each other: send one of them');
+  }
+  const keepFailed = combineFailedRetention({ kept, keptFor });
+  const sandboxName = rest.sandboxName ?? sandboxNamePrefix;
+  const keys = {
+    ...rest,
+    ...(keepFailed === undefined ? {} : { keepFailed }),
+    ...(sandboxName === undefined ? {} : { sandboxName }),
+  };
+  assertNameFits(keys);
+  return keys;
+}
+
+/** A warm sandbox has its name already, and a failed one that is kept would hold the name that the next try needs. */
+function assertNameFits({ sandboxName, createOnNoStock, keepFailed = false }: ControlKeys): void {
+  if (sandboxName === undefined) return;
+  if (createOnNoStock === false) {
+    throw badRequest('a sandbox with a chosen name is not taken from the pool: create-on-no-stock=false excludes it');
+  }
+  if (keepFailed !== false) throw badRequest('reserve-failed-sandbox excludes a chosen name of the sandbox');
 }
 
 function readRetention(value: string, key: string): string {

@@ -44,13 +44,53 @@ describe('readCreate', () => {
     ['too much metadata', { metadata: { a: 'x'.repeat(70_000) } }, 'metadata: expected at most 65536 bytes'],
     [
       'an unknown control key of OpenKruise',
-      { metadata: { [`${CONTROL_PREFIX}sandbox-name`]: 'x' } },
+      { metadata: { [`${CONTROL_PREFIX}csi-volume-name`]: 'x' } },
       'is not supported by this installation',
     ],
     [
       'a wait above the maximum',
       { metadata: { [`${CONTROL_PREFIX}claim-timeout-seconds`]: '100000' } },
       'expected whole seconds from 1 to 600',
+    ],
+    ...['0', '500h900', '-1s', '1.5', '8761h', '99999999999999h', `${'9'.repeat(400)}h`, ' 5m', 'constructor', ''].map(
+      (value): [string, object, string] => [
+        `a failed sandbox kept for "${value.slice(0, 20)}"`,
+        { metadata: { [`${CONTROL_PREFIX}reserve-failed-sandbox-for`]: value } },
+        'reserve-failed-sandbox-for: expected forever, never or a duration from 1s',
+      ],
+    ),
+    ...['', 'A', '1a', '-a', 'a-', 'a.b', 'a_b', 'a b', 'a/b', '../a', 'ä', 'a\n', 'a\0', 'a'.repeat(64)].map(
+      (value): [string, object, string] => [
+        `the name ${JSON.stringify(value.slice(0, 9))}`,
+        { metadata: { [`${CONTROL_PREFIX}sandbox-name`]: value } },
+        'sandbox-name: expected a lower-case letter',
+      ],
+    ),
+    ...['', 'A', '1a', '-a', 'a.', 'a\n', 'a'.repeat(56)].map((value): [string, object, string] => [
+      `the beginning of a name ${JSON.stringify(value.slice(0, 9))}`,
+      { metadata: { [`${CONTROL_PREFIX}sandbox-generate-name`]: value } },
+      'sandbox-generate-name: expected a lower-case letter',
+    ]),
+    ...(
+      [
+        ['sandbox-generate-name', 'a', 'exclude each other'],
+        ['create-on-no-stock', 'false', 'create-on-no-stock=false excludes it'],
+        ['reserve-failed-sandbox-for', '10m', 'reserve-failed-sandbox excludes a chosen name'],
+      ] as const
+    ).map(([name, value, problem]): [string, object, string] => [
+      `a name beside ${name}`,
+      { metadata: { [`${CONTROL_PREFIX}sandbox-name`]: 'a', [CONTROL_PREFIX + name]: value } },
+      problem,
+    ]),
+    [
+      'keys that contradict each other about a failed sandbox',
+      {
+        metadata: {
+          [`${CONTROL_PREFIX}reserve-failed-sandbox`]: 'false',
+          [`${CONTROL_PREFIX}reserve-failed-sandbox-for`]: '10m',
+        },
+      },
+      'contradict each other',
     ],
     [
       'environment variables without a runtime',

@@ -47,6 +47,7 @@ export const claimFields: KindFields = {
     ],
   },
   own: [
+    'spec.sandboxName',
     'spec.replicas',
     'spec.claimTimeout',
     'spec.ttlSecondsAfterCompleted',
@@ -55,6 +56,7 @@ export const claimFields: KindFields = {
     'spec.inplaceUpdate',
     'spec.dynamicVolumes',
     'spec.reserveFailedSandbox',
+    'spec.reserveFailedSandboxFor',
     'spec.waitReadyTimeout',
     'spec.skipInitRuntime',
     'status.observedGeneration',

@@ -8,6 +8,9 @@ const ROUTER = [
   'count requests by method, code and the namespace of the sandbox, never by what a client made up',
 ] as const;
 
+const UPSTREAM = 'services/sandbox-controller/src/telemetry/upstream-metrics.test.ts';
+const MODES = [UPSTREAM, 'count each %s when it is asked for and when it is over, and its milliseconds'] as const;
+
 export const metrics: Table = {
   title: 'Metrics of the controllers',
   what: 'metric',
@@ -27,13 +30,21 @@ export const metrics: Table = {
       ],
       '`go_version` holds the version of Node.js',
     ],
-    ['agent_sandbox_suspend_total', 'no', '`sandlot_sandbox_suspend_seconds_count` counts what was completed'],
-    ['agent_sandbox_suspend_latency_ms', 'no', '`sandlot_sandbox_suspend_seconds` has the time'],
-    ['agent_sandbox_resume_total', 'no', '`sandlot_sandbox_resume_seconds_count` counts what was completed'],
-    ['agent_sandbox_resume_latency_ms', 'no', '`sandlot_sandbox_resume_seconds` has the time'],
-    ['agent_sandbox_finished_total', 'no', 'the lifecycle events have each end'],
-    ['agent_sandbox_expired_total', 'no', '`sandlot_sandbox_deleted_total` counts deletions by expiry'],
-    ['agent_sandbox_warmpool_size', 'no', '`sandlot_warmpool_members` has the members by state'],
+    ['agent_sandbox_suspend_total', 'partly', MODES, 'never has the result `error`'],
+    ['agent_sandbox_suspend_latency_ms', 'yes', MODES],
+    ['agent_sandbox_resume_total', 'partly', MODES, 'never has the result `error`'],
+    ['agent_sandbox_resume_latency_ms', 'yes', MODES],
+    ['agent_sandbox_finished_total', 'yes', [UPSTREAM, 'count a Pod that ended once, with the reason %s']],
+    ['agent_sandbox_expired_total', 'yes', [UPSTREAM, 'count an expiry once, with the policy %s']],
+    [
+      'agent_sandbox_warmpool_size',
+      'partly',
+      [
+        'services/warmpool-controller/src/telemetry/pool-metrics.test.ts',
+        'show its members under the name of agent-sandbox too, from the leader only',
+      ],
+      'has the states `ready` and `pending`: a member whose Pod has ended is replaced',
+    ],
   ],
 };
 
