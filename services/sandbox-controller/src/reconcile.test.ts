@@ -1,5 +1,6 @@
 import { sandboxes } from '@sandlot/api-types';
 import { events, persistentVolumeClaims, pods, services } from '@sandlot/kube';
+import type { TestController } from '@sandlot/service-testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Harness, KEY } from '../test/harness.ts';
 import { STRANGER, WORK } from '../test/builders.ts';
@@ -10,13 +11,14 @@ beforeEach(async () => {
 });
 afterEach(() => h[Symbol.asyncDispose]());
 
-/** A Ready Sandbox with one disk. */
-async function startReady(spec: Parameters<Harness['create']>[0] = {}): Promise<void> {
-  await h.startController();
+/** A Ready Sandbox with one disk, and its controller. */
+async function startReady(spec: Parameters<Harness['create']>[0] = {}): Promise<TestController> {
+  const controller = await h.startController();
   h.create({ volumeClaimTemplates: [WORK], ...spec });
   await h.until(() => h.pod() !== undefined, 'there is a Pod');
   h.runPod();
   await h.untilReady();
+  return controller;
 }
 
 const summary = (): string[] =>
@@ -103,6 +105,33 @@ describe('a Sandbox', () => {
     h.runPod();
     await h.untilReady();
     expect(h.status().resumedAt).toBeDefined();
+  });
+
+  it('is counted under the names of agent-sandbox when it is suspended, resumed and over', async () => {
+    const { registry } = await startReady();
+    h.edit((spec) => (spec.operatingMode = 'Suspended'));
+    await h.until(() => h.pod()?.metadata.deletionTimestamp !== undefined || h.pod() === undefined, 'the Pod goes');
+    h.removePod();
+    await h.until(() => h.status().phase === 'Suspended', 'it is suspended');
+    h.edit((spec) => (spec.operatingMode = 'Running'));
+    await h.until(() => h.pod() !== undefined, 'there is a Pod again');
+    h.runPod();
+    await h.untilReady();
+    h.edit((spec) => (spec.shutdownTime = '2020-01-01T00:00:00Z'));
+    await h.until(() => h.pod()?.metadata.deletionTimestamp !== undefined || h.pod() === undefined, 'it is over');
+    const lines = (await registry.metrics()).split('\n');
+    const labels = 'namespace="team-a",sandbox_template="unknown",owned_by="None"';
+    expect(
+      lines.filter((line) => /^agent_sandbox_(suspend|resume|expired)_(total|latency_ms_count)/.test(line)),
+    ).toEqual([
+      `agent_sandbox_suspend_total{${labels},result="requested"} 1`,
+      `agent_sandbox_suspend_total{${labels},result="pod_terminated"} 1`,
+      `agent_sandbox_resume_total{${labels},result="requested"} 1`,
+      `agent_sandbox_resume_total{${labels},result="ready"} 1`,
+      `agent_sandbox_suspend_latency_ms_count{${labels}} 1`,
+      `agent_sandbox_resume_latency_ms_count{${labels}} 1`,
+      `agent_sandbox_expired_total{${labels},shutdown_policy="Retain"} 1`,
+    ]);
   });
 
   it('is suspended by replicas 0', async () => {

@@ -1,4 +1,4 @@
-import { annotations, sandboxes, sandboxClaims, sandboxTemplates } from '@sandlot/api-types';
+import { annotations, sandboxes, sandboxClaims } from '@sandlot/api-types';
 import { claim, sandbox, template } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { decide } from '../decide.ts';
@@ -91,6 +91,6 @@ describe('a claim with a name for its Sandbox', () => {
     await harness.eventually(() => expect(harness.findReason('thief')).toBe('SandboxNameTaken'));
     harness.api.remove(sandboxClaims, { namespace: 'default', name: 'victim' });
     await harness.eventually(() => expect(harness.owned().get('thief')).toEqual(['victim']));
-    expect(harness.api.objects(sandboxTemplates)).toHaveLength(1);
+    expect(harness.clock.monotonic()).toBeLessThan(60_000);
   });
 });
