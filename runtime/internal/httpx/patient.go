@@ -16,7 +16,11 @@ func Patient(w http.ResponseWriter, r *http.Request) {
 		controller := http.NewResponseController(w)
 		// Also for a handler that reads nothing: the server reads the rest of a body before it answers.
 		_ = controller.SetReadDeadline(time.Now().Add(bodyIdle))
-		r.Body = &patient{ReadCloser: r.Body, controller: controller}
+		r.Body = &patient{ReadCloser: r.Body, controller: controller, giveUp: func() {
+			if r.ProtoMajor == 1 {
+				w.Header().Set("Connection", "close")
+			}
+		}}
 	}
 }
 
@@ -25,6 +29,8 @@ type patient struct {
 	controller *http.ResponseController
 	// failed is the error of an earlier read: a handler that reads on, to use up the body, must not wait anew.
 	failed error
+	// giveUp closes the connection after the answer: what the client sends later belongs to this body. Streams of HTTP/2 are apart.
+	giveUp func()
 }
 
 func (p *patient) Read(buffer []byte) (int, error) {
@@ -33,10 +39,14 @@ func (p *patient) Read(buffer []byte) (int, error) {
 	}
 	_ = p.controller.SetReadDeadline(time.Now().Add(bodyIdle))
 	n, err := p.ReadCloser.Read(buffer)
-	if err == io.EOF {
+	switch err {
+	case nil:
+	case io.EOF:
 		// After the body the server reads only to notice a disconnect, which needs no deadline. After another error it reads
 		// the rest of the body before it answers: then the deadline stays.
 		_ = p.controller.SetReadDeadline(time.Time{})
+	default:
+		p.giveUp()
 	}
 	p.failed = err
 	return n, err
