@@ -46,6 +46,7 @@ export type { Change, ChangeHandler, Informer, InformerOptions } from './informe
 export type { Indexers, Store } from './informer/store.ts';
 export { dropBulk } from './informer/transform.ts';
 export { findShard, formatDivision } from './shards/shard.ts';
+export { TermLimits } from './lease/term-limits.ts';
 export { LeaseElector, LeaseLostError } from './lease/elector.ts';
 export type { ElectorOptions, LeaseOptions, Term } from './lease/elector.ts';
 export { createOwnWrites } from './own-writes/own-writes.ts';

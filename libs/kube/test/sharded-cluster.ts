@@ -8,6 +8,8 @@ import type { Manager } from '../src/controller/manager.ts';
 import { requeueAfter } from '../src/controller/result.ts';
 import { watchSource } from '../src/controller/source.ts';
 import { createInformer } from '../src/informer/informer.ts';
+import { TermLimits } from '../src/lease/term-limits.ts';
+import { noMetrics } from '../src/metrics.ts';
 import { getKey } from '../src/objects/object.ts';
 import { Collection, things } from './collection.ts';
 import { Candidate, LeaseServer } from './election.ts';
@@ -18,8 +20,12 @@ export interface ShardedProcess {
   readonly manager: Manager;
   /** Keys of runs in progress that may still write. */
   readonly working: Set<string>;
+  /** By lease: whether its metric says that this process holds it. */
+  readonly leading: Map<string, boolean>;
   weather: Weather;
   isDead: boolean;
+  /** For how long the process was stopped: so late its timers are. */
+  readonly machine: { stoppedMs: number };
   stop(): void;
 }
 
@@ -37,13 +43,19 @@ export class ShardedCluster {
 
   start(identity: string, shards: number): ShardedProcess {
     const stopped = new AbortController();
-    const common = { clock: this.#mortalClock(() => process.isDead), random: () => 0.5 };
+    const machine = { stoppedMs: 0 };
+    const common = { clock: this.#mortalClock(() => process.isDead, machine), random: () => 0.5 };
     const client = this.#client(() => process);
     const informer = createInformer({ ...common, client: this.things.client(), resource: things });
     const lease = { name: 'lease', namespace: 'ns', identity, isGone: (name: string) => this.#isGone(name) };
-    const manager = createManager({ ...common, client, log: silentLogger, lease, shards });
+    const termLimits = new TermLimits();
+    const leading = new Map<string, boolean>();
+    const setLeader = (name: string, leads: boolean): void => void leading.set(name, leads);
+    const metrics = { ...noMetrics, setLeader };
+    const manager = createManager({ ...common, client, log: silentLogger, lease, shards, termLimits, metrics });
     const process: ShardedProcess = {
-      ...{ identity, manager, working: new Set<string>(), weather: { delayMs: 0 }, isDead: false },
+      ...{ identity, manager, machine, leading, working: new Set<string>() },
+      ...{ weather: { delayMs: 0 }, isDead: false },
       stop: () => stopped.abort(),
     };
     this.processes.push(process);
@@ -70,11 +82,11 @@ export class ShardedCluster {
     return !alive.some(({ identity }) => identity === name || name === `shards-${identity.split('.')[1] ?? ''}`);
   }
 
-  #mortalClock(isDead: () => boolean): Clock {
+  #mortalClock(isDead: () => boolean, machine: ShardedProcess['machine']): Clock {
     const { clock } = this;
     return {
       now: () => clock.now(),
-      monotonic: () => clock.monotonic(),
+      monotonic: () => clock.monotonic() + machine.stoppedMs,
       setTimeout: (fn, delayMs) => clock.setTimeout(() => (isDead() ? undefined : fn()), delayMs),
       sleep: async (delayMs, signal) => {
         await clock.sleep(delayMs, signal);

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { connectBus, createNullBus } from '@sandlot/bus';
 import type { Bus, BusOptions } from '@sandlot/bus';
-import { createKubeClient, createKubeMetrics, splitLimits, loadCredentials } from '@sandlot/kube';
+import { createKubeClient, createKubeMetrics, splitLimits, loadCredentials, TermLimits } from '@sandlot/kube';
 import type { KubeClient, KubeMetrics, RateLimits } from '@sandlot/kube';
 import { systemClock, systemRandom } from '@sandlot/std';
 import type { Clock, Logger, Random } from '@sandlot/std';
@@ -24,6 +24,8 @@ export interface ProcessParts {
 
 export interface OpenedProcess extends ProcessParts {
   readonly metrics: Metrics;
+  /** Those that the client enforces before each request. */
+  readonly termLimits: TermLimits;
 }
 
 export interface ProcessInput {
@@ -61,12 +63,20 @@ export async function openProcess(input: ProcessInput, open: AsyncDisposableStac
   const kubeMetrics = createKubeMetrics(registry);
   const credentials = await loadCredentials({ kubeconfig: settings.KUBECONFIG, mount: settings.SERVICE_ACCOUNT_DIR });
   const limits = findLimits(settings);
-  const client = createKubeClient({ credentials, metrics: kubeMetrics, userAgent: `sandlot-${name}`, limits });
+  const termLimits = new TermLimits();
+  const client = createKubeClient({
+    credentials,
+    metrics: kubeMetrics,
+    userAgent: `sandlot-${name}`,
+    limits,
+    beforeSend: () => termLimits.enforce(),
+  });
   open.defer(() => client.close());
   const bus = await openBus(input, { log, metrics });
   open.defer(() => bus.close());
   const instance = settings.POD_NAME ?? `${hostname()}-${process.pid}`;
-  return { client, bus, registry, kubeMetrics, metrics, log, instance, clock: systemClock, random: systemRandom };
+  const reporting = { registry, kubeMetrics, metrics, log };
+  return { ...reporting, client, termLimits, bus, instance, clock: systemClock, random: systemRandom };
 }
 
 /** The state of the process for liveness and readiness probes. */

@@ -28,7 +28,7 @@ export async function runController({ name, settings, build }: ControllerProcess
     streams: settings.NATS_DECLARE_STREAMS ? findStreamSizing(settings) : ('none' as const),
   };
   const opened = await openProcess(input, open);
-  const { client, bus, log, kubeMetrics, instance } = opened;
+  const { client, termLimits, bus, log, kubeMetrics, instance } = opened;
   const deadlines = await openDeadlines(name, settings, log);
   open.defer(() => deadlines.store?.close());
   for (const store of deadlines.shardStores ?? []) open.defer(() => store.close());
@@ -36,6 +36,7 @@ export async function runController({ name, settings, build }: ControllerProcess
     client,
     log,
     metrics: kubeMetrics,
+    termLimits,
     lease: buildLease(name, { instance, settings, bus }),
     shards: settings.SHARDS,
   });

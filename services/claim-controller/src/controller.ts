@@ -25,6 +25,7 @@ import { ClaimTraces } from './telemetry/trace.ts';
 import { Waiters } from './stock/waiters.ts';
 import { createMeasuredMetrics } from './telemetry/waiting-claims.ts';
 import { WriteBehind } from './publish/write-behind.ts';
+import type { WriteBehindDeps } from './publish/write-behind.ts';
 
 export interface ClaimControllerOptions {
   readonly policy: ClaimPolicy;
@@ -46,7 +47,7 @@ export function addClaimController(
   options: ClaimControllerOptions,
 ): { close(): Promise<void> } {
   const { policy, writeBehindMs, recordsEvents = true } = options;
-  const { client, manager, clock, log } = parts;
+  const { client, manager, clock } = parts;
   const cache = createCache({ ...parts, metrics: parts.kubeMetrics, namespaces: options.namespaces });
   const requests = createChannelSource();
   const enqueue = (claimKey: string): void => requests.push(claimKey, { priority: PRIORITY.claim });
@@ -56,7 +57,7 @@ export function addClaimController(
   const sandboxes = createOwnSandboxes({ cache, clock, memory, batches, enqueue });
   const stock = new Stock((poolUid) => waiters.offer(poolUid));
   const waiters = new Waiters({ enqueue, countAvailable: (poolUid) => stock.available(poolUid) });
-  const writeBehind = new WriteBehind({ client, claims, clock, log, windowMs: writeBehindMs, onFailure: enqueue });
+  const writeBehind = createWriteBehind(parts, { claims, windowMs: writeBehindMs, onFailure: enqueue });
   const recorder = createRecorder(parts, recordsEvents);
   const deadlines = keepDeadlines({ ...parts, shardBy: getNamespace }, cache.claims, listDeadlines);
   const nowMs = (): number => clock.now();
@@ -108,6 +109,16 @@ function createRuntime(
 ): RuntimeInits {
   const isLeading = ({ metadata }: SandboxClaim): boolean => manager.owns(metadata.namespace ?? '');
   return new RuntimeInits({ ...hooks, client, clock, log, isLeading, envsNamespace: policy.envsNamespace, access });
+}
+
+/** With shards, another process writes about a claim as soon as this one no longer owns it. */
+function createWriteBehind(
+  { client, clock, log, manager }: ControllerParts,
+  own: Pick<WriteBehindDeps, 'claims' | 'windowMs' | 'onFailure'>,
+): WriteBehind {
+  const findOwner: WriteBehindDeps['findSignal'] = ({ metadata: { namespace = '' } }) =>
+    manager.findTermSignal(namespace);
+  return new WriteBehind({ ...own, client, clock, log, findSignal: manager.shards === 1 ? undefined : findOwner });
 }
 
 function createMemories(cache: Cache, clock: ControllerParts['clock']) {

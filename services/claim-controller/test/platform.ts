@@ -47,6 +47,16 @@ export class Platform implements AsyncDisposable {
     return this.#kubeconfigs.get(name) ?? '';
   }
 
+  /** Path of a kubeconfig of an administrator with this name, for another replica of a controller. */
+  kubeconfigFor(user: string): Promise<string> {
+    return this.#plane.kubeconfigFor(user, ['system:masters']);
+  }
+
+  /** The audit log so far. */
+  readAuditLog(): Promise<readonly string[]> {
+    return readCompleteLines(this.#plane.auditLogPath ?? '');
+  }
+
   /** Replaces the running controller of that name, if any. */
   async startController(name: ControllerName, env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
     await this.#running.get(name)?.kill();
@@ -101,7 +111,7 @@ export class Platform implements AsyncDisposable {
 
   /** A user's writes in a namespace from the audit log, without Events, as `verb resource[/subresource]`. */
   async readWrites(user: ControllerName, namespace: string): Promise<string[]> {
-    const lines = await readCompleteLines(this.#plane.auditLogPath ?? '');
+    const lines = await this.readAuditLog();
     return lines
       .map((line) => auditEvent.parse(JSON.parse(line)))
       .filter((event) => event.user.username === user && event.objectRef?.namespace === namespace)

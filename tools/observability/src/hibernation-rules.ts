@@ -75,7 +75,7 @@ export const hibernationRules: RuleGroup = {
     }),
     createAlert({
       alert: 'SandlotNodeComponentSilent',
-      expr: 'max(sandlot_snapshot_silent_nodes) > 0',
+      expr: 'sum(sandlot_snapshot_silent_nodes) > 0',
       for: '10m',
       severity: 'warning',
       summary: 'The node component of {{ $value | humanize }} nodes does not answer',

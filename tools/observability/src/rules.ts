@@ -210,7 +210,7 @@ const controllers: RuleGroup = {
       severity: 'critical',
       summary: 'No process holds the lease {{ $labels.lease }}',
       description:
-        'Processes are there, but none of them has held the lease {{ $labels.lease }} for a minute: nothing is reconciled.',
+        'Processes are there, but none of them has held the lease {{ $labels.lease }} for a minute: nothing that belongs to it is reconciled.',
       runbook: 'no-leader',
     }),
     createAlert({

@@ -48,14 +48,16 @@ export interface KubeClientOptions {
   readonly userAgent?: string | undefined;
   /** Client-side rate limit by priority. Priorities that are left out keep their default. */
   readonly limits?: Partial<RateLimits> | undefined;
+  /** Called just before each request is sent. A request whose signal it aborts is not sent. */
+  readonly beforeSend?: (() => void) | undefined;
 }
 
 /** Creates a client for one API server. It connects on first use and keeps its connections until `close`. */
 export function createKubeClient(options: KubeClientOptions): KubeClient {
   const { credentials, clock = systemClock, random = systemRandom, metrics = noMetrics } = options;
-  const { userAgent = 'sandlot-kube' } = options;
+  const { userAgent = 'sandlot-kube', beforeSend } = options;
   const limits = { ...buildDefaultLimits(), ...options.limits };
-  return new HttpKubeClient(new Transport({ credentials, clock, random, metrics, userAgent, limits }));
+  return new HttpKubeClient(new Transport({ credentials, clock, random, metrics, userAgent, limits, beforeSend }));
 }
 
 interface Call {

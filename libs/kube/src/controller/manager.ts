@@ -4,6 +4,7 @@ import type { KubeClient } from '../client/types.ts';
 import type { Informer } from '../informer/informer.ts';
 import { LeaseElector } from '../lease/elector.ts';
 import type { LeaseOptions, Term } from '../lease/elector.ts';
+import type { TermLimits } from '../lease/term-limits.ts';
 import { noMetrics } from '../metrics.ts';
 import type { KubeMetrics } from '../metrics.ts';
 import { createWorkQueue } from '../queue/workqueue.ts';
@@ -21,6 +22,8 @@ export interface ManagerOptions {
   readonly metrics?: KubeMetrics | undefined;
   /** The manager reconciles only while it holds this lease. Absent: always. */
   readonly lease?: LeaseOptions | undefined;
+  /** Those that the client enforces before each request. Without them, only timers end a term. */
+  readonly termLimits?: TermLimits | undefined;
   /** Into how many shards the keys are divided, each with a lease and a holder of its own. Default 1. Needs a lease if more. */
   readonly shards?: number | undefined;
   /** How long a shutdown waits for the queues to drain before it aborts runs in progress. Default 10,000 ms. */
@@ -56,6 +59,11 @@ export interface Manager {
   readonly shards: number;
   /** Whether this process holds the shard of this number. */
   holdsShard(shard: number): boolean;
+  /**
+   * The signal of the term in which this process owns the text. It aborts when that term is over, whatever ended it. Undefined
+   * while this process does not own the text.
+   */
+  findTermSignal(text: string): AbortSignal | undefined;
   /** Whether this process holds any shard. */
   isWorking(): boolean;
   /**
@@ -156,6 +164,11 @@ class ControllerManager implements Manager {
     return this.holdsShard(findShard(text, this.shards));
   }
 
+  findTermSignal(text: string): AbortSignal | undefined {
+    const shard = findShard(text, this.shards);
+    return this.holdsShard(shard) ? this.#terms.get(shard)?.signal : undefined;
+  }
+
   isWorking(): boolean {
     return [...this.#terms.keys()].some((shard) => this.holdsShard(shard));
   }
@@ -166,14 +179,16 @@ class ControllerManager implements Manager {
   }
 
   holdsShard(shard: number): boolean {
+    this.#options.termLimits?.enforce();
     return this.#terms.get(shard)?.signal.aborted === false;
   }
 
   /** Undefined without a lease. `attempted` is called after the first attempt to take one. */
   #elect(signal: AbortSignal, attempted: () => void): Promise<void> | undefined {
-    const { lease, client, log } = this.#options;
+    const { lease, client, log, termLimits } = this.#options;
     if (lease === undefined) return undefined;
-    const options = { ...lease, client, log, clock: this.#clock, random: this.#random, metrics: this.#metrics };
+    const deps = { clock: this.#clock, random: this.#random, metrics: this.#metrics };
+    const options = { ...lease, ...deps, client, log, termLimits };
     if (this.shards > 1) {
       const electors = new ShardElectors({ ...options, count: this.shards });
       return electors.run(signal, (shard, term) => {
@@ -188,7 +203,8 @@ class ControllerManager implements Manager {
 
   async #lead(shard: number, term: Term, stop: AbortSignal): Promise<void> {
     if (!(await this.#waitForCaches(term, AbortSignal.any([term.signal, stop])))) return;
-    this.#terms.set(shard, term);
+    const ended = new AbortController();
+    this.#terms.set(shard, { ...term, signal: AbortSignal.any([term.signal, ended.signal]) });
     this.#options.log.info(this.shards === 1 ? { term: term.token } : { term: term.token, shard }, 'reconciling');
     const overdue = new AbortController();
     let drain: Timer | undefined;
@@ -209,6 +225,7 @@ class ControllerManager implements Manager {
     stop.removeEventListener('abort', onStop);
     drain?.cancel();
     this.#terms.delete(shard);
+    ended.abort(new Error('the term is over'));
   }
 
   /** False when the signal aborted first. */

@@ -10,6 +10,7 @@ import { bid, observe, getToken } from './bid.ts';
 import type { Observation } from './bid.ts';
 import { waitUntilHolderGone } from './holder-check.ts';
 import { InterruptibleWait } from './interruptible-wait.ts';
+import type { TermLimits } from './term-limits.ts';
 
 export interface LeaseOptions {
   readonly name: string;
@@ -39,6 +40,8 @@ export interface ElectorOptions extends LeaseOptions {
   readonly onSeen?: ((lease: Lease | undefined, isFree: boolean) => void) | undefined;
   /** Whether the holder gives the lease up, because of a request that stands in it. Asked after each renewal. */
   readonly isGivenUp?: ((lease: Lease) => boolean) | undefined;
+  /** Ends a term whose timer is late. */
+  readonly termLimits?: TermLimits | undefined;
   readonly client: KubeClient;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
@@ -214,11 +217,12 @@ export class LeaseElector {
   /** Renews the lease until `returned` aborts or the lease is lost. The deadline is a timer that no call can delay. */
   async #keepRenewing(held: Held, { loss, givenUp }: Endings, returned: AbortSignal): Promise<void> {
     const lose = (why: string): void => loss.abort(new LeaseLostError(why));
-    const arm = () =>
-      this.#clock.setTimeout(
-        () => lose(`not renewed for ${this.#renewMs} ms`),
-        held.renewedMs + this.#renewMs - this.#clock.monotonic(),
-      );
+    const expire = (): void => lose(`not renewed for ${this.#renewMs} ms`);
+    const remainingMs = (): number => held.renewedMs + this.#renewMs - this.#clock.monotonic();
+    const arm = () => this.#clock.setTimeout(expire, remainingMs());
+    using _limit = this.#options.termLimits?.add(() => {
+      if (remainingMs() <= 0) expire();
+    });
     let deadline = arm();
     const either = AbortSignal.any([returned, loss.signal]);
     for (;;) {

@@ -7,6 +7,7 @@ import { LeaseLostError } from './elector.ts';
 import type { Term } from './elector.ts';
 import { waitUntilHolderGone } from './holder-check.ts';
 import { InterruptibleWait } from './interruptible-wait.ts';
+import type { TermLimits } from './term-limits.ts';
 
 export interface SharedHoldOptions {
   readonly access: LeaseAccess;
@@ -15,6 +16,7 @@ export interface SharedHoldOptions {
   readonly renewMs: number;
   readonly retryMs: number;
   readonly isGone?: ((identity: string) => Promise<boolean>) | undefined;
+  readonly termLimits?: TermLimits | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -118,14 +120,19 @@ export class SharedHold {
   }
 
   async #hold(held: { sentMs: number; token: number }, lead: (term: Term) => Promise<void>): Promise<void> {
-    const { clock, retryMs, renewMs, log } = this.#o;
+    const { clock, retryMs, renewMs, log, termLimits } = this.#o;
     const loss = new AbortController();
     const returned = new AbortController();
     const either = AbortSignal.any([loss.signal, returned.signal]);
     const lose = (why: string): void => loss.abort(new LeaseLostError(why));
-    const arm = (sentMs: number) =>
-      clock.setTimeout(() => lose(`not renewed for ${renewMs} ms`), sentMs + renewMs - clock.monotonic());
-    let deadline = arm(held.sentMs);
+    const expire = (): void => lose(`not renewed for ${renewMs} ms`);
+    let { sentMs } = held;
+    const remainingMs = (): number => sentMs + renewMs - clock.monotonic();
+    const arm = () => clock.setTimeout(expire, remainingMs());
+    using _limit = termLimits?.add(() => {
+      if (remainingMs() <= 0) expire();
+    });
+    let deadline = arm();
     const renewing = async (): Promise<void> => {
       for (;;) {
         await clock.sleep(retryMs, either);
@@ -135,7 +142,8 @@ export class SharedHold {
           lose('another holder');
         if (outcome.kind !== 'held' || loss.signal.aborted) continue;
         deadline.cancel();
-        deadline = arm(outcome.sentMs);
+        ({ sentMs } = outcome);
+        deadline = arm();
       }
     };
     const renewed = renewing();

@@ -32,6 +32,8 @@ export class ShardElectors {
     const first = findShard(options.identity, options.count);
     // Replicas begin with different shards, so that they meet less often.
     this.#shards = Array.from({ length: options.count }, (_, at) => (first + at) % options.count);
+    // A process that cannot share the common lease shows that no shard of its number is held.
+    for (const shard of this.#shards) options.metrics?.setLeader(this.#formatLease(shard), false);
   }
 
   /** Repeats until the signal aborts: calls `lead` for each shard, as a LeaseElector does. */
@@ -41,12 +43,12 @@ export class ShardElectors {
 
   #division(): SharedHold {
     const { client, name, namespace, count, durationMs = 15_000, renewMs = 10_000, retryMs = 2_000 } = this.#o;
-    const { clock = systemClock, log = silentLogger, isGone } = this.#o;
+    const { clock = systemClock, log = silentLogger, isGone, termLimits } = this.#o;
     const identity = formatDivision(count);
     const callMs = Math.min(4_000, renewMs / 2);
     const access = new LeaseAccess({ client, name, namespace, identity, durationMs, callMs, clock });
     const named = log.child({ lease: `${namespace}/${name}`, identity });
-    return new SharedHold({ access, identity, renewMs, retryMs, isGone, clock, log: named });
+    return new SharedHold({ access, identity, renewMs, retryMs, isGone, termLimits, clock, log: named });
   }
 
   async #divide(division: Term, stop: AbortSignal, lead: (shard: number, term: Term) => Promise<void>): Promise<void> {
@@ -72,12 +74,16 @@ export class ShardElectors {
     const { identity } = this.#o;
     return new LeaseElector({
       ...this.#o,
-      name: `${this.#o.name}-${shard}`,
+      name: this.#formatLease(shard),
       patienceMs: () => computePatienceMs(this.#held.size + this.#countFreeBefore(shard)),
       onSeen: (lease, isFree) =>
         void this.#seen.set(shard, { isFree, holder: isFree ? undefined : lease?.spec?.holderIdentity }),
       isGivenUp: (lease) => isGiven(parseAsk(findRequest(lease)), { identity, held: this.#held.size }),
     });
+  }
+
+  #formatLease(shard: number): string {
+    return `${this.#o.name}-${shard}`;
   }
 
   /** Free shards for which this replica bids before that one. */

@@ -40,6 +40,34 @@ describe('shards', () => {
     expect([hasOneOwnerEach(cluster), cluster.collisions]).toEqual([true, 0]);
   });
 
+  it.each([1, 2])(
+    '(%i) are lost to a process that was stopped for longer than its lease, before its timers run',
+    async (shards) => {
+      const cluster = setup();
+      const process = cluster.start(`pod-0.${shards}`, shards);
+      await cluster.clock.advance(10_100);
+      expect(process.working.size).toBeGreaterThan(0);
+      const signals = KEYS.map((key) => process.manager.findTermSignal(key));
+      process.machine.stoppedMs = 5_000;
+      expect(listOwned(process)).toEqual(KEYS);
+      process.machine.stoppedMs = 10_000;
+      expect([listOwned(process), process.working.size]).toEqual([[], 0]);
+      expect(signals.map((signal) => signal?.aborted)).toEqual(KEYS.map(() => true));
+      expect(process.manager.findTermSignal('ns/a')).toBeUndefined();
+    },
+  );
+
+  it('end the signals of their term when they move', async () => {
+    const cluster = setup();
+    const first = cluster.start('pod-0.2', 2);
+    await cluster.clock.advance(5_000);
+    const signals = new Map(KEYS.map((key) => [key, first.manager.findTermSignal(key)]));
+    cluster.start('pod-1.2', 2);
+    await cluster.clock.advance(20_000);
+    for (const key of KEYS) expect(signals.get(key)?.aborted).toBe(!first.manager.owns(key));
+    expect(listOwned(first).length).toBeLessThan(KEYS.length);
+  });
+
   it('wait for all processes of another number of shards', async () => {
     const cluster = setup();
     const old = [cluster.start('pod-0.1', 1), cluster.start('pod-1.1', 1)];
@@ -47,6 +75,12 @@ describe('shards', () => {
     const next = [cluster.start('pod-2.2', 2), cluster.start('pod-3.2', 2)];
     await cluster.clock.advance(30_000);
     expect(next.flatMap(listOwned)).toEqual([]);
+    // So that an alert sees shards without a holder.
+    for (const { leading } of next)
+      expect([...leading].sort()).toEqual([
+        ['lease-0', false],
+        ['lease-1', false],
+      ]);
     for (const process of old) {
       process.stop();
       await cluster.clock.advance(100);

@@ -30,6 +30,8 @@ export interface PoolOptions {
   readonly credentials: Credentials;
   readonly clock: Clock;
   readonly metrics: KubeMetrics;
+  /** Called just before a request is written to its connection. A request whose signal it aborts is not sent. */
+  readonly beforeSend?: (() => void) | undefined;
 }
 
 /** Connections by lane. A connection leaves the pool when it breaks or receives GOAWAY. The next request opens another. */
@@ -59,6 +61,9 @@ export class Pool {
     };
     try {
       const connection = slot.connection ?? (await rejectOnAbort(slot.connecting, request.signal));
+      this.#options.beforeSend?.();
+      if (request.signal.aborted)
+        throw new NotProcessed('aborted before it was sent', { cause: request.signal.reason });
       const response = await connection.send(request);
       response.body.once('close', release);
       return response;

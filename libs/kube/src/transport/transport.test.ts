@@ -49,6 +49,17 @@ describe('a call', () => {
     expect(isTimeout(await outcome)).toBe(true);
   });
 
+  it('is not sent when the caller aborts at the last moment, so that its outcome is known', async () => {
+    const abort = new AbortController();
+    const beforeSend = (): void => abort.abort();
+    await using server = await startServer((_seen, respond) => respond({ body: '{}' }));
+    await using client = testClient({ credentials: server.credentials(), beforeSend });
+    const error = await readError(client.mergePatch(pods, key, {}, { signal: abort.signal }));
+    expect([isAborted(error), isUnknownOutcome(error)]).toEqual([true, false]);
+    expect(await readError(client.get(pods, key))).toBeUndefined();
+    expect(server.seen).toHaveLength(1);
+  });
+
   it('ends at once when the caller aborts, and the server sees the stream cancelled', async () => {
     let cancelled = 0;
     await using server = await startServer((_seen, _respond, response) => {

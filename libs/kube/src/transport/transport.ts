@@ -34,6 +34,8 @@ export interface TransportOptions {
   readonly metrics: KubeMetrics;
   readonly userAgent: string;
   readonly limits: RateLimits;
+  /** As of {@link Pool}. */
+  readonly beforeSend?: (() => void) | undefined;
 }
 
 type Reader<T> = (response: WireResponse) => Promise<T>;

@@ -1,7 +1,7 @@
 import type { SandboxClaim } from '@sandlot/api-types';
 import { claim } from '@sandlot/api-types/testing';
 import { KubeError } from '@sandlot/kube';
-import type { JsonObject, KubeClient } from '@sandlot/kube';
+import type { CallOptions, JsonObject, KubeClient } from '@sandlot/kube';
 import { silentLogger } from '@sandlot/std';
 import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
@@ -9,21 +9,29 @@ import { WriteBehind } from './write-behind.ts';
 
 const WINDOW_MS = 750;
 
-function setUp(answer: (patch: JsonObject) => Promise<JsonObject> = (patch) => Promise.resolve(patch)) {
+interface Setup {
+  readonly answer?: (patch: JsonObject, signal: AbortSignal | undefined) => Promise<JsonObject>;
+  readonly findSignal?: () => AbortSignal | undefined;
+}
+
+function setUp({ answer = (patch) => Promise.resolve(patch), findSignal }: Setup = {}) {
   const clock = new FakeClock();
   /** Every patch and when it was written, milliseconds. */
   const written: { readonly atMs: number; readonly patch: JsonObject }[] = [];
   const client = {
-    mergePatch: (_resource: unknown, _key: unknown, patch: JsonObject) => {
+    mergePatch: (...[, , patch, options]: [unknown, unknown, JsonObject, CallOptions]) => {
       written.push({ atMs: clock.monotonic(), patch });
-      return answer(patch);
+      return answer(patch, options.signal);
     },
   } as unknown as Pick<KubeClient, 'mergePatch'>;
   const claims = { get: () => undefined, write: (_key: string, call: () => Promise<SandboxClaim>) => call() };
   /** The claims whose next pass has to schedule their annotations again. */
   const failed: string[] = [];
   const onFailure = (key: string): void => void failed.push(key);
-  const writeBehind = new WriteBehind({ client, claims, clock, log: silentLogger, windowMs: WINDOW_MS, onFailure });
+  const writeBehind = new WriteBehind({
+    ...{ client, claims, clock, findSignal, onFailure },
+    ...{ log: silentLogger, windowMs: WINDOW_MS },
+  });
   return { clock, written, failed, writeBehind };
 }
 
@@ -55,7 +63,7 @@ describe('annotations written behind', () => {
     ['scheduled again after a conflict', 409, ['default/job']],
     ['given up when the claim is gone', 404, []],
   ] as const)('are %s', async (_, status, wanted) => {
-    const { clock, failed, writeBehind } = setUp(() => Promise.reject(refusal(status)));
+    const { clock, failed, writeBehind } = setUp({ answer: () => Promise.reject(refusal(status)) });
     writeBehind.schedule(named('job'), { first: '1' });
     await clock.advance(WINDOW_MS);
     expect(failed).toEqual(wanted);
@@ -67,15 +75,43 @@ describe('annotations written behind', () => {
     [0, 60, false],
   ])('that were sent at once, and asked for after %i ms, are waited for if they take %i ms: %s', async (...times) => {
     const [askedMs, answeredMs, isAnswered] = times;
-    const { clock, writeBehind } = setUp(async (patch) => {
+    const answer = async (patch: JsonObject): Promise<JsonObject> => {
       await clock.sleep(answeredMs + askedMs);
       return patch;
-    });
+    };
+    const { clock, writeBehind } = setUp({ answer });
     const sent = writeBehind.writeNow(named('job'), { first: '1' });
     await clock.advance(askedMs);
     const settled = sent.settle();
     await clock.advance(askedMs + 100);
     expect((await settled) !== undefined).toBe(isAnswered);
+  });
+
+  it('are left to the process that owns the claim by now', async () => {
+    let signal: AbortSignal | undefined = new AbortController().signal;
+    const { clock, written, failed, writeBehind } = setUp({ findSignal: () => signal });
+    writeBehind.schedule(named('mine'), { first: '1' });
+    await clock.advance(WINDOW_MS);
+    signal = undefined;
+    writeBehind.schedule(named('theirs'), { first: '1' });
+    await clock.advance(WINDOW_MS);
+    expect([written.length, failed]).toEqual([1, []]);
+  });
+
+  it('end with the term in which they were sent', async () => {
+    const term = new AbortController();
+    const { clock, failed, writeBehind } = setUp({
+      findSignal: () => term.signal,
+      answer: (_, signal) =>
+        new Promise((_resolve, reject) => {
+          signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+        }),
+    });
+    writeBehind.schedule(named('job'), { first: '1' });
+    await clock.advance(WINDOW_MS);
+    term.abort();
+    await writeBehind.flush();
+    expect(failed).toEqual([]);
   });
 
   it('follow within a second while no more than ten claims wait', async () => {

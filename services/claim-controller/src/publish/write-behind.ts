@@ -19,9 +19,13 @@ export interface WriteBehindDeps {
   readonly log: Logger;
   /** How long the annotations of a claim are gathered, milliseconds; `pacing.claimAnnotations` makes it longer in a burst. */
   readonly windowMs: number;
+  /** Ends the writes about a claim; undefined: another process works on the claim, and writes them. Default: never. */
+  readonly findSignal?: ((claim: SandboxClaim) => AbortSignal | undefined) | undefined;
   /** The annotations of this claim could not be written: its next pass schedules them again. */
   readonly onFailure: (claimKey: string) => void;
 }
+
+const NEVER = new AbortController().signal;
 
 /** The value of each annotation; null removes it. */
 type Notes = Readonly<Record<string, string | null>>;
@@ -129,15 +133,18 @@ export class WriteBehind {
 
   async #write({ claim, notes }: Omit<Pending, 'timer'>, options: CallOptions): Promise<SandboxClaim | undefined> {
     const { namespace, name = '', uid = '' } = claim.metadata;
-    const { client, claims } = this.#deps;
+    const { client, claims, findSignal = () => NEVER } = this.#deps;
+    const signal = findSignal(claim);
+    if (signal === undefined) return undefined;
     const patch = { metadata: { uid, annotations: notes, ...withoutLegacy(claim) } };
     const sent = { ...this.#sent.get(uid), ...notes };
     this.#sent.set(uid, sent);
     try {
-      const write = (): Promise<SandboxClaim> => client.mergePatch(sandboxClaims, { namespace, name }, patch, options);
+      const write = (): Promise<SandboxClaim> =>
+        client.mergePatch(sandboxClaims, { namespace, name }, patch, { ...options, signal });
       return await claims.write(getKey(claim), write);
     } catch (error) {
-      if (isNotFound(error)) return undefined;
+      if (isNotFound(error) || signal.aborted) return undefined;
       // After a conflict another claim has the name, or the API server gave up on competing writes: the next pass sees which.
       this.#deps.log.warn(
         { err: error, claim: getKey(claim) },

@@ -100,7 +100,7 @@ export const creationLatency: Dashboard = {
           unit: 'short',
           kind: 'stat',
           width: 4,
-          queries: [{ expr: `sum (${select('sandlot_claims_waiting')})`, legend: 'waiting' }],
+          queries: [{ expr: `max (${select('sandlot_claims_waiting')})`, legend: 'waiting' }],
         },
         {
           title: 'Longest wait',

@@ -185,7 +185,7 @@ const nodes = row('Nodes', [
     unit: 'short',
     width: 8,
     limit: 1,
-    queries: [{ expr: `max (${select('sandlot_snapshot_silent_nodes')})`, legend: 'nodes' }],
+    queries: [{ expr: `sum (${select('sandlot_snapshot_silent_nodes')})`, legend: 'nodes' }],
   },
   {
     title: 'Calls to nodes in progress',

@@ -21,6 +21,8 @@ describe('the dashboards of the chart', () => {
   });
 });
 
+const SELECTED = 'job=~"$job",instance=~"$instance"';
+
 describe('lintDashboard', () => {
   const good = toGrafana(creationLatency);
   const [, panel = good.panels[0]] = good.panels;
@@ -34,6 +36,14 @@ describe('lintDashboard', () => {
     withPanel({ targets: target === undefined ? [] : [{ ...target, expr }] });
 
   it.each([
+    `max (sandlot_claims_waiting{${SELECTED}})`,
+    `sum by (pool) (max without (instance, pod) (sandlot_warmpool_target{${SELECTED}}))`,
+    `histogram_quantile(0.99, sum by (le) (rate(sandlot_x_bucket{${SELECTED},a=~"(b)"}[$__rate_interval])))`,
+  ])('accepts %s', (expr) => {
+    expect(lintDashboard(withQuery(expr))).toEqual([]);
+  });
+
+  it.each([
     ['a panel without a title', withPanel({ title: '' }), /has no title/],
     ['a panel without a description', withPanel({ description: '' }), /has no description/],
     ['a panel without a unit', withPanel({ fieldConfig: { defaults: {}, overrides: [] } }), /has no unit/],
@@ -44,6 +54,9 @@ describe('lintDashboard', () => {
     ],
     ['a panel without queries', withPanel({ targets: [] }), /has no query/],
     ['a query for all jobs', withQuery('sum (sandlot_claims_waiting)'), /job and instance/],
+    ['a query that shows each process apart', withQuery(`sandlot_x{${SELECTED}}`), /does not aggregate over processes/],
+    ['a function of each process apart', withQuery(`rate(sandlot_x{${SELECTED}}[$__rate_interval])`), /aggregate over/],
+    ['a sum over objects that move', withQuery(`sum (sandlot_warmpool_target{${SELECTED}})`), /counts an object twice/],
     ['a fixed range', withQuery('rate(sandlot_x_total{job=~"$job",instance=~"$instance"}[5m])'), /\[5m\]/],
     ['a panel outside the grid', withPanel({ gridPos: { x: 20, y: 0, w: 6, h: 4 } }), /leaves the grid/],
     ['two panels in one place', { ...good, panels: [panel, { ...panel, id: 99 }] }, /overlap/],

@@ -47,14 +47,47 @@ function lintPanel(panel: GrafanaPanel): string[] {
 }
 
 function lintQuery(expr: string): string[] {
-  const blind = listSelectors(expr)
+  const selectors = listSelectors(expr);
+  const blind = selectors
     .filter((selector) => !selector.includes('job=~"$job"') || !selector.includes('instance=~"$instance"'))
     .map((selector) => `does not select by job and instance: ${selector}`);
   // Brackets outside quotes enclose ranges. Brackets inside quotes belong to regular expressions of matchers.
   const ranges = [...expr.replaceAll(/"[^"]*"/g, '').matchAll(/\[[^\]]*\]/g)]
     .filter(([range]) => range !== '[$__rate_interval]')
     .map(([range]) => `takes ${range} instead of $__rate_interval`);
-  return [...blind, ...ranges];
+  return [...blind, ...ranges, ...lintReplicas(expr, selectors)];
+}
+
+/** Gauges of objects. One process exports each series, and two while the work on the object moves. */
+const ONCE =
+  /^(sandlot_warmpool_(members|target|claimed|short_seconds|idle_\w+)|sandlot_claims_waiting\w*|agent_sandboxes)$/;
+
+const AGGREGATION = /\b(sum|max|min|avg|count)\s*((by|without)\s*\([^()]*\)\s*)?$/;
+
+/** Finds what is wrong as soon as several processes of a controller work at the same time. */
+function lintReplicas(expr: string, selectors: readonly string[]): string[] {
+  let from = 0;
+  return selectors.flatMap((selector) => {
+    const at = expr.indexOf(selector, from);
+    from = at + selector.length;
+    const around = listOpenCalls(expr.slice(0, at));
+    if (!around.some((call) => AGGREGATION.test(call))) return [`does not aggregate over processes: ${selector}`];
+    const isOnce = ONCE.test(selector.replace(/\{.*/s, ''));
+    const [, operator] = AGGREGATION.exec(around.at(-1) ?? '') ?? [];
+    return isOnce && operator !== 'max'
+      ? [`counts an object twice while it moves to another process: ${selector}`]
+      : [];
+  });
+}
+
+/** What stands before each parenthesis that is still open at the end of the text. */
+function listOpenCalls(text: string): readonly string[] {
+  const open: string[] = [];
+  for (const { 0: paren, index } of text.matchAll(/[()]/g)) {
+    if (paren === '(') open.push(text.slice(0, index));
+    else open.pop();
+  }
+  return open;
 }
 
 function lintGrid(panels: readonly GrafanaPanel[]): string[] {

@@ -1,5 +1,5 @@
 import type { Dashboard } from './model.ts';
-import { select, quantile, quantiles, rate } from './queries.ts';
+import { select, selectOnce, quantile, quantiles, rate } from './queries.ts';
 import { row } from './row.ts';
 
 const WRITES = 'verb=~"create|update|delete|.*[Pp]atch"';
@@ -9,11 +9,14 @@ const now = row(
   [
     {
       title: 'Leaders',
-      description: 'Leases that a process holds. Each controller has one; fewer means that a controller does nothing.',
+      description: 'Leases that are held, of all: one for each controller or shard. Without a holder its keys wait.',
       unit: 'short',
       kind: 'stat',
       width: 4,
-      queries: [{ expr: `count (max by (lease) (${select('sandlot_controller_leader')}) == 1)`, legend: 'leaders' }],
+      queries: [
+        { expr: `count (max by (lease) (${select('sandlot_controller_leader')}) == 1)`, legend: 'held' },
+        { expr: `count (max by (lease) (${select('sandlot_controller_leader')}))`, legend: 'all' },
+      ],
     },
     {
       title: 'Failing reconciles',
@@ -317,7 +320,7 @@ const sandboxes = row('Sandboxes', [
     stacked: true,
     queries: [
       {
-        expr: `sum by (ready_condition, owned_by) (${select('agent_sandboxes')})`,
+        expr: `sum by (ready_condition, owned_by) (${selectOnce('agent_sandboxes')})`,
         legend: '{{owned_by}} ready={{ready_condition}}',
       },
     ],

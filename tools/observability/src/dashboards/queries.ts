@@ -10,6 +10,14 @@ export function select(metric: string, own = ''): string {
   return `${metric}{${matchers(own)}}`;
 }
 
+/**
+ * Returns a gauge that one process exports for each object. While the work on an object moves to another process, both may: so
+ * a sum takes the larger value of each series once.
+ */
+export function selectOnce(metric: string, own = ''): string {
+  return `max without (instance, pod) (${select(metric, own)})`;
+}
+
 /** Returns the rate per second, summed by labels. */
 export function rate(metric: string, { by = '', where = '' } = {}): string {
   const grouping = by === '' ? '' : ` by (${by})`;

@@ -1,12 +1,12 @@
 import type { Dashboard, Panel } from './model.ts';
-import { mean, select, quantiles, rate } from './queries.ts';
+import { mean, select, selectOnce, quantiles, rate } from './queries.ts';
 
 const CHOSEN = 'namespace=~"$namespace",pool=~"$pool"';
 const POOL = 'namespace, pool';
 const LEGEND = '{{namespace}}/{{pool}}';
 
 const gauge = (name: string, own = ''): string =>
-  select(`sandlot_warmpool_${name}`, own === '' ? CHOSEN : `${CHOSEN},${own}`);
+  selectOnce(`sandlot_warmpool_${name}`, own === '' ? CHOSEN : `${CHOSEN},${own}`);
 const byPool = (name: string, own = ''): string => `sum by (${POOL}) (${gauge(name, own)})`;
 const stat = (panel: Omit<Panel, 'kind' | 'width'>): Panel => ({ ...panel, kind: 'stat', width: 4 });
 
