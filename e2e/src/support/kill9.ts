@@ -47,6 +47,23 @@ export async function killProcessesOf(client: KubeClient, component: string): Pr
   for (const { pid } of found) kill(pid);
 }
 
+/** The same for one pod of a component. */
+export async function killProcessesOfPod(client: KubeClient, component: string, name: string): Promise<void> {
+  const pod = (await listPods(client, component)).find(({ metadata }) => metadata.name === name);
+  const found = pod === undefined ? [] : await listProcesses(pod);
+  if (found.length === 0) throw new Error(`no process of the pod ${name} to kill`);
+  for (const { pid } of found) kill(pid);
+}
+
+/** Waits until so many pods of a component serve. */
+export async function waitUntilServing(client: KubeClient, component: string, count: number): Promise<void> {
+  await eventually(
+    `${count} pods of ${component} serve`,
+    async () => ((await listPods(client, component)).filter(isServing).length >= count ? true : undefined),
+    400_000,
+  );
+}
+
 /**
  * Waits until the status of the component's pods shows the restart and that they serve again. The kubelet reports a crash late:
  * the new process may answer before the Service loses the endpoint for a while.

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sandboxClaims } from '@sandlot/api-types';
+import { findShard, leases } from '@sandlot/kube';
+import type { Lease } from '@sandlot/kube';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { killProcessesOfPod, waitUntilServing } from '../support/kill9.ts';
+import { Load } from '../support/load/load.ts';
+import { listHarm, NO_HARM, printReport } from '../support/load/report.ts';
+import { claimManifest } from '../support/manifests.ts';
+import { changeRelease } from '../support/nodes/release.ts';
+import { createTeam, eventually } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+
+const COMPONENT = 'claim-controller';
+const SHARDS = 2;
+const REPLICAS = 3;
+const KILLS = 6;
+/** How long the load runs between two kills, in milliseconds. */
+const EACH_MS = 15_000;
+/** How often a claim is looked at whose bind is timed. */
+const LOOK_EVERY_MS = 20;
+
+const stack = new AsyncDisposableStack();
+let team: Team;
+let load: Load;
+/** The shard of the claims of the load. */
+let shard: number;
+/** From each kill to the first bind in the shard, milliseconds. */
+const gaps: number[] = [];
+
+beforeAll(async () => {
+  team = stack.use(await createTeam('shards'));
+  shard = findShard(team.namespace, SHARDS);
+  const replicas = Object.fromEntries(
+    ['claimController', 'sandboxController', 'warmpoolController'].map((name) => [name, { replicas: REPLICAS }]),
+  );
+  stack.use(await changeRelease({ controllers: { shards: SHARDS }, ...replicas }));
+  load = stack.use(await Load.start(team));
+  await sleep(EACH_MS);
+});
+afterAll(() => stack.disposeAsync());
+
+function readLease(): Promise<Lease> {
+  return team.client.get(leases, { namespace: inject('releaseNamespace'), name: `sandlot-${COMPONENT}-${shard}` });
+}
+
+/** Makes a claim and returns how long it took until its status named a Sandbox. */
+async function timeFirstBind(round: number): Promise<number> {
+  const beganMs = performance.now();
+  const name = `first-${round}`;
+  const key = { namespace: team.namespace, name };
+  await team.apply(claimManifest(name, '{warmPoolRef: {name: boxes}}'));
+  while ((await team.client.get(sandboxClaims, key)).status?.sandbox === undefined) await sleep(LOOK_EVERY_MS);
+  const tookMs = performance.now() - beganMs;
+  await team.client.delete(sandboxClaims, key);
+  return tookMs;
+}
+
+describe(`a release with ${SHARDS} shards and ${REPLICAS} replicas, under a steady load`, () => {
+  it.each(Array.from({ length: KILLS }, (_, round) => round))(
+    'outlives the end of the holder of a shard (%i)',
+    async (round) => {
+      await waitUntilServing(team.client, COMPONENT, REPLICAS);
+      const before = await eventually('the shard has a holder', async () => {
+        const lease = await readLease();
+        return (lease.spec?.holderIdentity ?? '') === '' ? undefined : lease;
+      });
+      await killProcessesOfPod(team.client, COMPONENT, before.spec?.holderIdentity ?? '');
+      gaps.push(await timeFirstBind(round));
+      const after = await readLease();
+      expect(after.spec?.leaseTransitions).toBeGreaterThan(before.spec?.leaseTransitions ?? 0);
+      await sleep(EACH_MS);
+    },
+    600_000,
+  );
+
+  it('no claim, exec, pause or wake failed, no sandbox was touched, and every event is in the stream', async () => {
+    const report = await load.finish();
+    printReport('The holder of a shard killed six times', report);
+    const sorted = gaps.toSorted((a, b) => a - b);
+    const format = (ms: number | undefined): string => `${Math.round(ms ?? Number.NaN)} ms`;
+    process.stdout.write(
+      `From the kill to the first bind in its shard: median ${format(sorted[Math.floor((sorted.length - 1) / 2)])}, ` +
+        `max ${format(sorted.at(-1))}, of ${sorted.length}\n`,
+    );
+    expect(listHarm(report)).toEqual(NO_HARM);
+  }, 600_000);
+});
