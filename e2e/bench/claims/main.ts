@@ -1,4 +1,4 @@
-// The latency of claims compared with the same writes alone: npm run bench:claims [-- --scenario NAME] [--json FILE] [--without PACING] [--policies on|off] [--flow-control on|off] [--seats N]
+// The latency of claims compared with the same writes alone: npm run bench:claims [-- --scenario NAME] [--json FILE] [--without PACING] [--policies on|off] [--flow-control on|off] [--seats N] [--shards N]
 import { writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -16,6 +16,7 @@ const { values } = parseArgs({
     policies: { type: 'string', default: 'off' },
     'flow-control': { type: 'string', default: 'off' },
     seats: { type: 'string' },
+    shards: { type: 'string', default: '1' },
   },
 });
 const warmUp = Number(values['warm-up']);
@@ -30,6 +31,11 @@ if (values.policies !== 'on' && values.policies !== 'off') {
 const policies = values.policies === 'on';
 const flowControl = values['flow-control'] === 'on';
 const seats = values.seats === undefined ? undefined : Number(values.seats);
+const shards = Number(values.shards);
+if (!Number.isInteger(shards) || shards < 1) {
+  console.error(`--shards takes a number from 1, not "${values.shards}"`);
+  process.exit(2);
+}
 const wanted = values.scenario ?? SCENARIOS.map(({ name }) => name);
 const unknown = wanted.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name));
 if (unknown.length > 0) {
@@ -42,7 +48,8 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 const load = loadavg()[0]?.toFixed(1) ?? '?';
 const results: Result[] = [];
 for (const scenario of SCENARIOS.filter(({ name }) => wanted.includes(name))) {
-  results.push(await runScenario(scenario, { say, warmUp, without: values.without, policies, flowControl, seats }));
+  const options = { say, warmUp, without: values.without, policies, flowControl, seats, shards };
+  results.push(await runScenario(scenario, options));
   if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(results, undefined, 2)}\n`);
 }
 console.log(

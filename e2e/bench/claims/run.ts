@@ -1,5 +1,5 @@
 import { sandboxClaims, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
-import { defineResource } from '@sandlot/kube';
+import { defineResource, findShard } from '@sandlot/kube';
 import type { KubeObject } from '@sandlot/kube';
 import type { ControlPlaneOptions } from '@sandlot/local-cluster';
 import { runBurst, clear, deleteClaim } from './bursts.ts';
@@ -15,7 +15,7 @@ import { applyFlowControl, enforcePolicies } from './policies.ts';
 import { waitUntilFull } from './pool.ts';
 import { drive, pause } from './shapes.ts';
 import type { Shape } from './shapes.ts';
-import { CONTROLLERS, Stage } from './stage.ts';
+import { CONTROLLERS, NAMESPACE, Stage } from './stage.ts';
 import type { ControllerName } from './stage.ts';
 
 /** The result of a scenario. */
@@ -65,6 +65,8 @@ export interface RunOptions {
   readonly policies?: boolean | undefined;
   /** Whether the chart's priorities of requests are in force. */
   readonly flowControl?: boolean | undefined;
+  /** Into how many shards each controller divides its work, with a replica for each. By default one. */
+  readonly shards?: number | undefined;
   /** How many requests the API server serves at once; by default as many as it does by its own default. */
   readonly seats?: number | undefined;
 }
@@ -77,7 +79,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   await prepare(stage, options);
   say(`${scenario.name}: the floor`);
   const floor = await measureFloor(stage, scenario.kind, buildFloorShape(shape));
-  await stage.startControllers(scenario.kill === true ? 2 : 1);
+  await startControllers(stage, scenario, options);
   say(`${scenario.name}: filling the pool`);
   await stage.client.create(sandboxTemplates, buildTemplateObject());
   await makeIdle(stage, { from: 0, to: idle }, say);
@@ -96,7 +98,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   say(`${scenario.name}: claims`);
   await using observer = await Observer.watch(stage.client);
   await stage.collectGarbage();
-  const outage = await claimAll(stage, scenario, observer);
+  const outage = await claimAll(stage, { ...scenario, shards: options.shards ?? 1 }, observer);
   if (scenario.dwellMs === undefined) await waitUntilFull(stage, pool);
   await pause(QUIET_MS);
   const after = await countNow(stage);
@@ -118,6 +120,13 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
     writesByKind: Object.fromEntries([...all].map(([kind, count]) => [kind, count / shape.claims])),
     warm: [...handedOver].filter((name) => name.startsWith(`${POOL}-`)).length,
   };
+}
+
+/** One replica more than shards is there to take over, where one is killed. */
+async function startControllers(stage: Stage, { kill = false }: Scenario, { shards = 1 }: RunOptions): Promise<void> {
+  stage.env = { ...stage.env, SHARDS: String(shards) };
+  const replicas = Object.fromEntries(CONTROLLERS.map((name) => [name, shards]));
+  await stage.startControllers({ ...replicas, 'claim-controller': kill ? shards + 1 : shards });
 }
 
 async function prepare(stage: Stage, { without, policies = false, flowControl = false }: RunOptions): Promise<void> {
@@ -144,8 +153,10 @@ function buildFloorShape(shape: Shape): Shape {
   return { ...shape, claims: Math.min(shape.claims, shape.perSecond * FLOOR_SECONDS) };
 }
 
+type ShardedScenario = Scenario & { readonly shards: number };
+
 /** Creates every claim of the scenario and waits until all are Ready. */
-async function claimAll(stage: Stage, scenario: Scenario, observer: Observer): Promise<{ nextBindMs?: number }> {
+async function claimAll(stage: Stage, scenario: ShardedScenario, observer: Observer): Promise<{ nextBindMs?: number }> {
   const { client } = stage;
   if (scenario.kind === 'batch') {
     const { claims } = scenario.shape;
@@ -167,9 +178,15 @@ async function claimAll(stage: Stage, scenario: Scenario, observer: Observer): P
   return outage;
 }
 
-async function killLeader(stage: Stage, { shape }: Scenario, observer: Observer): Promise<{ nextBindMs: number }> {
+async function killLeader(
+  stage: Stage,
+  { shape, shards }: ShardedScenario,
+  observer: Observer,
+): Promise<{ nextBindMs: number }> {
   await observer.waitForReadyCount(shape.claims / 3);
-  const lease = await stage.client.get(leases, { namespace: 'default', name: LEASE });
+  // Claims are divided by namespace, and the bench has one.
+  const name = shards === 1 ? LEASE : `${LEASE}-${findShard(NAMESPACE, shards)}`;
+  const lease = await stage.client.get(leases, { namespace: 'default', name });
   await stage.kill(lease.spec.holderIdentity ?? '');
   const killedMs = performance.now();
   await observer.waitForReadyCount(shape.claims);

@@ -77,14 +77,14 @@ export class Stage implements AsyncDisposable {
     }
   }
 
-  /** Starts one replica of each controller, and `claimControllers` of the claim-controller. */
-  async startControllers(claimControllers = 1): Promise<void> {
+  /** Starts one replica of each controller, or as many as `replicas` says. */
+  async startControllers(replicas: Partial<Readonly<Record<ControllerName, number>>> = {}): Promise<void> {
     await this.startReplica('claim-controller', 0);
-    const standbys = Array.from({ length: claimControllers - 1 }, (_, n) =>
-      this.startReplica('claim-controller', n + 1),
+    const all = CONTROLLERS.flatMap((name) =>
+      Array.from({ length: replicas[name] ?? 1 }, (_, replica) => ({ name, replica })),
     );
-    const others = (['sandbox-controller', 'warmpool-controller'] as const).map((name) => this.startReplica(name, 0));
-    await Promise.all([...standbys, ...others]);
+    const [, ...others] = all;
+    await Promise.all(others.map(({ name, replica }) => this.startReplica(name, replica)));
   }
 
   async startReplica(name: ControllerName, replica: number): Promise<void> {
