@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ControlPlane } from '@sandlot/local-cluster';
 import { startControlPlane } from '@sandlot/local-cluster';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { chartFolder, helm, release } from './chart.ts';
 
 const ELSEWHERE = 'elsewhere';
@@ -63,7 +63,11 @@ const NO_WEBHOOKS = SHARED.map(() => '{"strategy":"None"}');
 
 it('CRDs that no release of Helm owns, or another one, can be taken over with --take-ownership, and keep their objects', async () => {
   await kubectl('create', '-f', join(chartFolder, 'files/crds'));
-  await kubectl('wait', '--for=condition=Established', '--timeout=60s', 'crd/sandboxes.agents.x-k8s.io');
+  // `kubectl wait` fails at once on a CRD that has no conditions yet.
+  await vi.waitFor(
+    () => kubectl('wait', '--for=condition=Established', '--timeout=20s', 'crd/sandboxes.agents.x-k8s.io'),
+    { timeout: 60_000, interval: 200 },
+  );
   await createSandbox();
   const uid = await readUid();
 

@@ -1,6 +1,6 @@
 import type { ControlPlane } from '@sandlot/local-cluster';
 import { startControlPlane } from '@sandlot/local-cluster';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { chartFolder, helm, release, template, valueSets } from './chart.ts';
 
 let plane: ControlPlane;
@@ -77,7 +77,11 @@ describe('the chart on a real API server', () => {
     ];
     const ours = ['sandboxsnapshots', 'sandboxsnapshotclasses'].map((name) => `crd/${name}.sandlot.dev`);
     const crds = [...names.map((name) => `crd/${name}.x-k8s.io`), ...ours];
-    await kubectl(['wait', '--for=condition=Established', '--timeout=60s', ...crds]);
+    // `kubectl wait` fails at once on a CRD that has no conditions yet.
+    await vi.waitFor(() => kubectl(['wait', '--for=condition=Established', '--timeout=20s', ...crds]), {
+      timeout: 60_000,
+      interval: 200,
+    });
     const served = await kubectl([
       'get',
       ...crds,

@@ -6,7 +6,7 @@ import { createKubeClient, loadCredentials, namespaces } from '@sandlot/kube';
 import type { KubeClient, KubeObject } from '@sandlot/kube';
 import { startControlPlane } from '@sandlot/local-cluster';
 import type { ControlPlane } from '@sandlot/local-cluster';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runMigrateCommand } from './migrate.ts';
 import { kruiseKinds } from './migrate/kruise.ts';
 
@@ -24,7 +24,20 @@ beforeAll(async () => {
   client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: plane.kubeconfigPath }) });
   await client.create(namespaces, { metadata: { name: NAMESPACE } });
   await plane.kubectl(['apply', '-f', '-'], Object.keys(kinds).map(formatCrd).join('\n---\n'));
-  await plane.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s']);
+  // `kubectl wait` fails at once on a CRD that has no conditions yet.
+  await vi.waitFor(
+    async () => {
+      const { code, stderr } = await plane.kubectl([
+        'wait',
+        '--for=condition=Established',
+        'crd',
+        '--all',
+        '--timeout=20s',
+      ]);
+      expect(code, stderr).toBe(0);
+    },
+    { timeout: 60_000, interval: 200 },
+  );
   const metadata = { name: 'python', namespace: NAMESPACE };
   const make = (kind: keyof typeof kruiseKinds, spec: object): Promise<KubeObject> =>
     client.create(kruiseKinds[kind], { metadata, spec } as KubeObject);
