@@ -57,7 +57,7 @@ type gvisor struct {
 func newSandbox(t *testing.T, i image, p pod, command string) *gvisor {
 	t.Helper()
 	number := int(sandboxes.Add(1))
-	id := fmt.Sprintf("sandlot-%d-%d", os.Getpid(), number)
+	id := fmt.Sprintf("runtime-test-%d-%d", os.Getpid(), number)
 	g := &gvisor{daemon: &daemon{t: t, port: 49983, said: &safeBuffer{}}, id: id, bundle: t.TempDir(), root: t.TempDir()}
 	t.Cleanup(g.remove)
 	namespace := g.makeNetwork(number)

@@ -70,10 +70,12 @@ async function ask(from: string, to: string): Promise<string> {
 /** What the machine has of the node, and how many links beyond one for each Pod of the first node. */
 async function listTraces(): Promise<{ ofNode: string[]; links: number }> {
   const { links, mounts, processes } = await readMachineState();
+  // Other names may begin with this one.
+  const ofNode = new RegExp(`${node.name}(?!\\d)`);
   const { items } = await team.client.listAll(pods);
   const present = items.filter(({ spec, status }) => spec.hostNetwork !== true && status?.phase === 'Running');
   return {
-    ofNode: [...mounts, ...processes].filter((line) => line.includes(node.name)),
+    ofNode: [...mounts, ...processes].filter((line) => ofNode.test(line)),
     links: links.filter((link) => link.startsWith('veth')).length - present.length,
   };
 }
