@@ -55,6 +55,14 @@ async function refuseToHibernate(id: string): Promise<void> {
   await setCondition(id, 'Suspended', { type: 'Suspended', status: 'False', ...NO_SPACE });
 }
 
+/** Writes the claim's Ready in place of the claim-controller. */
+async function setClaimReady(name: string, state: 'True' | 'False'): Promise<void> {
+  const lastTransitionTime = formatRfc3339(systemClock.now());
+  const condition = { type: 'Ready', status: state, reason: 'Test', message: '', lastTransitionTime };
+  const status = { conditions: [condition] };
+  await stack.client.mergePatch(sandboxClaims, { namespace: NAMESPACE, name }, { status }, { subresource: 'status' });
+}
+
 /** Waits for the mode, and writes the condition in place of the controller. */
 async function setCondition(id: string, mode: 'Running' | 'Suspended', condition: object): Promise<void> {
   for (;;) {
@@ -199,7 +207,12 @@ describe('a pause that cannot save the memory', () => {
       const other = await post(replicas[1], `${sandboxId}/pause`);
       expect(other).toMatchObject({ status: 409, body: { message: `sandbox '${sandboxId}' is resuming; try again` } });
       expect(await Promise.race([pausing, Promise.resolve('still waiting')])).toBe('still waiting');
+      await setClaimReady(sandboxId, 'False');
       await setCondition(sandboxId, 'Running', { type: 'Ready', status: 'True', reason: 'Ready', message: '' });
+      // A save needs the claim, which is Ready later than its Sandbox.
+      expect((await post(replicas[0], `${sandboxId}/snapshots`)).status).toBe(409);
+      expect(await Promise.race([pausing, systemClock.sleep(300).then(() => 'still waiting')])).toBe('still waiting');
+      await setClaimReady(sandboxId, 'True');
       const { status, body } = await pausing;
       expect((await post(replicas[0], `${sandboxId}/snapshots`)).status).toBe(201);
       expect([status, (body as { message: string }).message]).toEqual([

@@ -5,7 +5,7 @@ import { endpoint, route } from '../../http/route.ts';
 import type { Route } from '../../http/route.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import type { SavedMemory } from '../../state/saved-memory.ts';
-import { getState } from '../../state/sandbox-state.ts';
+import { getState, isReady } from '../../state/sandbox-state.ts';
 import { findDoing } from '../../state/transition.ts';
 import type { Snapshots } from '../../state/snapshots.ts';
 import { checkDaemon } from '../daemon/check-daemon.ts';
@@ -156,10 +156,15 @@ async function restoreEnd(deps: PauseDeps, { before, retained }: Ends): Promise<
   }
 }
 
-/** After a pause that failed: waits until the sandbox takes requests again, which would get a 409 before. Ends on timeout. */
+/**
+ * After a pause that failed: waits until the sandbox takes requests again, which would get a 409 before. Its claim is Ready a
+ * moment after the Sandbox. Ends on timeout.
+ */
 async function waitUntilResumed(deps: PauseDeps, claimed: ClaimedSandbox): Promise<void> {
-  const isResuming = ({ sandbox }: ClaimedSandbox): boolean =>
-    sandbox !== undefined && findDoing(sandbox, deps.clock.now()) === 'resuming';
+  const isResuming = ({ claim, sandbox }: ClaimedSandbox): boolean => {
+    if (sandbox === undefined || getState(sandbox) === 'paused') return false;
+    return findDoing(sandbox, deps.clock.now()) === 'resuming' || !isReady(claim);
+  };
   const look = (current: ClaimedSandbox | undefined): true | undefined =>
     current !== undefined && isResuming(current) ? undefined : true;
   await deps.state.waitUntil(claimed, look, { timeoutMs: deps.transitionTimeoutMs });
