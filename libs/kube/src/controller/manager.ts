@@ -60,8 +60,8 @@ export interface Manager {
   /** Whether this process holds the shard of this number. */
   holdsShard(shard: number): boolean;
   /**
-   * The signal of the term in which this process owns the text. It aborts when that term is over, whatever ended it. Undefined
-   * while this process does not own the text.
+   * The signal of the term in which this process owns the text. It aborts when that term is over, by a loss or in order.
+   * Undefined while this process does not own the text.
    */
   findTermSignal(text: string): AbortSignal | undefined;
   /** Whether this process holds any shard. */

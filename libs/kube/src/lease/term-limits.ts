@@ -13,6 +13,6 @@ export class TermLimits {
 
   /** Ends each term whose time is over. */
   enforce(): void {
-    for (const check of [...this.#checks]) check();
+    for (const check of this.#checks) check();
   }
 }

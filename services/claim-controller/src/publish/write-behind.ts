@@ -25,8 +25,6 @@ export interface WriteBehindDeps {
   readonly onFailure: (claimKey: string) => void;
 }
 
-const NEVER = new AbortController().signal;
-
 /** The value of each annotation; null removes it. */
 type Notes = Readonly<Record<string, string | null>>;
 
@@ -131,11 +129,17 @@ export class WriteBehind {
     return writing;
   }
 
+  #findOwnership(claim: SandboxClaim): { readonly isOwn: boolean; readonly signal: AbortSignal | undefined } {
+    const { findSignal } = this.#deps;
+    const signal = findSignal?.(claim);
+    return { isOwn: findSignal === undefined || signal !== undefined, signal };
+  }
+
   async #write({ claim, notes }: Omit<Pending, 'timer'>, options: CallOptions): Promise<SandboxClaim | undefined> {
     const { namespace, name = '', uid = '' } = claim.metadata;
-    const { client, claims, findSignal = () => NEVER } = this.#deps;
-    const signal = findSignal(claim);
-    if (signal === undefined) return undefined;
+    const { client, claims } = this.#deps;
+    const { isOwn, signal } = this.#findOwnership(claim);
+    if (!isOwn) return undefined;
     const patch = { metadata: { uid, annotations: notes, ...withoutLegacy(claim) } };
     const sent = { ...this.#sent.get(uid), ...notes };
     this.#sent.set(uid, sent);
@@ -144,7 +148,7 @@ export class WriteBehind {
         client.mergePatch(sandboxClaims, { namespace, name }, patch, { ...options, signal });
       return await claims.write(getKey(claim), write);
     } catch (error) {
-      if (isNotFound(error) || signal.aborted) return undefined;
+      if (isNotFound(error) || signal?.aborted === true) return undefined;
       // After a conflict another claim has the name, or the API server gave up on competing writes: the next pass sees which.
       this.#deps.log.warn(
         { err: error, claim: getKey(claim) },
