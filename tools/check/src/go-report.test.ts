@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { parseEvents, readImportPath, reportOf } from './go-report.ts';
+import { endTests, parseEvents, readImportPath, reportOf } from './go-report.ts';
 import { listFailures } from './report.ts';
 
 const line = (Action: string, Test?: string, Output?: string): string =>
@@ -33,6 +33,22 @@ it('lists each failed Go test with what it said, in the folder of its package', 
 it('lists a package that fails outside its tests', () => {
   const events = parseEvents([line('output', undefined, 'panic: boom\n'), line('fail')].join('\n'));
   expect(listFailures(reportOf(events, {}))).toEqual([{ what: 'example.org/node/shim', error: 'panic: boom' }]);
+});
+
+it('lists the tests that a crash of their process left without an end', () => {
+  const events = parseEvents(
+    [
+      line('run', 'TestDeath'),
+      line('output', 'TestDeath', 'panic: Log in goroutine after TestOther has completed\n'),
+      line('run', 'TestOther'),
+      line('pass', 'TestOther'),
+      line('fail'),
+    ].join('\n'),
+  );
+  const report = reportOf(endTests(events), {});
+  expect(report).toMatchObject({ numPassedTests: 1, numFailedTests: 1 });
+  const error = 'panic: Log in goroutine after TestOther has completed';
+  expect(listFailures(report)).toEqual([{ what: 'example.org/node/shim > TestDeath', error }]);
 });
 
 it('reads the import path of a module, and of a package in one', () => {

@@ -26,12 +26,27 @@ export function readImportPath(folder: string): string {
 }
 
 const NAME = /^(\S+?)(\/.*)?$/;
-/** What a test said: `t.Error` and `t.Fatal` put the place before it. */
-const COMPLAINT = /^\s+[\w.-]+\.go:\d+: .*/;
+/** What a test said, which `t.Error` and `t.Fatal` put behind its place, or why the whole process ended. */
+const COMPLAINT = /^(\s+[\w.-]+\.go:\d+|panic|fatal error|signal): .*/;
+
+/**
+ * The events, and a failure of each test that had no end when its package failed: a process that crashes reports none for the
+ * tests that it was running.
+ */
+export function endTests(events: readonly TestEvent[]): readonly TestEvent[] {
+  const key = ({ Package, Test }: TestEvent): string => `${Package} ${Test}`;
+  const broken = new Set(
+    events.filter(({ Action, Test }) => Action === 'fail' && Test === undefined).map(({ Package }) => Package),
+  );
+  const ended = new Set(events.filter(({ Action }) => ['pass', 'fail', 'skip'].includes(Action)).map(key));
+  const begun = events.filter(({ Action, Package }) => Action === 'run' && broken.has(Package));
+  const unended = begun.filter((event) => !ended.has(key(event)));
+  return [...events, ...unended.map((event) => ({ ...event, Action: 'fail' }))];
+}
 
 /**
  * Vitest's counters and, as files, the packages with failed tests, each test with what it said. A test that failed only because
- * a test within it failed counts, but is not listed. Folders are those of the modules, by import path.
+ * a test within it failed counts, but is not listed. Pass the events through `endTests` first. Folders are those of the modules, by import path.
  */
 export function reportOf(events: readonly TestEvent[], folders: Readonly<Record<string, string>>): Report {
   const count = (action: string): number =>
@@ -53,7 +68,7 @@ function fileOf(name: string, events: readonly TestEvent[], folders: Readonly<Re
   return {
     name: folderOf(name, folders),
     status: 'failed',
-    message: own.map(({ Output }) => Output ?? '').join(''),
+    message: own.map(({ Test, Output }) => (Test === undefined ? (Output ?? '') : '')).join(''),
     assertionResults: inner.map((test) => testOf(test, own)),
   };
 }

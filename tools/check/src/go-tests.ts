@@ -6,7 +6,7 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ensureBinaries, ensurePackages } from '@sandlot/local-cluster';
-import { parseEvents, readImportPath, reportOf } from './go-report.ts';
+import { endTests, parseEvents, readImportPath, reportOf } from './go-report.ts';
 import type { TestEvent } from './go-report.ts';
 import { raceOptions } from './race-options.ts';
 
@@ -141,17 +141,18 @@ const fuzzing: readonly Check[] = fuzzTargets().map((target) => () => withstands
 const tested = await runInOrder(suites);
 const [sound, withstood] = await Promise.all([runInOrder(staticChecks), runInOrder(fuzzing)]);
 
+const ended = endTests(events);
 const failedTests = new Set(
-  events.filter(({ Action }) => Action === 'fail').map((e) => `${e.Package} ${e.Test ?? ''}`),
+  ended.filter(({ Action }) => Action === 'fail').map((e) => `${e.Package} ${e.Test ?? ''}`),
 );
-for (const event of events) {
+for (const event of ended) {
   const failed = failedTests.has(`${event.Package} ${event.Test ?? ''}`);
   if (failed && event.Output !== undefined) process.stdout.write(event.Output);
 }
 
 const fuzzed = withstood.filter(Boolean).length;
 const folders = [MODULE, NODE_MODULE, SHIM_MODULE, POLICY_MODULE, VOLUMES];
-const tests = reportOf(events, Object.fromEntries(folders.map((folder) => [readImportPath(folder), folder])));
+const tests = reportOf(ended, Object.fromEntries(folders.map((folder) => [readImportPath(folder), folder])));
 const report = {
   ...tests,
   numPassedTests: tests.numPassedTests + fuzzed,
