@@ -63,6 +63,17 @@ describe('a sandbox', () => {
     expect(await listReachable(mine, [...inside, `${OUTSIDE}:80`])).toEqual([`${OUTSIDE}:80`]);
   });
 
+  it('reaches the internet when a port with a lower hardware address joins the bridge of its node', async () => {
+    const add = ['link', 'add', 'sandlot-low', 'address', '02:00:00:00:00:01', 'type', 'dummy'];
+    await run('ip', add);
+    try {
+      await run('ip', ['link', 'set', 'sandlot-low', 'master', 'sandlot0', 'up']);
+      expect(await canReachOutside(mine)).toBe(true);
+    } finally {
+      await run('ip', ['link', 'delete', 'sandlot-low']);
+    }
+  });
+
   it('has no IPv6 address that would bypass the rules', async () => {
     const { stdout } = await mine.commands.run('cat /proc/net/if_inet6 | grep -v " lo$" || true');
     expect(stdout).toBe('');

@@ -41,12 +41,22 @@ function formatAddress(podNetwork: string, block: number, host: number): string 
   return [a, b, Number(c) + block, host].join('.');
 }
 
+/** Returns a locally administered unicast address that is unique as long as the IPv4 address is. */
+export function formatHardwareAddress(address: string): string {
+  const bytes = address.split('.').map((byte) => Number(byte).toString(16).padStart(2, '0'));
+  return ['02', '00', ...bytes].join(':');
+}
+
 /** Creates or updates the bridge and the masquerading rules. */
 export async function ensureNetwork(podNetwork: string): Promise<void> {
   if ((await exec(['ip', 'link', 'show', bridgeName])).code !== 0) {
     await execOrThrow(['ip', 'link', 'add', bridgeName, 'type', 'bridge']);
   }
-  await execOrThrow(['ip', 'address', 'replace', `${getNodeAddress(podNetwork)}/${prefixLength}`, 'dev', bridgeName]);
+  const address = getNodeAddress(podNetwork);
+  // A bridge without a hardware address of its own takes the lowest of its ports, so the address changes as pods come and go,
+  // and the other pods send to the old one for seconds.
+  await execOrThrow(['ip', 'link', 'set', bridgeName, 'address', formatHardwareAddress(address)]);
+  await execOrThrow(['ip', 'address', 'replace', `${address}/${prefixLength}`, 'dev', bridgeName]);
   await execOrThrow(['ip', 'link', 'set', bridgeName, 'up']);
   await execOrThrow(['nft', '-f', '-'], { input: formatMasquerade(formatPodCidr(podNetwork)) });
 }

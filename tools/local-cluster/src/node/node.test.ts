@@ -8,7 +8,7 @@ import { withoutPortmap } from './firewall.ts';
 import { gvisorClass, gvisorPodAnnotations, formatGvisorShimConfig } from './gvisor.ts';
 import { formatPodResolvConf } from './kubelet.ts';
 import { parseMounts } from './mounts.ts';
-import { getNodeAddress, getPodRange, formatPodCidr } from './network.ts';
+import { formatHardwareAddress, getNodeAddress, getPodRange, formatPodCidr } from './network.ts';
 import { formatLocalReference } from './registry.ts';
 
 describe('the local name of an image', () => {
@@ -38,6 +38,10 @@ describe('the pod network', () => {
   it('has the node at its first address', () => {
     expect(getNodeAddress('10.244.0.0')).toBe('10.244.0.1');
     expect(formatPodCidr('10.244.0.0')).toBe('10.244.0.0/22');
+  });
+
+  it('has a hardware address of its own, which no change of its ports affects', () => {
+    expect(formatHardwareAddress('10.244.0.1')).toBe('02:00:0a:f4:00:01');
   });
 
   it('gives each node an address and a part of its own', () => {
