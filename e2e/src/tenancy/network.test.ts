@@ -64,8 +64,7 @@ describe('a sandbox', () => {
   });
 
   it('reaches the internet when a port with a lower hardware address joins the bridge of its node', async () => {
-    const add = ['link', 'add', 'sandlot-low', 'address', '02:00:00:00:00:01', 'type', 'dummy'];
-    await run('ip', add);
+    await run('ip', ['link', 'add', 'sandlot-low', 'address', '02:00:00:00:00:01', 'type', 'veth']);
     try {
       await run('ip', ['link', 'set', 'sandlot-low', 'master', 'sandlot0', 'up']);
       expect(await canReachOutside(mine)).toBe(true);
