@@ -118,8 +118,9 @@ func (g *gvisor) makeNetwork(number int) string {
 }
 
 func (g *gvisor) remove() {
+	// Deferred, because the test ends at once if there is no runsc.
+	defer func() { _, _ = g.try("ip", "netns", "del", g.id) }()
 	_, _ = g.try(runsc(g.t), g.flags("delete", "--force", g.id)...)
-	_, _ = g.try("ip", "netns", "del", g.id)
 	// runsc mounts a network namespace there.
 	_ = unix.Unmount(filepath.Join(g.root, "null-netns"), unix.MNT_DETACH)
 	if g.t.Failed() && g.log != nil {

@@ -82,21 +82,26 @@ func isAlive(file string) bool {
 func TestACommandOfSandboxdEndsWithItsClientAndItsDeadline(t *testing.T) {
 	d, base := sandboxdDaemon(t)
 	const script = `echo $$ > pid; exec sleep 1000`
-	for name, call := range map[string]func(context.Context){
-		"Execute": func(ctx context.Context) {
-			_, _ = grpcCall[pb.ExecuteRequest, pb.ExecuteResponse](ctx, d, "Execute", &pb.ExecuteRequest{Config: sh(script)})
+	for name, begin := range map[string]func(context.Context) (wait func()){
+		"Execute": func(ctx context.Context) func() {
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				_, _ = grpcCall[pb.ExecuteRequest, pb.ExecuteResponse](ctx, d, "Execute", &pb.ExecuteRequest{Config: sh(script)})
+			}()
+			return func() { <-ended }
 		},
-		"Start": func(ctx context.Context) { d.grpcStart(ctx, &pb.StartRequest{Config: sh(script)}).end() },
+		"Start": func(ctx context.Context) func() {
+			// The client must have the beginning of the stream before the test cancels it.
+			running := d.grpcStart(ctx, &pb.StartRequest{Config: sh(script)})
+			return func() { running.end() }
+		},
 	} {
 		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			call(ctx)
-		}()
+		wait := begin(ctx)
 		eventually(t, name+" runs", func() bool { return isAlive(base + "/pid") })
 		cancel()
-		<-ended
+		wait()
 		eventually(t, name+" has ended with its client", func() bool { return !isAlive(base + "/pid") })
 		_ = os.Remove(base + "/pid")
 	}
@@ -118,13 +123,11 @@ func (d *daemon) grpcStart(ctx context.Context, message *pb.StartRequest) *start
 	client := connect.NewClient[pb.StartRequest, pb.StartResponse](overHTTP2, d.processesURL+"/process.v1.ProcessService/Start", connect.WithGRPC())
 	stream, err := client.CallServerStream(ctx, connect.NewRequest(message))
 	if err != nil {
-		d.t.Error(err)
-		return nil
+		d.t.Fatal(err)
 	}
 	d.t.Cleanup(func() { _ = stream.Close() })
 	if !stream.Receive() || stream.Msg().GetInit() == nil {
-		d.t.Errorf("the stream begins with %v, %v", stream.Msg(), stream.Err())
-		return &started{d.t, stream, 0}
+		d.t.Fatalf("the stream begins with %v, %v", stream.Msg(), stream.Err())
 	}
 	return &started{d.t, stream, stream.Msg().GetInit().GetProcessId()}
 }
