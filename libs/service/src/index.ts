@@ -1,5 +1,6 @@
 export { keepDeadlines } from './deadlines.ts';
 export type { KeptDeadlines } from './deadlines.ts';
+export { createHangUp } from './hang-up.ts';
 export { main } from './main.ts';
 export { isServed } from './namespaces.ts';
 export type { ServedNamespaces } from './namespaces.ts';

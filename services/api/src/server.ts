@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createHangUp } from '@sandlot/service';
 import type { ProcessParts, RunningServer } from '@sandlot/service';
 import { auditKeys } from './audit/key-changes.ts';
 import { createApp } from './http/app.ts';
@@ -32,6 +33,11 @@ interface Place {
   readonly routes: readonly Route[];
 }
 
+interface Listening {
+  readonly server: Server;
+  readonly hangUp: () => void;
+}
+
 /** Builds the API and starts to listen. Rejects if one of its ports is in use. */
 export async function startApi(process: ProcessParts, settings: ApiSettings): Promise<RunningServer> {
   const { clock, random, log } = process;
@@ -45,7 +51,7 @@ export async function startApi(process: ProcessParts, settings: ApiSettings): Pr
   const sweeping = waitForSync(informers, signal).then(() => runSweeps({ clock, random, log, signal }, sweeps));
   const drain = async (): Promise<void> => {
     closing.abort();
-    await Promise.all(Object.values(servers).map((server) => closeServer(server, clock)));
+    await Promise.all(Object.values(servers).map((each) => closeServer(each, clock)));
     parts.state.close();
     parts.snapshots.close();
     await sweeping;
@@ -55,7 +61,7 @@ export async function startApi(process: ProcessParts, settings: ApiSettings): Pr
   return { ports, informers, drain };
 }
 
-async function listenOnBoth(parts: ApiParts, settings: ApiSettings): Promise<Record<'open' | 'admin', Server>> {
+async function listenOnBoth(parts: ApiParts, settings: ApiSettings): Promise<Record<'open' | 'admin', Listening>> {
   const { API_PORT, ADMIN_PORT, ADMIN_LISTEN } = settings;
   const routes = listRoutes(parts);
   const host = ADMIN_LISTEN === 'loopback' ? '127.0.0.1' : undefined;
@@ -64,11 +70,11 @@ async function listenOnBoth(parts: ApiParts, settings: ApiSettings): Promise<Rec
   return { open, admin };
 }
 
-function getPort(server: Server): number {
+function getPort({ server }: Listening): number {
   return (server.address() as AddressInfo).port;
 }
 
-async function listen(parts: ApiParts, settings: ApiSettings, { port, host, routes }: Place): Promise<Server> {
+async function listen(parts: ApiParts, settings: ApiSettings, { port, host, routes }: Place): Promise<Listening> {
   const { MAX_BODY_BYTES: maxBodyBytes, TRUSTED_PROXIES: trustedProxies, CLIENT_TRACES: traces } = settings;
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -76,13 +82,14 @@ async function listen(parts: ApiParts, settings: ApiSettings, { port, host, rout
     requireHostHeader: false,
   });
   const { requestMetrics: metrics } = parts;
+  const hangUp = createHangUp(server);
   serveWith(server, createApp({ ...parts, metrics, routes, maxBodyBytes, trustedProxies, traces }));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = HEADERS_MS;
   server.requestTimeout = REQUEST_MS;
   server.listen({ port, host });
   await once(server, 'listening');
-  return server;
+  return { server, hangUp };
 }
 
 /** Resolves when all informers have synced, or the signal aborts. */
@@ -92,8 +99,9 @@ async function waitForSync(informers: RunningServer['informers'], signal: AbortS
 }
 
 /** Accepts no more connections and lets running requests complete. Event streams have ended with the `closing` signal. */
-async function closeServer(server: Server, clock: ProcessParts['clock']): Promise<void> {
+async function closeServer({ server, hangUp }: Listening, clock: ProcessParts['clock']): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  hangUp();
   server.closeIdleConnections();
   const timer = clock.setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   await closed;

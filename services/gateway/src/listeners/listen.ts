@@ -7,6 +7,7 @@ import type { Http2SecureServer, Http2ServerResponse, ServerHttp2Session } from 
 import { Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { Duplex } from 'node:stream';
+import { createHangUp } from '@sandlot/service';
 import type { Clock, Logger } from '@sandlot/std';
 import type { Networks } from '../access/address.ts';
 import { isHttp2 } from '../proxy/messages.ts';
@@ -195,6 +196,7 @@ async function open(
   { port }: ListenOptions,
   onStop: () => void,
 ): Promise<Listener> {
+  const hangUp = createHangUp(server as Server);
   const sockets = new Set<Socket>();
   (server as Server).on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -209,6 +211,7 @@ async function open(
     countConnections: () => sockets.size,
     stop() {
       server.close();
+      hangUp();
       onStop();
     },
     async close() {

@@ -1,7 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import { isRuntimeApi } from '../access/check-access.ts';
 import { findEndOfIncarnation } from '../directory/decide-ending.ts';
-import type { GoneReason } from '../directory/decide-ending.ts';
 import type { SandboxSnapshot } from '../directory/snapshot.ts';
 import type { Target, Terms } from '../directory/target.ts';
 import type { Refusal } from '../refusals/refusal.ts';
@@ -13,7 +12,7 @@ import type { Holder, OpenExchanges } from './open-exchanges.ts';
 import { trackUpgraded } from './track-upgraded.ts';
 import { Transfer } from './transfer.ts';
 import type { SocketPair, TransferOptions } from './transfer.ts';
-import type { ActiveExchange, Upstream } from './upstreams.ts';
+import type { ActiveExchange, EndReason, Upstream } from './upstreams.ts';
 
 export interface ForwarderDeps {
   readonly openExchanges: OpenExchanges;
@@ -73,11 +72,11 @@ export class Forwarder implements ActiveExchange {
     return this.#exchange.upgrade?.socket ?? this.#exchange.response;
   }
 
-  end(reason: GoneReason): void {
+  end(reason: EndReason): void {
     this.#transfer?.cancel();
     const { response, id } = this.#exchange;
     if (response.headersSent) breakOff(response);
-    else this.#refuse({ kind: 'gone', id, reason });
+    else this.#refuse(reason === 'stopping' ? { kind: 'stopping', id } : { kind: 'gone', id, reason });
   }
 
   #send(): void {

@@ -7,10 +7,13 @@ import { Connections } from './connections.ts';
 import { dial } from './dial.ts';
 import type { Proofs, Prove } from './proofs.ts';
 
+/** Why an exchange ends with no fault of its own: there is no such sandbox any more, or this gateway stops. */
+export type EndReason = GoneReason | 'stopping';
+
 /** A request, stream or WebSocket that is open with a sandbox and ends with it. */
 export interface ActiveExchange {
-  /** Ends the exchange now, because the sandbox is gone. */
-  end(reason: GoneReason): void;
+  /** Ends the exchange now. */
+  end(reason: EndReason): void;
 }
 
 export interface UpstreamOptions {
@@ -42,7 +45,7 @@ export class Upstream {
   }
 
   /** Ends every exchange and closes the connections on both sides. */
-  close(reason: GoneReason): void {
+  close(reason: EndReason): void {
     for (const exchange of [...this.active]) exchange.end(reason);
     this.connections.destroy();
   }
@@ -81,7 +84,7 @@ export class Upstreams {
   }
 
   /** Ends every exchange with a Sandbox and forgets its upstream. */
-  drop(uid: string, reason: GoneReason): void {
+  drop(uid: string, reason: EndReason): void {
     const known = this.#byUid.get(uid);
     this.#byUid.delete(uid);
     known?.close(reason);
@@ -103,7 +106,8 @@ export class Upstreams {
     return count;
   }
 
+  /** Ends every exchange, because this gateway stops. */
   close(): void {
-    for (const uid of [...this.#byUid.keys()]) this.drop(uid, 'killed');
+    for (const uid of [...this.#byUid.keys()]) this.drop(uid, 'stopping');
   }
 }

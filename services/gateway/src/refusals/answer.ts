@@ -93,6 +93,11 @@ const CONTENTS: { readonly [K in Refusal['kind']]: (refusal: Extract<Refusal, { 
   limited: ({ limit, message }) => ({ status: 429, message, more: { limit }, retryAfter: 1 }),
   blocked: ({ path }) => ({ status: 404, message: 'This route is not reachable from outside', more: { path } }),
   timeout: ({ seconds }) => ({ status: 504, message: `The sandbox did not answer within ${seconds} s` }),
+  stopping: ({ id }) => ({
+    status: 503,
+    message: 'The gateway stopped before the sandbox answered; the request may have had an effect',
+    more: { sandboxId: id },
+  }),
   unauthorised: ({ status, message }) => ({ status, message }),
   malformed: ({ message }) => ({ status: 400, message }),
   unsure: ({ message }) => ({ status: 503, message, retryAfter: 1 }),

@@ -15,7 +15,9 @@ export type Refusal =
   | { readonly kind: 'limited'; readonly limit: LimitName; readonly message: string }
   | { readonly kind: 'blocked'; readonly path: string }
   | { readonly kind: 'unsure'; readonly message: string }
-  | { readonly kind: 'timeout'; readonly id: string; readonly seconds: number };
+  | { readonly kind: 'timeout'; readonly id: string; readonly seconds: number }
+  /** This gateway stops, and the sandbox has the request. */
+  | { readonly kind: 'stopping'; readonly id: string };
 
 export const REFUSAL_KINDS = [
   'gone',
@@ -30,4 +32,5 @@ export const REFUSAL_KINDS = [
   'blocked',
   'unsure',
   'timeout',
+  'stopping',
 ] as const satisfies readonly Refusal['kind'][];

@@ -13,6 +13,7 @@ beforeAll(async () => {
     HOLD_MAX: '3',
     HOLD_TIMEOUT: '4s',
     ACTIVITY_INTERVAL: '1s',
+    DRAIN_TIMEOUT: '3s',
     MAX_CONNECTIONS_PER_SANDBOX: '2',
   });
 });
@@ -213,27 +214,57 @@ describe('activity reports', () => {
   });
 });
 
+/** Whether the gateway accepts no new connection. */
+const isDraining = (): Promise<boolean> =>
+  ask(harness.port, { headers: { Host: 'nowhere.invalid' } }).then(
+    () => false,
+    () => true,
+  );
+
 describe('draining', () => {
+  it('closes a connection with the answer that was open on it, so that its client goes elsewhere', async () => {
+    const sandbox = await harness.createSandbox();
+    const finish = Promise.withResolvers<undefined>();
+    const asked = Promise.withResolvers<undefined>();
+    await startSandboxServer(sandbox.address, (_, response) => {
+      asked.resolve(undefined);
+      void finish.promise.then(() => response.end('late'));
+    });
+    const answer = ask(harness.port, { ...to(sandbox), agent: createKeepAliveAgent() });
+    await asked.promise;
+    const stopped = harness.process.stop();
+    await eventually(isDraining);
+    finish.resolve(undefined);
+    expect(await answer).toMatchObject({ status: 200, text: 'late', headers: { connection: 'close' } });
+    expect(await stopped).toBe(0);
+    await harness.restartGateway();
+  });
+
+  it('does not call a sandbox killed whose answer the gateway cannot wait for', async () => {
+    const sandbox = await harness.createSandbox();
+    const asked = Promise.withResolvers<undefined>();
+    await startSandboxServer(sandbox.address, () => asked.resolve(undefined));
+    const answer = ask(harness.port, to(sandbox));
+    await asked.promise;
+    const stopped = harness.process.stop();
+    const message = 'The gateway stopped before the sandbox answered; the request may have had an effect';
+    const headers = { 'should-retry': 'false' };
+    expect(await answer).toMatchObject({ status: 503, headers, json: { sandboxId: sandbox.id, message } });
+    expect(await stopped).toBe(0);
+    await harness.restartGateway();
+  });
+
   it('finishes open requests and accepts no new ones', async () => {
     const sandbox = await harness.createSandbox();
     const finish = Promise.withResolvers<undefined>();
-    await startSandboxServer(sandbox.address, (incoming, response) => {
-      if (incoming.url === '/now') {
-        response.end();
-        return;
-      }
+    await startSandboxServer(sandbox.address, (_, response) => {
       response.writeHead(200).write('begun ');
       void finish.promise.then(() => response.end('finished'));
     });
     const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, ...to(sandbox) }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     const stopped = harness.process.stop();
-    await eventually(() =>
-      ask(harness.port, { ...to(sandbox), path: '/now' }).then(
-        () => false,
-        () => true,
-      ),
-    );
+    await eventually(isDraining);
     finish.resolve(undefined);
     expect((await read(answer)).text).toBe('begun finished');
     expect(await stopped).toBe(0);
