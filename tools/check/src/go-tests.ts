@@ -142,9 +142,7 @@ const tested = await runInOrder(suites);
 const [sound, withstood] = await Promise.all([runInOrder(staticChecks), runInOrder(fuzzing)]);
 
 const ended = endTests(events);
-const failedTests = new Set(
-  ended.filter(({ Action }) => Action === 'fail').map((e) => `${e.Package} ${e.Test ?? ''}`),
-);
+const failedTests = new Set(ended.filter(({ Action }) => Action === 'fail').map((e) => `${e.Package} ${e.Test ?? ''}`));
 for (const event of ended) {
   const failed = failedTests.has(`${event.Package} ${event.Test ?? ''}`);
   if (failed && event.Output !== undefined) process.stdout.write(event.Output);
