@@ -7,7 +7,7 @@ import { Connections } from './connections.ts';
 import { dial } from './dial.ts';
 import type { Proofs, Prove } from './proofs.ts';
 
-/** Why an exchange ends with no fault of its own: there is no such sandbox any more, or this gateway stops. */
+/** Why the gateway ends an exchange: its sandbox is over, or the gateway stops. */
 export type EndReason = GoneReason | 'stopping';
 
 /** A request, stream or WebSocket that is open with a sandbox and ends with it. */
