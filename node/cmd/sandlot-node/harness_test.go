@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"sandlot.dev/node/internal/apitest"
+	"sandlot.dev/node/internal/porttest"
 	"sandlot.dev/node/internal/runsctest"
 	"sandlot.dev/node/internal/s3test"
 )
@@ -86,7 +87,7 @@ type node struct {
 
 func newNode(t *testing.T) *node {
 	t.Helper()
-	n := &node{t: t, folder: t.TempDir(), ca: apitest.NewAuthority(t), listen: freeAddress(t), metrics: freeAddress(t)}
+	n := &node{t: t, folder: t.TempDir(), ca: apitest.NewAuthority(t), listen: porttest.FreeAddress(t), metrics: porttest.FreeAddress(t)}
 	n.runsc, n.runscRoot = n.path("runsc"), n.path("runsc-root")
 	n.write("runsc", runsctest.Script, 0o755)
 	if err := os.Mkdir(n.runscRoot, 0o711); err != nil {
@@ -100,16 +101,6 @@ func newNode(t *testing.T) *node {
 	n.hasty = &http.Client{Transport: n.shim.Transport, Timeout: time.Second}
 	t.Cleanup(func() { n.kill() })
 	return n
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 func (n *node) path(name string) string { return filepath.Join(n.folder, name) }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"sandlot.dev/node/internal/porttest"
 	"sandlot.dev/node/internal/s3test"
 	"sandlot.dev/node/internal/store"
 )
@@ -320,7 +321,7 @@ func TestServerThatIsAwayOrRefusesLeavesNothing(t *testing.T) {
 	n.save(one, small("memory"))
 	digest := n.mustUpload(one).Digest
 	for name, change := range map[string]func(*Settings){
-		"no server":         func(s *Settings) { s.Endpoint = "http://" + s3test.FreeAddress(t) },
+		"no server":         func(s *Settings) { s.Endpoint = "http://" + porttest.FreeAddress(t) },
 		"no bucket":         func(s *Settings) { s.Bucket = "absent" },
 		"wrong credentials": func(s *Settings) { writeFile(t, filepath.Join(s.Credentials, secretFile), "wrong") },
 	} {

@@ -16,6 +16,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"sandlot.dev/node/internal/porttest"
 )
 
 // The credentials of the server, its region, and its only bucket.
@@ -58,7 +60,7 @@ func start(t *testing.T) {
 	if server.folder, err = os.MkdirTemp("", "s3server"); err != nil {
 		t.Fatal(err)
 	}
-	address := FreeAddress(t)
+	address := porttest.FreeAddress(t)
 	server.cmd = exec.Command(strings.TrimSpace(string(program)), "--port", address, "--quiet", "posix", server.folder)
 	server.cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+AccessKey, "ROOT_SECRET_KEY="+SecretKey)
 	// It ends with the tests, also with killed ones. The thread that starts it must live as long.
@@ -109,17 +111,6 @@ func Client(url string) *s3.Client {
 			return aws.Credentials{AccessKeyID: AccessKey, SecretAccessKey: SecretKey}, nil
 		}),
 	})
-}
-
-// FreeAddress is one that no program listens on.
-func FreeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 func isListening(address string) bool {
