@@ -84,6 +84,15 @@ async function metric({ metricsPort }: ServiceProcess, series: string): Promise<
   );
 }
 
+/** Whether no reconcile waits or runs. */
+async function isIdle({ metricsPort }: ServiceProcess): Promise<boolean> {
+  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+  const counts = [...text.matchAll(/^sandlot_queue_(?:depth|running)\{.*\} (\d+)$/gm)].map(([, count]) =>
+    Number(count),
+  );
+  return counts.length > 0 && counts.every((count) => count === 0);
+}
+
 /** The number of deadlines that acted, and of those that acted within `le` seconds. */
 async function met(process: ServiceProcess, le: number): Promise<readonly [all: number, inTime: number]> {
   const series = 'sandlot_deadline_lateness_seconds';
@@ -101,6 +110,7 @@ describe('200 claims with an end', () => {
     // On a busy machine too, the first end follows the creates and two looks at all jobs, and ten claims a second can end.
     await claims(200, (index) => 30 + (index % 20));
     await untilJobs(200);
+    await platform.until(() => isIdle(process));
     await flushAll();
     await untilJobs(200);
     // A claim that the controller reconciles after the flush has its job again before the audit looks.
