@@ -222,7 +222,8 @@ describe('the audit', () => {
     await platform.until(async () => (await jobIds()).join() === `${uid}-2-shutdown`);
     await store.add([stray({ uid, dueAtMs: Date.now() })]);
     const fired = 'sandlot_deadlines_fired_total{purpose="shutdown",fate="stale"}';
-    await platform.until(async () => (await metric(process, fired)) === 1);
+    // BullMQ may run a job again on a busy machine.
+    await platform.until(async () => (await metric(process, fired)) >= 1);
     expect(await platform.claims(namespace)).toHaveLength(1);
   });
 
