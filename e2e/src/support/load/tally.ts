@@ -20,7 +20,7 @@ const PAUSES_MS = [100, 200, 400, 800, 1_600, 3_200, 3_200];
  * client hides 502, 503 and 504 at the start of a command behind "probably not running", and its users do not try again: a failure.
  */
 const CLOSED_DOOR =
-  /ECONNREFUSED|ECONNRESET|EPIPE|EHOSTUNREACH|UND_ERR_SOCKET|other side closed|socket hang up|fetch failed|\b50[234]\b|unavailable|not ready after \d+ s; try again/i;
+  /ECONNREFUSED|ECONNRESET|EPIPE|EHOSTUNREACH|UND_ERR_SOCKET|other side closed|socket hang up|fetch failed|\b50[234]\b|unavailable/i;
 
 /** Counts the calls of one kind. */
 export class Tally {

@@ -144,7 +144,7 @@ const gateway = row('Gateway', [
   {
     title: 'Refusals',
     description:
-      'Requests that the gateway answered itself, a second. gone and port-closed are about the sandbox; no-answer, late, unsure and timeout are about us.',
+      'Requests that the gateway answered itself, a second. gone and port-closed are about the sandbox; no-answer, late, unsure, timeout and stopping are about us.',
     unit: 'reqps',
     stacked: true,
     queries: [{ expr: rate('sandlot_gateway_refusals_total', { by: 'reason' }), legend: '{{reason}}' }],
