@@ -46,8 +46,7 @@
 {{- with include "sandlot.nats.url" . }}
 - { name: NATS_URL, value: {{ . | quote }} }
 - { name: NATS_USER, value: api }
-- name: NATS_PASSWORD
-  valueFrom: { secretKeyRef: { name: {{ include "sandlot.nats.secretName" $scope.root }}, key: api } }
+- { name: NATS_PASSWORD_FILE, value: {{ include "sandlot.nats.passwordFile" (dict "root" $scope.root "user" "api") }} }
 {{- end }}
 {{- if include "sandlot.nats.caSecret" . }}
 - { name: NATS_CA_FILE, value: /etc/sandlot/nats/ca.crt }
@@ -89,4 +88,17 @@ behind, which kept them in the namespace of the release.
 {{- if $left -}}
 {{- fail (printf "%d API keys are still in namespace %s, where the API no longer looks for them. Copy them first: create a namespace, run \"npx sandlot keys copy --from %s --keys-namespace NAME\", and upgrade with api.keysNamespace=NAME" (len $left) .Release.Namespace .Release.Namespace) -}}
 {{- end -}}
+{{- end -}}
+
+{{/* Files of the API: those of a client of NATS. */}}
+{{- define "sandlot.api.mounts" -}}
+{{- if include "sandlot.nats.url" . }}
+{{- include "sandlot.nats.mounts" (dict "root" . "user" "api") }}
+{{- end }}
+{{- end -}}
+
+{{- define "sandlot.api.volumes" -}}
+{{- if include "sandlot.nats.url" . }}
+{{- include "sandlot.nats.volumes" (dict "root" . "user" "api") }}
+{{- end }}
 {{- end -}}

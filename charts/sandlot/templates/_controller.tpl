@@ -48,8 +48,7 @@
 {{- with include "sandlot.nats.url" .root }}
 - { name: NATS_URL, value: {{ . | quote }} }
 - { name: NATS_USER, value: {{ $.name }} }
-- name: NATS_PASSWORD
-  valueFrom: { secretKeyRef: { name: {{ include "sandlot.nats.secretName" $.root }}, key: {{ $.name }} } }
+- { name: NATS_PASSWORD_FILE, value: {{ include "sandlot.nats.passwordFile" (dict "root" $.root "user" $.name) }} }
 - { name: NATS_DECLARE_STREAMS, value: "false" }
 {{- end }}
 {{- if include "sandlot.nats.caSecret" .root }}
@@ -123,6 +122,10 @@
 {{- with include (printf "sandlot.%s.caSecret" $server) $.root -}}
 {{- $_ := set $secrets (printf "%s-ca" $server) (dict "secret" . "folder" $server "keys" (list "ca.crt")) -}}
 {{- end -}}
+{{- end -}}
+{{- if include "sandlot.nats.url" .root -}}
+{{- $key := include "sandlot.nats.passwordKey" (dict "root" .root "user" .name) -}}
+{{- $_ := set $secrets "nats-password" (dict "secret" (include "sandlot.nats.secretName" .root) "folder" "nats-password" "keys" (list $key)) -}}
 {{- end -}}
 {{- if eq .name "snapshot-controller" -}}
 {{- $secret := include "sandlot.hibernation.tlsSecret" (dict "root" .root "side" .name) -}}

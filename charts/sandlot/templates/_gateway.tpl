@@ -3,16 +3,20 @@
 {{- default (printf "%s-gateway-key" (include "sandlot.fullname" .)) .Values.gateway.existingSecret -}}
 {{- end -}}
 
-{{/* Files of the gateway: its certificate, and the authority of the NATS server. */}}
+{{/* Files of the gateway: its certificate, and those of a client of NATS. */}}
 {{- define "sandlot.gateway.mounts" -}}
-{{ include "sandlot.nats.caMount" . }}
+{{- if include "sandlot.nats.url" . }}
+{{- include "sandlot.nats.mounts" (dict "root" . "user" "gateway") }}
+{{- end }}
 {{- if .Values.gateway.tls.secret }}
 - { name: tls, mountPath: /etc/sandlot/tls, readOnly: true }
 {{- end }}
 {{- end -}}
 
 {{- define "sandlot.gateway.volumes" -}}
-{{ include "sandlot.nats.caVolume" . }}
+{{- if include "sandlot.nats.url" . }}
+{{- include "sandlot.nats.volumes" (dict "root" . "user" "gateway") }}
+{{- end }}
 {{- with .Values.gateway.tls.secret }}
 - name: tls
   secret: { secretName: {{ . }} }
@@ -93,8 +97,7 @@
 {{- with include "sandlot.nats.url" . }}
 - { name: NATS_URL, value: {{ . | quote }} }
 - { name: NATS_USER, value: gateway }
-- name: NATS_PASSWORD
-  valueFrom: { secretKeyRef: { name: {{ include "sandlot.nats.secretName" $scope.root }}, key: gateway } }
+- { name: NATS_PASSWORD_FILE, value: {{ include "sandlot.nats.passwordFile" (dict "root" $scope.root "user" "gateway") }} }
 {{- end }}
 {{- if include "sandlot.nats.caSecret" . }}
 - { name: NATS_CA_FILE, value: /etc/sandlot/nats/ca.crt }

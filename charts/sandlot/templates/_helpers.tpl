@@ -79,20 +79,6 @@ capabilities: { drop: [ALL] }
 {{- if .Values.nats.enabled }}{{ include "sandlot.tls.secretName" (dict "root" . "server" "nats") }}{{ else }}{{ .Values.nats.external.caSecret }}{{ end -}}
 {{- end -}}
 
-{{/* How our processes read that authority: a volume of the Pod, and its place in the container. */}}
-{{- define "sandlot.nats.caVolume" -}}
-{{- with include "sandlot.nats.caSecret" . -}}
-- name: nats-ca
-  secret: { secretName: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
-{{- end }}
-{{- end -}}
-
-{{- define "sandlot.nats.caMount" -}}
-{{- if include "sandlot.nats.caSecret" . -}}
-- { name: nats-ca, mountPath: /etc/sandlot/nats, readOnly: true }
-{{- end }}
-{{- end -}}
-
 {{/* Where Redis is; empty when there is none. */}}
 {{- define "sandlot.redis.url" -}}
 {{- if .Values.redis.enabled }}{{ ternary "rediss" "redis" (ne (include "sandlot.redis.caSecret" .) "") }}://{{ include "sandlot.redis.fullname" . }}.{{ .Release.Namespace }}.svc:6379{{ else }}{{ .Values.redis.external.url }}{{ end -}}

@@ -76,6 +76,30 @@ snapshot-controller: [SNAPSHOTS]
 {{- ternary "admin" .user (and (eq .user "streams") .root.Values.nats.enabled (ne .root.Values.nats.auth.existingSecret "")) -}}
 {{- end -}}
 
+{{/* Where a service reads its password whenever it connects, so that a rotation needs no restart; call with root and user. */}}
+{{- define "sandlot.nats.passwordFile" -}}
+/etc/sandlot/nats-password/{{ include "sandlot.nats.passwordKey" . }}
+{{- end -}}
+
+{{/* Files of a client of NATS: the authority of the server, if it has one, and its own password; call with root and user. */}}
+{{- define "sandlot.nats.volumes" -}}
+{{- with include "sandlot.nats.caSecret" .root }}
+- name: nats-ca
+  secret: { secretName: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
+{{- end }}
+{{- $key := include "sandlot.nats.passwordKey" . }}
+- name: nats-password
+  {{- /* Secrets for external servers of earlier releases lack the user streams; their streams stay as they are. */}}
+  secret: { secretName: {{ include "sandlot.nats.secretName" .root }}, items: [{ key: {{ $key }}, path: {{ $key }} }]{{ if and (eq .user "streams") (not .root.Values.nats.enabled) }}, optional: true{{ end }} }
+{{- end -}}
+
+{{- define "sandlot.nats.mounts" -}}
+{{- if include "sandlot.nats.caSecret" .root }}
+- { name: nats-ca, mountPath: /etc/sandlot/nats, readOnly: true }
+{{- end }}
+- { name: nats-password, mountPath: /etc/sandlot/nats-password, readOnly: true }
+{{- end -}}
+
 {{/* Where replies for a user arrive: no other user may subscribe there. libs/bus forms the same prefix. */}}
 {{- define "sandlot.nats.inbox" -}}
 "_INBOX_{{ . }}.>"

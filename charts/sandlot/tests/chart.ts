@@ -29,6 +29,7 @@ export interface ContainerSpec {
   readonly env?: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: object }[];
   readonly resources?: { readonly requests?: object; readonly limits?: { readonly memory?: string } };
   readonly securityContext?: Readonly<Record<string, unknown>>;
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
   readonly startupProbe?: object;
   readonly readinessProbe?: object;
   readonly livenessProbe?: object;

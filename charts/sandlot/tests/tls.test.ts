@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect as dial, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { connectBus, formatEventId } from '@sandlot/bus';
 import type { Bus } from '@sandlot/bus';
@@ -18,7 +18,7 @@ import { find, podTemplates, release, render } from './chart.ts';
 import { makeCredentials } from './credentials.ts';
 import type { Credentials } from './credentials.ts';
 import { findFreePort } from './free-port.ts';
-import type { ContainerSpec, Rendered } from './chart.ts';
+import type { ContainerSpec, PodTemplate, Rendered } from './chart.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 25 };
 const VALUES = {
@@ -106,8 +106,14 @@ function localisePaths(text: string, name: string): string {
     .replaceAll(`/etc/sandlot/${name}/ca.crt`, join(folder, `${name}-ca.crt`));
 }
 
+function getPod(workload: string): PodTemplate['spec'] {
+  const [, pod] = podTemplates(objects).find(([name]) => name === workload) ?? [];
+  if (pod === undefined) throw new Error(`there is no ${workload}`);
+  return pod.spec;
+}
+
 function getContainer(workload: string): ContainerSpec {
-  const [container] = podTemplates(objects).find(([name]) => name === workload)?.[1].spec.containers ?? [];
+  const [container] = getPod(workload).containers;
   if (container === undefined) throw new Error(`${workload} has no container`);
   return container;
 }
@@ -123,6 +129,23 @@ function environment(workload: string): Record<string, string> {
 
 function getPassword({ name, key }: { readonly name: string; readonly key: string }): string {
   return `p${name}${key}`.replaceAll('-', '');
+}
+
+interface SecretVolume {
+  readonly name: string;
+  readonly secret: { readonly secretName: string; readonly items: readonly { key: string; path: string }[] };
+}
+
+/** Returns the password in the file that a container is to read, as the kubelet would write it. */
+function readPasswordFile(workload: string): string {
+  const isPassword = ({ name }: { readonly name: string }): boolean => name === 'nats-password';
+  const mount = getContainer(workload).volumeMounts?.find(isPassword);
+  const volume = (getPod(workload)['volumes'] as readonly SecretVolume[]).find(isPassword);
+  if (mount === undefined || volume === undefined) throw new Error(`${workload} has no file with a password`);
+  const file = relative(mount.mountPath, environment(workload)['NATS_PASSWORD_FILE'] ?? '');
+  const [item, ...others] = volume.secret.items;
+  expect([item?.path, others]).toEqual([file, []]);
+  return getPassword({ name: volume.secret.secretName, key: item?.key ?? '' });
 }
 
 /** Returns the controller's settings, with the addresses of the local servers. */
@@ -167,7 +190,8 @@ interface Caller {
 async function openBus(url: string, caFile: string | undefined, caller: Caller = {}): Promise<Opened> {
   const { workload = `sandlot-${CONTROLLER}`, servername } = caller;
   const { log, complaints } = createRecorder();
-  const { NATS_USER: user, NATS_PASSWORD: password } = environment(workload);
+  const { NATS_USER: user } = environment(workload);
+  const password = readPasswordFile(workload);
   const tls = caFile === undefined ? undefined : { caFile, servername };
   const bus = await connectBus({ url, user, password, tls, service: 'test', log });
   return { bus, complaints, [Symbol.asyncDispose]: () => bus.close() };

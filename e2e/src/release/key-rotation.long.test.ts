@@ -80,7 +80,8 @@ async function rotateTokenKey(): Promise<void> {
 
 async function rotatePasswordsOfNats(): Promise<void> {
   for (const user of await listEntries('nats-auth')) await rotate('nats-auth', user, 'switch');
-  await restart('statefulset/nats', ...CONTROLLERS, 'deployment/api', 'deployment/gateway', 'deployment/streams');
+  await sleep(A_MINUTE_MS);
+  await restart('statefulset/nats');
 }
 
 async function rotatePasswordsOfRedis(): Promise<void> {

@@ -295,6 +295,26 @@ describe('connectBus to a server with other settings', () => {
     await bus.close();
   });
 
+  it('asks for the password at each attempt, so that a rotated one needs no new process', async () => {
+    await using server = await startNats({ user: 'sandlot', password: 'new' });
+    const lines: string[] = [];
+    let password = 'old';
+    const bus = await openBus({
+      url: server.url,
+      user: 'sandlot',
+      password: () => password,
+      log: recordingLog(lines),
+      random: () => 0,
+    });
+    bus.publish(bound(1));
+    await vi.waitFor(() => expect(lines).toContain('error: NATS refused the credentials; retrying'), PATIENCE);
+    password = 'new';
+    await bus.flush();
+    await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);
+    await bus.close();
+    expect(lines).not.toContain('warn: closed with unpublished events');
+  });
+
   it('delivers hints even when the server has no JetStream', async () => {
     await using server = await startNats({ jetstream: false });
     const bus = await openBus({ url: server.url });

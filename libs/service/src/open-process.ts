@@ -7,6 +7,7 @@ import { systemClock, systemRandom } from '@sandlot/std';
 import type { Clock, Logger, Random } from '@sandlot/std';
 import { createBusMetrics, createLogger, createMetrics, serveProbes, startTracing } from '@sandlot/telemetry';
 import type { Metrics, MetricsRegistry, Tracing } from '@sandlot/telemetry';
+import { buildNatsPassword } from './nats-password.ts';
 import type { ProcessSettings } from './settings.ts';
 
 /** The dependencies of every process. */
@@ -151,7 +152,7 @@ export async function openBus(
   return connectBus({
     url: settings.NATS_URL,
     user: settings.NATS_USER,
-    password: settings.NATS_PASSWORD?.reveal(),
+    password: buildNatsPassword(settings, log),
     tls: settings.NATS_CA_FILE === undefined ? undefined : { caFile: settings.NATS_CA_FILE },
     service: name,
     log,

@@ -30,6 +30,8 @@ export const processSettings = z.object({
   NATS_URL: url(['nats', 'tls']).optional(),
   NATS_USER: text().optional(),
   NATS_PASSWORD: secret().optional(),
+  /** A file with the password, which the process reads whenever it connects. NATS_PASSWORD is not used then. */
+  NATS_PASSWORD_FILE: text().optional(),
   NATS_CA_FILE: text().optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: url(['http', 'https']).optional(),
   /** Absent: traces if there is an endpoint. True: without one, traces to the default endpoint of OpenTelemetry. */

@@ -1,4 +1,4 @@
-import { AuthorizationError, UserAuthenticationExpiredError } from '@nats-io/nats-core';
+import { AuthorizationError, UserAuthenticationExpiredError, usernamePasswordAuthenticator } from '@nats-io/nats-core';
 import type { NatsConnection, Status } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import type { NodeConnectionOptions } from '@nats-io/transport-node';
@@ -147,14 +147,13 @@ export class Link {
       reconnect: true,
       maxReconnectAttempts: -1,
       reconnectDelayHandler: () => RECONNECT_BASE_MS + this.#random() * 2_000,
-      // After a password rotation the credentials work again; without this the client gives up after two refusals.
+      // A rotated password works once server and client both have it; without this the client gives up after two refusals.
       ignoreAuthErrorAbort: true,
       pingInterval: 20_000,
       // Saves two stack traces per request.
       noAsyncTraces: true,
       maxPingOut: 2,
-      ...(user === undefined ? {} : { user }),
-      ...(password === undefined ? {} : { pass: password }),
+      ...(user === undefined ? {} : { authenticator: usernamePasswordAuthenticator(user, password ?? '') }),
       ...(tls === undefined ? {} : { tls: omitUndefined(tls) }),
     };
   }

@@ -28,7 +28,8 @@ export interface BusOptions {
   /** `nats://host:port`, or `tls://host:port`. */
   readonly url: string;
   readonly user?: string | undefined;
-  readonly password?: string | undefined;
+  /** A function is called for each attempt to connect, so that a changed password needs no restart. It must not throw. */
+  readonly password?: string | (() => string) | undefined;
   readonly tls?: BusTls | undefined;
   /** Name of the connection, which operators see on the server. */
   readonly service: string;

@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import type { BusOptions } from '@sandlot/bus';
+import type { Logger } from '@sandlot/std';
+import type { ProcessSettings } from './settings.ts';
+
+/**
+ * The password of NATS. From a file it is a function that reads it, for each attempt to connect: the kubelet replaces the file
+ * when the Secret changes. An unreadable file is logged, and the server then refuses the empty password.
+ */
+export function buildNatsPassword(
+  { NATS_PASSWORD, NATS_PASSWORD_FILE: file }: Pick<ProcessSettings, 'NATS_PASSWORD' | 'NATS_PASSWORD_FILE'>,
+  log: Logger,
+): BusOptions['password'] {
+  if (file === undefined) return NATS_PASSWORD?.reveal();
+  return () => {
+    try {
+      return readFileSync(file, 'utf8').trimEnd();
+    } catch (error) {
+      log.error({ file, err: error }, 'cannot read the password of NATS; retrying');
+      return '';
+    }
+  };
+}
