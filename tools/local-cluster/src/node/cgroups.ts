@@ -1,10 +1,13 @@
-import { mkdir, readFile, readdir, rmdir, writeFile } from 'node:fs/promises';
+import { access, mkdir, readFile, readdir, rmdir, writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const cgroupRoot = '/sys/fs/cgroup';
 const killRounds = 50;
 const roundMs = 100;
+/** How version 1 of cgroups counts the CPU weight of one core. */
+const SHARES_PER_CORE = 1024;
 
 /** The cgroup, in every hierarchy, under which all pods are, also those of added nodes. Nothing else uses it. */
 export const podGroup = 'sandlot';
@@ -13,7 +16,10 @@ export const podGroup = 'sandlot';
 export async function ensurePodGroup(group: string): Promise<void> {
   const controllers = await readFile(join(cgroupRoot, 'cgroup.controllers'), 'utf8').catch(() => undefined);
   if (controllers === undefined) {
-    for (const hierarchy of await listSubfolders(cgroupRoot)) await mkdir(join(hierarchy, group), { recursive: true });
+    for (const hierarchy of await listSubfolders(cgroupRoot)) {
+      await mkdir(join(hierarchy, group), { recursive: true });
+      await weighPods(join(hierarchy, group));
+    }
     return;
   }
   let parent = cgroupRoot;
@@ -25,6 +31,19 @@ export async function ensurePodGroup(group: string): Promise<void> {
     parent = join(parent, name);
     await mkdir(parent, { recursive: true });
   }
+}
+
+/**
+ * Gives the pods of a node the CPU weight that a kubelet gives them at the root of a machine. Each process outside of groups
+ * has the weight of one core, so that by default all pods together would have the time of one busy process.
+ */
+async function weighPods(folder: string): Promise<void> {
+  const file = join(folder, 'cpu.shares');
+  const isCpuHierarchy = await access(file).then(
+    () => true,
+    () => false,
+  );
+  if (isCpuHierarchy) await writeFile(file, `${cpus().length * SHARES_PER_CORE}`);
 }
 
 /** Kills every process of every pod in the cgroup until none is left. Version 1 has a hierarchy per controller: covers all. */
