@@ -1,4 +1,4 @@
-// The latency of claims compared with the same writes alone: npm run bench:claims [-- --scenario NAME] [--json FILE] [--without PACING] [--policies on|off] [--flow-control on|off] [--seats N] [--shards N]
+// The latency of claims compared with the same writes alone: npm run bench:claims [-- --scenario NAME] [--json FILE] [--without PACING] [--policies on|off] [--flow-control on|off] [--seats N] [--shards N] [--cores shared|apart] [--profiles FOLDER]
 import { writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -17,6 +17,8 @@ const { values } = parseArgs({
     'flow-control': { type: 'string', default: 'off' },
     seats: { type: 'string' },
     shards: { type: 'string', default: '1' },
+    cores: { type: 'string', default: 'shared' },
+    profiles: { type: 'string' },
   },
 });
 const warmUp = Number(values['warm-up']);
@@ -36,6 +38,10 @@ if (!Number.isInteger(shards) || shards < 1) {
   console.error(`--shards takes a number from 1, not "${values.shards}"`);
   process.exit(2);
 }
+if (values.cores !== 'shared' && values.cores !== 'apart') {
+  console.error(`--cores is shared or apart, not "${values.cores}"`);
+  process.exit(2);
+}
 const wanted = values.scenario ?? SCENARIOS.map(({ name }) => name);
 const unknown = wanted.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name));
 if (unknown.length > 0) {
@@ -48,7 +54,17 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 const load = loadavg()[0]?.toFixed(1) ?? '?';
 const results: Result[] = [];
 for (const scenario of SCENARIOS.filter(({ name }) => wanted.includes(name))) {
-  const options = { say, warmUp, without: values.without, policies, flowControl, seats, shards };
+  const options = {
+    say,
+    warmUp,
+    without: values.without,
+    policies,
+    flowControl,
+    seats,
+    shards,
+    isApart: values.cores === 'apart',
+    profiles: values.profiles,
+  };
   results.push(await runScenario(scenario, options));
   if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(results, undefined, 2)}\n`);
 }

@@ -2,6 +2,7 @@ import { sandboxClaims, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-
 import { defineResource, findShard } from '@sandlot/kube';
 import type { KubeObject } from '@sandlot/kube';
 import type { ControlPlaneOptions } from '@sandlot/local-cluster';
+import { separateControlPlane } from '../support/cores.ts';
 import { runBurst, clear, deleteClaim } from './bursts.ts';
 import { countNow, countWritesByKind, countWritesForClaims } from './counts.ts';
 import type { Counts } from './counts.ts';
@@ -69,6 +70,10 @@ export interface RunOptions {
   readonly shards?: number | undefined;
   /** How many requests the API server serves at once; by default as many as it does by its own default. */
   readonly seats?: number | undefined;
+  /** Whether the control plane has half of the cores, and everything else the other half. By default all share all. */
+  readonly isApart?: boolean | undefined;
+  /** Folder for CPU profiles of the controllers: one for each process, from its start to its end. */
+  readonly profiles?: string | undefined;
 }
 
 export async function runScenario(scenario: Scenario, options: RunOptions): Promise<Result> {
@@ -77,6 +82,8 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   say(`${scenario.name}: raising a control plane`);
   await using stage = await Stage.raise(2 * pool + shape.claims + idle, buildSettings(options));
   await prepare(stage, options);
+  stage.profiles = options.profiles;
+  if (options.isApart === true) await separateControlPlane();
   say(`${scenario.name}: the floor`);
   const floor = await measureFloor(stage, scenario.kind, buildFloorShape(shape));
   await startControllers(stage, scenario, options);
@@ -107,6 +114,8 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   const all = await countWritesByKind(stage, since);
   const times = [...observer.times.values()];
   const latencies = buildLatencies(times);
+  // A process writes its profile when it ends by itself.
+  if (options.profiles !== undefined) await stage.stopControllers();
   return {
     scenario: scenario.name,
     claims: shape.claims,

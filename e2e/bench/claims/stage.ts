@@ -42,6 +42,8 @@ export class Stage implements AsyncDisposable {
   readonly client: KubeClient;
   /** Additional environment of controllers that start from now on. */
   env: Readonly<Record<string, string>> = {};
+  /** Folder for the CPU profiles of controllers that start from now on. */
+  profiles: string | undefined;
   readonly #running = new Map<string, ServiceProcess>();
   /** Folders with the files that the kubelet mounts for a service account. */
   readonly #accounts = new Map<ControllerName, string>();
@@ -97,7 +99,8 @@ export class Stage implements AsyncDisposable {
       REDIS_URL: this.redis.url,
       POD_NAME: instance,
       LOG_LEVEL: 'info',
-      NODE_OPTIONS: POD_HEAP,
+      NODE_OPTIONS:
+        this.profiles === undefined ? POD_HEAP : `${POD_HEAP} --cpu-prof --cpu-prof-dir=${this.profiles}/${name}`,
       ...this.env,
     };
     const main = new URL(`file://${checkoutRoot}/services/${name}/dist/main.js`);
