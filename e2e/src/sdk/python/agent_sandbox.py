@@ -45,3 +45,14 @@ class AgentSandbox(unittest.TestCase):
         other = SandboxClient(tunnel).get_sandbox(self.sandbox.claim_name, namespace=NAMESPACE)
         self.addCleanup(other.close_connection)
         self.assertEqual(other.commands.run("echo tunnelled").stdout, "tunnelled\n")
+
+    def test_run_through_a_proxy_that_asks_for_a_certificate(self):
+        certified = SandboxDirectConnectionConfig(
+            api_url=os.environ["PROXY_URL"],
+            extra_headers={"Authorization": f"Bearer {os.environ['GATEWAY_TOKEN']}"},
+            client_cert=(os.environ["PROXY_CLIENT_CERT"], os.environ["PROXY_CLIENT_KEY"]),
+            ca_cert=os.environ["PROXY_CA"],
+        )
+        other = SandboxClient(certified).get_sandbox(self.sandbox.claim_name, namespace=NAMESPACE)
+        self.addCleanup(other.close_connection)
+        self.assertEqual(other.commands.run("echo certified").stdout, "certified\n")
