@@ -6,8 +6,8 @@ const FILES = [PYTHON, 'test_write_read_list_and_exists'] as const;
 const ATTACHED = [PYTHON, 'test_refuses_requests_without_a_token'] as const;
 const TUNNEL = [PYTHON, 'test_run_through_a_tunnel_to_the_router'] as const;
 
-const UNTESTED = 'no test shows it; it only reads and writes Kubernetes objects';
-const GO = 'no test runs the client for Go';
+const OBJECTS = 'e2e/src/sdk/python/agent_sandbox_objects.py';
+const GO = 'no test runs the client for Go: the module proxy that the tests use does not serve it';
 const SANDBOXD = 'e2e/src/sdk/python/sandboxd.py';
 const OPTIONAL = 'the template must ask for `sandboxd`, which is off by default';
 const GKE = 'needs the PodSnapshot API of GKE; Sandlot has SandboxSnapshot';
@@ -18,18 +18,26 @@ export const pythonMethods: Table = {
   what: 'method or option',
   items: [
     ['SandboxClient.create_sandbox', 'yes', RUN],
-    ['SandboxClient.create_sandbox(labels=)', 'no', UNTESTED, 'untested'],
-    ['SandboxClient.create_sandbox(claim_name=, adopt_existing=)', 'no', UNTESTED, 'untested'],
-    ['SandboxClient.create_sandbox(shutdown_after_seconds=)', 'no', UNTESTED, 'untested'],
-    ['SandboxClient.create_sandbox(volume_claim_templates=)', 'no', UNTESTED, 'untested'],
-    ['SandboxClient.create_sandbox(pod_labels=, pod_annotations=)', 'no', UNTESTED, 'untested'],
-    ['SandboxClient.create_sandbox(env=)', 'no', UNTESTED, 'untested'],
+    ['SandboxClient.create_sandbox(labels=)', 'yes', [OBJECTS, 'test_labels_of_the_claim']],
+    [
+      'SandboxClient.create_sandbox(claim_name=, adopt_existing=)',
+      'yes',
+      [OBJECTS, 'test_a_claim_of_a_given_name_is_made_once_and_adopted'],
+    ],
+    ['SandboxClient.create_sandbox(shutdown_after_seconds=)', 'yes', [OBJECTS, 'test_shutdown_after_seconds']],
+    ['SandboxClient.create_sandbox(volume_claim_templates=)', 'yes', [OBJECTS, 'test_variables_and_a_disk']],
+    [
+      'SandboxClient.create_sandbox(pod_labels=, pod_annotations=)',
+      'yes',
+      [OBJECTS, 'test_labels_and_annotations_of_the_pod'],
+    ],
+    ['SandboxClient.create_sandbox(env=)', 'yes', [OBJECTS, 'test_variables_and_a_disk']],
     ['SandboxClient.get_sandbox', 'yes', ATTACHED],
-    ['SandboxClient.list_active_sandboxes', 'no', 'no test shows it; it asks nothing of the installation', 'untested'],
-    ['SandboxClient.list_all_sandboxes', 'no', UNTESTED, 'untested'],
-    ['SandboxClient.delete_sandbox', 'no', UNTESTED, 'untested'],
-    ['SandboxClient.delete_all', 'no', UNTESTED, 'untested'],
-    ['SandboxClient.get_sandbox_claim_warmpool_name', 'no', UNTESTED, 'untested'],
+    ['SandboxClient.list_active_sandboxes', 'yes', [OBJECTS, 'test_lists_and_deletions']],
+    ['SandboxClient.list_all_sandboxes', 'yes', [OBJECTS, 'test_lists_and_deletions']],
+    ['SandboxClient.delete_sandbox', 'yes', [OBJECTS, 'test_lists_and_deletions']],
+    ['SandboxClient.delete_all', 'yes', [OBJECTS, 'test_lists_and_deletions']],
+    ['SandboxClient.get_sandbox_claim_warmpool_name', 'yes', [OBJECTS, 'test_name_of_the_warm_pool']],
     ['Sandbox.commands.run', 'yes', RUN],
     [
       'Sandbox.commands.run(command_timeout=)',
@@ -43,15 +51,15 @@ export const pythonMethods: Table = {
     ['Sandbox.files.list', 'yes', FILES],
     ['Sandbox.files.exists', 'yes', FILES],
     ['Sandbox.files.delete', 'partly', [SANDBOXD, 'test_delete'], OPTIONAL],
-    ['Sandbox.get_pod_name', 'no', UNTESTED, 'untested'],
-    ['Sandbox.get_pod_ip', 'no', UNTESTED, 'untested'],
-    ['Sandbox.get_sandbox_name_hash', 'no', UNTESTED, 'untested'],
-    ['Sandbox.get_service_fqdn', 'no', UNTESTED, 'untested'],
-    ['Sandbox.status', 'no', UNTESTED, 'untested'],
-    ['Sandbox.is_active', 'no', 'no test shows it; it asks nothing of the installation', 'untested'],
+    ['Sandbox.get_pod_name', 'yes', [OBJECTS, 'test_name_and_address_of_the_pod']],
+    ['Sandbox.get_pod_ip', 'yes', [OBJECTS, 'test_name_and_address_of_the_pod']],
+    ['Sandbox.get_sandbox_name_hash', 'yes', [OBJECTS, 'test_hash_of_the_name']],
+    ['Sandbox.get_service_fqdn', 'yes', [OBJECTS, 'test_name_of_the_service']],
+    ['Sandbox.status', 'yes', [OBJECTS, 'test_status']],
+    ['Sandbox.is_active', 'yes', [OBJECTS, 'test_a_closed_connection_is_not_active_and_deletes_nothing']],
     ['Sandbox.close_connection', 'yes', TUNNEL],
     ['Sandbox.terminate', 'yes', RUN],
-    ['AsyncSandboxClient', 'no', 'no test runs it; it sends what SandboxClient sends', 'untested'],
+    ['AsyncSandboxClient', 'yes', ['e2e/src/sdk/python/agent_sandbox_async.py', 'test_use_and_end_sandboxes']],
     ['SandboxWithComputerUseSupport.agent', 'no', 'the runtime has no `POST /agent`'],
     ['SandboxWithSnapshotSupport.suspend', 'no', GKE],
     ['SandboxWithSnapshotSupport.resume', 'no', GKE],
@@ -69,9 +77,9 @@ export const connections: Table = {
     ['SandboxDirectConnectionConfig(extra_headers=)', 'yes', RUN],
     [
       'SandboxDirectConnectionConfig(client_cert=, ca_cert=)',
-      'no',
-      'no test shows it; the gateway asks no client for a certificate',
-      'untested',
+      'partly',
+      [PYTHON, 'test_run_through_a_proxy_that_asks_for_a_certificate'],
+      'the gateway asks no client for a certificate; a proxy before it may',
     ],
     ['SandboxLocalTunnelConnectionConfig', 'yes', TUNNEL],
     [
@@ -126,12 +134,19 @@ export const goMethods: Table = {
     ['Sandbox.PodName', 'no', GO, 'untested'],
     ['Sandbox.PodIP', 'no', GO, 'untested'],
     ['K8sHelper.WaitForSandboxReady', 'no', GO, 'untested'],
-    ['NewTracerProvider', 'no', 'no test runs the client for Go; it asks nothing of the installation', 'untested'],
+    ['NewTracerProvider', 'no', `${GO}; it asks nothing of the installation`, 'untested'],
   ],
 };
 
 export const typescriptClient: Table = {
   title: 'Client for TypeScript',
   what: 'client',
-  items: [['agentic-sandbox-client', 'no', 'no test runs it', 'untested']],
+  items: [
+    [
+      'agentic-sandbox-client',
+      'no',
+      'no test runs it: the package registry that the tests use does not have it',
+      'untested',
+    ],
+  ],
 };
