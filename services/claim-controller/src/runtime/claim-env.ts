@@ -1,4 +1,4 @@
-import type { ClaimVariable, SandboxClaim } from '@sandlot/api-types';
+import type { ClaimVariable, Sandbox, SandboxClaim } from '@sandlot/api-types';
 
 /** Why a claim cannot have variables that the API stored, in an installation without an API. */
 export const NO_STORED_ENVS =
@@ -22,4 +22,11 @@ export function listContainerVariables({ spec }: SandboxClaim, holder: RuntimeHo
 /** Whether the claim takes variables from Secrets, those that the API stored included. */
 export function canTakeSecrets({ spec }: SandboxClaim): boolean {
   return (spec.envs ?? []).some(({ valueFrom }) => valueFrom !== undefined);
+}
+
+/** The `env` of a claim for the first container of its Sandbox, where the daemon runs: the daemon hands on no variable of its own. */
+export function getFirstContainerVariables({ spec }: SandboxClaim, sandbox: Sandbox): Record<string, string> {
+  const first = sandbox.spec.podTemplate.spec.containers[0]?.name;
+  const own = (spec.env ?? []).filter(({ containerName = '' }) => containerName === '' || containerName === first);
+  return Object.fromEntries(own.map(({ name, value }) => [name, value ?? '']));
 }

@@ -14,6 +14,7 @@ import { InitCalls } from './init-calls.ts';
 import type { InitCallEnd, InitOrder } from './init-calls.ts';
 import { RuntimeError, UnknownKeyError } from './runtime-client.ts';
 import type { RuntimeClient } from './runtime-client.ts';
+import { getFirstContainerVariables } from './claim-env.ts';
 import { readEnvVars, SecretProblem } from './secret-values.ts';
 import { retryDelayMs, hasInitialised, nextTryInMs, formatStart, getUninitialisedView } from './initialisation.ts';
 import type { InitTries, Uninitialised } from './initialisation.ts';
@@ -143,7 +144,10 @@ export class RuntimeInits {
       sandboxUid: getUid(sandbox),
       claimUid: claim.metadata.uid ?? '',
       accessToken: deriveEnvdAccessToken(access.tokenKeys.of(claim), formatTokenSubject(claim)),
-      envVars: await readEnvVars({ client, envsNamespace }, { claim, secrets, signal }),
+      envVars: {
+        ...getFirstContainerVariables(claim, sandbox),
+        ...(await readEnvVars({ client, envsNamespace }, { claim, secrets, signal })),
+      },
       // The API's sandbox ids are no secret: users share host names that contain them.
       exec: !isMadeByApi(claim),
       signal,

@@ -65,6 +65,26 @@ describe('a claim on a template with the daemon', () => {
     expect(daemons.accepted).toHaveLength(1);
   });
 
+  it('gives the daemon the env of the first container, too, and envs win', async () => {
+    await using harness = await started(0);
+    harness.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec }) => {
+      spec.podTemplate.spec.containers.push({ name: 'side', image: 'side' });
+    });
+    const first = harness.api.objects(sandboxTemplates)[0]?.spec.podTemplate.spec.containers[0]?.name ?? '';
+    const env = [
+      { name: 'COLOUR', value: 'green' },
+      { name: 'NAMED', value: '', containerName: first },
+      { name: 'BOTH', value: 'env' },
+      { name: 'OTHER', value: '1', containerName: 'side' },
+    ];
+    harness.claim('job', { env, envs: [{ name: 'BOTH', value: 'envs' }] });
+    await harness.eventually(() => expect(harness.sandbox('job')).toBeDefined());
+    own(harness, 'job', '127.0.1.1');
+    harness.makeReady('job', { address: '127.0.1.1' });
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    expect(daemons.accepted.map(({ envVars }) => envVars)).toEqual([{ COLOUR: 'green', NAMED: '', BOTH: 'envs' }]);
+  });
+
   it('shows its Sandbox with one write when the daemon answers within a second', async () => {
     await using harness = await started(1);
     const { promise, resolve } = Promise.withResolvers<undefined>();
