@@ -73,7 +73,8 @@ class AgentSandboxObjects(unittest.TestCase):
             POOL, namespace=NAMESPACE, env={"COLOUR": "green"}, volume_claim_templates=[DISK]
         )
         self.addCleanup(made.terminate)
-        self.assertEqual(made.commands.run('echo "$COLOUR"').stdout, "green\n")
+        # The template sets SANDBOX_BASE_DIR for its container, and commands do not get it.
+        self.assertEqual(made.commands.run('echo "$COLOUR-$SANDBOX_BASE_DIR"').stdout, "green-\n")
         written = made.commands.run('grep -c " /data " /proc/mounts && echo kept > /data/note && cat /data/note')
         self.assertEqual(written.stdout, "1\nkept\n")
         sandbox, pod = find_sandbox_and_pod(made.claim_name)

@@ -1,4 +1,5 @@
 import type { Table } from '../../model.ts';
+import { CONTAINER_VARIABLES } from './runtimes.ts';
 
 const PYTHON = 'e2e/src/sdk/python/agent_sandbox.py';
 const RUN = [PYTHON, 'test_run'] as const;
@@ -38,7 +39,7 @@ export const pythonMethods: Table = {
     ['SandboxClient.delete_sandbox', 'yes', [OBJECTS, 'test_lists_and_deletions']],
     ['SandboxClient.delete_all', 'yes', [OBJECTS, 'test_lists_and_deletions']],
     ['SandboxClient.get_sandbox_claim_warmpool_name', 'yes', [OBJECTS, 'test_name_of_the_warm_pool']],
-    ['Sandbox.commands.run', 'yes', RUN],
+    ['Sandbox.commands.run', 'partly', [OBJECTS, 'test_variables_and_a_disk'], CONTAINER_VARIABLES],
     [
       'Sandbox.commands.run(command_timeout=)',
       'yes',

@@ -1,5 +1,8 @@
 import type { Table } from '../../model.ts';
 
+/** Both runtimes of agent-sandbox hand on their whole environment. */
+export const CONTAINER_VARIABLES =
+  'a command has the variables of its claim, and none that the template sets for its container';
 const API = 'runtime/e2e/execapi_test.go';
 const FILES = [API, 'TestUploadDownloadAndListUsePathsBelowTheBase'] as const;
 
@@ -13,7 +16,7 @@ export const legacyRuntime: Table = {
       'POST /execute',
       'partly',
       [API, 'TestExecuteRunsACommandAndReturnsItsOutputAndExitCode'],
-      'runs the command by a shell; the setting `argv` splits it into words, as agent-sandbox does',
+      `runs the command by a shell; the setting \`argv\` splits it into words, as agent-sandbox does; ${CONTAINER_VARIABLES}`,
     ],
     ['POST /upload', 'yes', FILES],
     ['GET /download/{path}', 'yes', FILES],
@@ -50,12 +53,12 @@ export const sandboxd: Table = {
     ],
     ['GET /v1/health', 'yes', METADATA],
     ['GET /v1/metadata', 'yes', METADATA],
-    ['process.v1.ProcessService/Start', 'yes', STREAMED],
+    ['process.v1.ProcessService/Start', 'partly', STREAMED, CONTAINER_VARIABLES],
     [
       'process.v1.ProcessService/Execute',
       'partly',
       [SANDBOXD_PROCESSES, 'TestExecuteOfSandboxdBoundsMessagesAndOutput'],
-      'stdout and stderr are cut after 16 MiB each, with a note',
+      `stdout and stderr are cut after 16 MiB each, with a note; ${CONTAINER_VARIABLES}`,
     ],
     ['process.v1.ProcessService/WriteStdin', 'yes', STREAMED],
     ['process.v1.ProcessService/SendSignal', 'yes', [SANDBOXD_PROCESSES, 'TestSignalsReachAProcessOfSandboxd']],
