@@ -28,5 +28,5 @@ export function canTakeSecrets({ spec }: SandboxClaim): boolean {
 export function getFirstContainerVariables({ spec }: SandboxClaim, sandbox: Sandbox): Record<string, string> {
   const first = sandbox.spec.podTemplate.spec.containers[0]?.name;
   const own = (spec.env ?? []).filter(({ containerName = '' }) => containerName === '' || containerName === first);
-  return Object.fromEntries(own.map(({ name, value }) => [name, value ?? '']));
+  return Object.fromEntries(own.map(({ name, value }) => [name, value]));
 }
