@@ -3,7 +3,7 @@ import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types'
 import type { JsonObject } from '@sandlot/kube/objects';
 import { nameHash } from '@sandlot/std';
 import { getLifecycleDefaults } from './blueprint.ts';
-import { formatImageMark, findWantedImage, withImage } from './image.ts';
+import { buildInplaceMarks, findInplaceChange, withInplaceChange } from './inplace.ts';
 import { buildClaimedPodMetadata, buildPodMetadataPatch } from './metadata.ts';
 import { buildCustody, buildNetworkLabels } from './slots.ts';
 
@@ -28,7 +28,7 @@ export function buildAdoptionPatch(input: AdoptionInput): JsonObject {
   const { uid = '', resourceVersion = '', name = '', annotations: present = {} } = member.metadata;
   const custody = buildCustody(claim, slot);
   const podTemplate = buildPodTemplatePatch(input);
-  const image = findWantedImage(claim, member.spec.podTemplate.spec);
+  const change = findInplaceChange(claim, member.spec.podTemplate.spec);
   return {
     metadata: {
       uid,
@@ -41,7 +41,7 @@ export function buildAdoptionPatch(input: AdoptionInput): JsonObject {
       annotations: {
         [annotations.podName]: present[annotations.podName] ?? name,
         ...custody.annotations,
-        ...(image === undefined ? {} : formatImageMark(image)),
+        ...buildInplaceMarks(change),
         ...(traceContext === undefined ? {} : { [annotations.traceContext]: traceContext }),
       },
     },
@@ -55,10 +55,10 @@ export function buildAdoptionPatch(input: AdoptionInput): JsonObject {
 
 function buildPodTemplatePatch({ claim, template, member }: AdoptionInput): JsonObject | undefined {
   const { metadata, spec } = member.spec.podTemplate;
-  const image = findWantedImage(claim, spec);
+  const change = findInplaceChange(claim, spec);
   const patch = {
     ...optional('metadata', buildPodMetadataPatch(metadata, buildClaimedPodMetadata(template, claim))),
-    ...(image === undefined ? {} : { spec: getJson({ containers: withImage(spec, image) }) }),
+    ...(change === undefined ? {} : { spec: getJson({ containers: withInplaceChange(spec, change) }) }),
   };
   return Object.keys(patch).length === 0 ? undefined : patch;
 }

@@ -5,7 +5,7 @@ import type { ObjectMeta } from '@sandlot/kube/objects';
 import { nameHash } from '@sandlot/std';
 import { getBlueprintHash, buildBlueprint, getLifecycleDefaults } from './blueprint.ts';
 import type { PodDefaults } from './defaults.ts';
-import { findWantedImage, withImage } from './image.ts';
+import { findInplaceChange, withInplaceChange } from './inplace.ts';
 import { buildClaimedPodMetadata, buildMemberPodMetadata } from './metadata.ts';
 import type { PodMetadata } from './metadata.ts';
 import { ownedBy } from './owner.ts';
@@ -135,11 +135,11 @@ export function buildColdSandbox(input: ColdStartInput): Sandbox {
   );
 }
 
-/** The pod spec with the variables and the image of the claim. */
+/** The pod spec with the variables, the image and the CPU of the claim. */
 function buildClaimedPod({ claim, podSpec }: ColdStartInput, ofTemplate: PodSpec): PodSpec {
   const spec = podSpec ?? ofTemplate;
-  const image = findWantedImage(claim, spec);
-  return image === undefined ? spec : { ...spec, containers: withImage(spec, image) };
+  const change = findInplaceChange(claim, spec);
+  return change === undefined ? spec : { ...spec, containers: withInplaceChange(spec, change) };
 }
 
 /** Name of the Sandbox of a cold start, for the claim or one of its slots. */

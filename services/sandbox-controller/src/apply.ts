@@ -1,14 +1,15 @@
-import { sandboxes } from '@sandlot/api-types';
+import { sandboxes, sandboxMessages, sandboxReasons } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { RetryableError, isConflict, isInvalid, isNotFound } from '@sandlot/kube';
 import type { PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
 import { applyToHibernation } from './hibernate/apply-hibernation.ts';
 import { getOwnership } from './ownership/ownership.ts';
 import { hasFailed } from './plan/snapshot.ts';
-import type { Phase, Snapshot } from './plan/snapshot.ts';
+import type { Failure, Phase, Snapshot } from './plan/snapshot.ts';
 import type { ChildStep, EventNote, Plan, SandboxStep, Step } from './plan/steps.ts';
 import { changeImage } from './pod/change-image.ts';
 import { createKeySecret } from './pod/create-key-secret.ts';
+import { resizePod } from './pod/resize-pod.ts';
 import { isRecordNews } from './start-memory/start-record.ts';
 import { withRestoreTrace } from './telemetry/restore-trace.ts';
 import { applyReport, recordEvent } from './troubles/apply-reports.ts';
@@ -53,7 +54,7 @@ interface FailedStep {
 function withFailure({ rejectedWrites }: ApplyDeps, snapshot: Snapshot, { phase, error }: FailedStep): Snapshot {
   const message = findPublishableText(error);
   if (message !== undefined && phase !== undefined) {
-    const failure = isInvalid(error) ? { phase, message, isInvalid: true } : { phase, message };
+    const failure = buildFailure({ phase, error }, message);
     const isRemembered = isRejection(error) && phase !== 'expiry';
     const final = isRemembered ? rejectedWrites.record(snapshot.sandbox, failure) : failure;
     return { ...snapshot, failures: [...snapshot.failures, final] };
@@ -62,6 +63,13 @@ function withFailure({ rejectedWrites }: ApplyDeps, snapshot: Snapshot, { phase,
     throw new RetryableError('an object changed or went away during this pass', { cause: error });
   }
   throw error;
+}
+
+function buildFailure({ phase, error }: FailedStep & { readonly phase: Phase }, message: string): Failure {
+  if (phase === 'resize' && isRejection(error)) {
+    return { phase, message: sandboxMessages.resizeRejected(message), reason: sandboxReasons.resizeRejected };
+  }
+  return isInvalid(error) ? { phase, message, isInvalid: true } : { phase, message };
 }
 
 async function applyStep(deps: ApplyDeps, s: Snapshot, step: Exclude<Step, { kind: 'requeueNow' }>): Promise<Snapshot> {
@@ -108,6 +116,8 @@ async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Prom
       return withPod(s, await createOrRead(deps, pods, withRestoreTrace(step.pod)));
     case 'patchPod':
       return withPod(s, await patchPod(deps, s, step));
+    case 'resizePod':
+      return withPod(s, await resizePod(deps, { ...step, sandbox: s.sandbox }));
     case 'deletePod':
       return deletePod(deps, s, step);
     case 'createHibernation':

@@ -7,9 +7,10 @@ import { listDiskNames } from './disks/disk-names.ts';
 import type { DrainView } from './drain/drain-view.ts';
 import { observeHibernations } from './hibernate/observe-hibernations.ts';
 import { isMarkedExpired } from './lifetime/expiry.ts';
+import { needsResize } from './pod/decide-cpu.ts';
 import { observeNetwork } from './pod/observe-network.ts';
 import { getOwnership } from './ownership/ownership.ts';
-import type { Failure, Settings, Snapshot } from './plan/snapshot.ts';
+import type { Failure, Phase, Settings, Snapshot } from './plan/snapshot.ts';
 import { isAbsenceDoubtful, readStart } from './start-memory/start-record.ts';
 import { BY_OWNER } from './wiring/informers.ts';
 import type { ProcessState } from './wiring/process-state.ts';
@@ -101,15 +102,17 @@ export function observeActivity(
 
 /**
  * Rejected writes that it is too early to retry. They do not hold up an expiry, nor matter once a Pod exists after
- * all, or is gone for which a hibernation was wanted.
+ * all, or is gone that was to be hibernated or resized.
  */
 function observeRejections({ rejectedWrites }: ObserveDeps, sandbox: Sandbox, found: FoundPods): Failure[] {
   if (isMarkedExpired(sandbox)) return [];
   const hasPod = found.ownedPods.length > 0 || found.foreignPod !== undefined;
-  const needsMemory = hasPod || readStart(sandbox).kind === 'open';
-  return rejectedWrites
-    .listPending(sandbox)
-    .filter(({ phase }) => (phase === 'hibernation' ? needsMemory : phase !== 'pod' || !hasPod));
+  const matters: Partial<Record<Phase, boolean>> = {
+    hibernation: hasPod || readStart(sandbox).kind === 'open',
+    pod: !hasPod,
+    resize: found.ownedPods.some((pod) => needsResize(sandbox, pod)),
+  };
+  return rejectedWrites.listPending(sandbox).filter(({ phase }) => matters[phase] ?? true);
 }
 
 /**

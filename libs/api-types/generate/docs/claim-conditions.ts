@@ -62,6 +62,12 @@ export const claimRows: readonly ConditionRow[] = [
   },
   {
     ...claimReady,
+    reason: claimReasons.resourcesOverrideRejected,
+    messages: [claimMessages.resourcesOverrideRejected('<detail>')],
+    when: 'Final. The template does not allow the CPU of `inplaceUpdate`, or no running Pod can get it. See [CPU](#cpu).',
+  },
+  {
+    ...claimReady,
     reason: claimReasons.dynamicVolumesRejected,
     messages: ['<what is wrong, and who has to change it>'],
     when: 'Final for mistakes in claim or template; looked at again for PersistentVolumes. See [Volumes](#volumes).',

@@ -208,6 +208,11 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     by: SANDBOX,
     meaning: 'How often the container had been started when its image was changed.',
   },
+  inplaceCpu: {
+    on: 'Sandbox, Pod',
+    by: `${CLAIM}, ${SANDBOX}`,
+    meaning: 'CPU for the first container of the Pod, as `request=1,limit=2`; on the Pod once the API server has it.',
+  },
   metadata: { on: 'SandboxClaim', by: API, meaning: 'Metadata of a sandbox of the API: a JSON map of strings.' },
   onTimeout: {
     on: 'SandboxClaim',

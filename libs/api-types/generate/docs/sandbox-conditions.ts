@@ -117,6 +117,27 @@ export const sandboxRows: readonly ConditionRow[] = [
   {
     condition: ready,
     status: 'False',
+    reason: sandboxReasons.resizePending,
+    messages: [sandboxMessages.resizeUnconfirmed, sandboxMessages.resizeDeferred, sandboxMessages.resizeFailing],
+    when: 'Only the [CPU that the claim asks for](#in-place-cpu) is outstanding.',
+  },
+  {
+    condition: ready,
+    status: 'False',
+    reason: sandboxReasons.resizeInfeasible,
+    messages: [sandboxMessages.resizeInfeasible('<detail>')],
+    when: 'The node has less than the [CPU that the claim asks for](#in-place-cpu), or its kubelet cannot change it.',
+  },
+  {
+    condition: ready,
+    status: 'False',
+    reason: sandboxReasons.resizeRejected,
+    messages: [sandboxMessages.resizeRejected('<detail>')],
+    when: 'The API server refuses the [CPU that the claim asks for](#in-place-cpu): quota, LimitRange, QoS class or a policy.',
+  },
+  {
+    condition: ready,
+    status: 'False',
     reason: sandboxReasons.sandboxSuspended,
     messages: [sandboxMessages.suspending, sandboxMessages.suspended],
     when: 'The mode is Suspended; the first message while a Pod of that name exists.',

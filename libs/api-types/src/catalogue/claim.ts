@@ -11,6 +11,7 @@ export const claimReasons = {
   envVarsInjectionRejected: 'EnvVarsInjectionRejected',
   volumeClaimTemplatesError: 'VolumeClaimTemplatesError',
   imageOverrideRejected: 'ImageOverrideRejected',
+  resourcesOverrideRejected: 'ResourcesOverrideRejected',
   dynamicVolumesRejected: 'DynamicVolumesRejected',
   sandboxNameRejected: 'SandboxNameRejected',
   quotaExceeded: 'QuotaExceeded',
@@ -44,6 +45,7 @@ export const claimMessages = {
     allowed.length === 0
       ? `image override is not allowed by the template policy: imageOverridePolicy allows no image, the claim asks for "${image}"`
       : `image override is not allowed by the template policy for image "${image}"; it allows images that begin with ${allowed.map((prefix) => `"${prefix}"`).join(', ')}`,
+  resourcesOverrideRejected: (detail: string) => `resources override rejected: ${detail}`,
   sandboxNameRejected: (name: string, template: string, detail: string) =>
     `sandbox name "${name}" is not possible with SandboxTemplate "${template}": ${detail}; leave the name out, or use another template`,
   sandboxNameTaken: (name: string, kind: string) =>

@@ -79,6 +79,8 @@ export const annotations = {
   inplaceImage: 'sandlot.dev/inplace-image',
   /** On a Pod: the container that ran when the image changed; a later one runs the new image. */
   inplaceImageFrom: 'sandlot.dev/inplace-image-from',
+  /** On a Sandbox, set by W1: the CPU that the first container of its live pod has to get. On a Pod: the CPU that was asked for. */
+  inplaceCpu: 'sandlot.dev/inplace-cpu',
   /** On a claim that the API made: the user's metadata, a JSON map of strings. */
   metadata: 'sandlot.dev/metadata',
   /** On a claim: `pause` suspends its Sandbox at `endAt`; with any other value `shutdownTime` ends it. */

@@ -28,6 +28,12 @@ export const sandboxReasons = {
   invalidConfiguration: 'InvalidConfiguration',
   networkPolicyPending: 'NetworkPolicyPending',
   restoreFailed: 'RestoreFailed',
+  /** The node has not given the Pod the CPU that a claim asks for, and may still do. */
+  resizePending: 'ResizePending',
+  /** The node can never give it. */
+  resizeInfeasible: 'ResizeInfeasible',
+  /** The API server refuses it. */
+  resizeRejected: 'ResizeRejected',
   podScheduled: 'PodScheduled',
   podSchedulingUnknown: 'PodSchedulingUnknown',
 } as const;
@@ -63,6 +69,14 @@ export const sandboxMessages = {
   startPending: (snapshot: string) => `Waits for the copy of SandboxSnapshot "${snapshot}"`,
   restoreFailed: (snapshot: string, problem: string) =>
     `Sandbox cannot start from SandboxSnapshot "${snapshot}", and restoreFrom.onFailure is Fail: ${problem}`,
+  resizeUnconfirmed: 'Pod is Ready, and its node has not confirmed the CPU that the claim asks for yet',
+  resizeDeferred:
+    'Pod is Ready, and its node has no room for the CPU that the claim asks for until other Pods leave it; wait, ask for less, or set waitReadyTimeout to try another Sandbox',
+  resizeFailing:
+    'Pod is Ready, and its node cannot set the CPU that the claim asks for at the moment; condition PodResizeInProgress of the Pod says why',
+  resizeInfeasible: (detail: string) =>
+    `the node of the Pod can never give it the CPU that the claim asks for: ${detail}. Ask for less, or use nodes that have it`,
+  resizeRejected: (detail: string) => `the CPU that the claim asks for is refused: ${detail}`,
   schedulingNotReported: 'Pod has not reported a PodScheduled condition yet',
   schedulingUnknown: 'Pod state is unknown. Pod scheduling cannot be determined',
 } as const;

@@ -1,3 +1,6 @@
+/** The syntax of a quantity that is not negative, for schemas; the API server's parser is stricter about magnitude only. */
+export const QUANTITY = /^[+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?[0-9]+)?$/;
+
 const SHAPE = /^([+-])?(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?[0-9]+)?$/;
 
 const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
@@ -30,6 +33,12 @@ export function isSameQuantity(a: string | number, b: string | number): boolean 
 export function parseQuantity(quantity: string | number): number | undefined {
   const canonical = canonicaliseQuantity(quantity);
   return canonical === undefined ? undefined : Number(canonical);
+}
+
+/** CPU in thousandths, rounded up as kubelets do; 0 for a text that is no quantity. */
+export function parseMilliCpu(quantity: string | number): number {
+  // The quotient of a decimal fraction may lie just above a whole number.
+  return Math.ceil(Number(((parseQuantity(quantity) ?? 0) * 1_000).toPrecision(15)));
 }
 
 function getDecimalExponent(suffix: string): number {

@@ -12,6 +12,7 @@ const ENDINGS: ReadonlyMap<string, ClaimEnding> = new Map<string, ClaimEnding>([
   [claimReasons.invalidMetadata, 'refused'],
   [claimReasons.envVarsInjectionRejected, 'refused'],
   [claimReasons.imageOverrideRejected, 'refused'],
+  [claimReasons.resourcesOverrideRejected, 'refused'],
   [claimReasons.dynamicVolumesRejected, 'refused'],
   [claimReasons.sandboxNameRejected, 'refused'],
   [claimReasons.volumeClaimTemplatesError, 'refused'],

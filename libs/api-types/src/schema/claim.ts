@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { volumeClaimTemplates } from './embedded.ts';
 import { atomicList, conditionList, count, durationOfASecond, generation, int32, listKeys } from './field.ts';
 import { localReference, rules, staysAsItWas, stringMap, timestamp } from './field.ts';
+import { inplaceUpdate } from './inplace.ts';
 
 const environmentVariable = z.object({
   name: z.string().describe('Name of the variable.'),
@@ -167,10 +168,11 @@ export const sandboxClaimSpec = z
       .describe(
         'Variables that the daemon in the sandbox gives to processes, without a cold start. See [Delivery](#delivery).',
       ),
-    inplaceUpdate: z
-      .object({ image: z.string().min(1).describe('Image of the first container.') })
+    inplaceUpdate: inplaceUpdate
       .optional()
-      .describe("What to change in a warm Sandbox. Needs the template's `imageOverridePolicy`."),
+      .describe(
+        'What to change in a warm Sandbox: image, CPU or both. Needs `imageOverridePolicy` and `resourcesOverridePolicy` of the template.',
+      ),
     dynamicVolumes: z
       .array(dynamicVolume)
       .max(20)

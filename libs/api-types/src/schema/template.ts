@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { networkPolicy, podTemplate, runtime, volumeClaimTemplates } from './embedded.ts';
 import { atomicList, conditionList, count, generation, listKeys, rules } from './field.ts';
+import { resourcesOverridePolicy } from './inplace.ts';
 import { idleRule, lifecycleFields } from './lifecycle.ts';
 import { golden, restoreFrom } from './start.ts';
 
@@ -31,6 +32,9 @@ export const sandboxTemplateSpec = z
       })
       .optional()
       .describe('Images a claim may ask for by `inplaceUpdate.image`; none when unset.'),
+    resourcesOverridePolicy: resourcesOverridePolicy
+      .optional()
+      .describe('CPU a claim may ask for by `inplaceUpdate.resources`; none when unset.'),
     dynamicVolumesPolicy: z
       .enum(['Disallowed', 'Allowed'])
       .optional()

@@ -15,7 +15,7 @@ export interface CallOptions {
   priority?: Priority | undefined;
   /** The server records it as the owner of the fields that a write sets. */
   fieldManager?: string | undefined;
-  subresource?: 'status' | 'scale' | undefined;
+  subresource?: 'status' | 'scale' | 'resize' | undefined;
 }
 
 export interface Selection {

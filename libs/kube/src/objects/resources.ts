@@ -82,6 +82,8 @@ export interface ContainerStatus {
     | undefined;
   /** How the run before the present one ended. */
   lastState?: { terminated?: ContainerStateDetail | undefined } | undefined;
+  /** What the node has set, which may differ from the spec while the Pod is resized. */
+  resources?: ResourceRequirements | undefined;
 }
 
 export interface Pod extends KubeObject {

@@ -1,4 +1,4 @@
-import { findCondition, hasOwnNetwork, sandboxConditions } from '@sandlot/api-types';
+import { findAskedCpu, findCondition, hasOwnNetwork, sandboxConditions, sandboxReasons } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { parseDurationMs } from '@sandlot/std';
 
@@ -65,11 +65,35 @@ export function findLeftToDeliverMs(claim: SandboxClaim, sandbox: Sandbox, elaps
 
 /** Why a delivery failed, for the owner of the claim; `trouble` is the error of its last step. */
 export function formatDeliveryFailure(claim: SandboxClaim, sandbox: Sandbox, trouble?: string): string {
-  const { inplaceUpdate, waitReadyTimeout, claimTimeout } = claim.spec;
-  const image = inplaceUpdate === undefined ? '' : ` with image "${inplaceUpdate.image}"`;
+  const { waitReadyTimeout, claimTimeout } = claim.spec;
   const limit = waitReadyTimeout ?? (findReadyWithinMs(claim, sandbox) === undefined ? claimTimeout : '30s');
-  const why = trouble === undefined ? '' : `: ${trouble}`;
-  return `sandbox "${sandbox.metadata.name ?? ''}" was not ready${image} within ${limit ?? 'its time'}${why}`;
+  const cause = trouble ?? findResizeTrouble(sandbox);
+  const why = cause === undefined ? '' : `: ${cause}`;
+  const wish = formatInplaceUpdate(claim);
+  return `sandbox "${sandbox.metadata.name ?? ''}" was not ready${wish} within ${limit ?? 'its time'}${why}`;
+}
+
+function formatInplaceUpdate(claim: SandboxClaim): string {
+  const image = claim.spec.inplaceUpdate?.image;
+  const { request, limit } = findAskedCpu(claim) ?? {};
+  const words = [
+    ...(image === undefined ? [] : [`image "${image}"`]),
+    ...(request === undefined ? [] : [`cpu request "${request}"`]),
+    ...(limit === undefined ? [] : [`cpu limit "${limit}"`]),
+  ];
+  return words.length === 0 ? '' : ` with ${words.join(' and ')}`;
+}
+
+const RESIZE_REASONS: ReadonlySet<string> = new Set([
+  sandboxReasons.resizePending,
+  sandboxReasons.resizeInfeasible,
+  sandboxReasons.resizeRejected,
+]);
+
+/** What keeps the Sandbox from the CPU that the claim asks for. */
+function findResizeTrouble({ status }: Sandbox): string | undefined {
+  const ready = findCondition(status?.conditions, sandboxConditions.ready);
+  return ready?.status === 'False' && RESIZE_REASONS.has(ready.reason) ? ready.message : undefined;
 }
 
 /** Why a Sandbox whose daemon trusts another key was given up, for the owner of the claim. */

@@ -2,7 +2,9 @@ import {
   claimMessages,
   claimReasons,
   findApiKey,
+  findAskedCpu,
   findMetadataRefusal,
+  findResourcesRefusal,
   findRuntimeEnvRefusal,
   hasStoredEnvs,
   namesSecrets,
@@ -27,6 +29,7 @@ const CHECKS: readonly Check[] = [
   checkRuntimeEnvs,
   checkVolumes,
   checkImage,
+  checkResources,
   checkDynamicVolumes,
   checkName,
 ];
@@ -118,6 +121,23 @@ function checkImage({ claim }: ClaimSnapshot, template: SandboxTemplate): Return
   if (allowedImages.some((prefix) => image.startsWith(prefix))) return undefined;
   const message = claimMessages.imageOverrideRejected(image, allowedImages);
   return { reason: claimReasons.imageOverrideRejected, message };
+}
+
+/** The same for a warm and a cold start, so that the answer does not depend on the stock of a pool. */
+function checkResources({ claim, podDefaults }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
+  const asked = findAskedCpu(claim);
+  if (asked === undefined) return undefined;
+  const detail = findResourcesRefusal({
+    asked,
+    podSpec: buildBlueprint(template, podDefaults).podTemplate.spec,
+    policy: template.spec.resourcesOverridePolicy,
+    mayGetContainer: hasRuntime(template),
+  });
+  if (detail === undefined) return undefined;
+  return {
+    reason: claimReasons.resourcesOverrideRejected,
+    message: claimMessages.resourcesOverrideRejected(detail),
+  };
 }
 
 /** Last, since the earlier checks cover what the volumes are added to. */

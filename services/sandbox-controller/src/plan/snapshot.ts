@@ -43,7 +43,7 @@ export interface Drain {
 }
 
 /** The parts of a pass that can fail on their own; a failure of one is reported and does not stop the others. */
-export type Phase = 'disks' | 'hibernation' | 'pod' | 'service' | 'expiry';
+export type Phase = 'disks' | 'hibernation' | 'pod' | 'resize' | 'service' | 'expiry';
 
 /** Something this pass could not do. The message is published. */
 export interface Failure {

@@ -46,6 +46,8 @@ export type ChildStep = { readonly phase: Phase } & (
       /** Also makes this the image of the first container. */
       readonly image?: string;
     }
+  /** Gives the first container the CPU that this text of the annotation names. */
+  | { readonly kind: 'resizePod'; readonly pod: Pod; readonly cpu: string }
   /** `pod` is the Pod to save; a copy has none. */
   | { readonly kind: 'createHibernation'; readonly hibernation: SandboxSnapshot; readonly pod?: Pod }
   /** Guarded by resourceVersion: a save that is complete at this moment must be seen first. */

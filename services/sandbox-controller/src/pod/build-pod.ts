@@ -1,9 +1,10 @@
-import { findNeededPolicy, formatKeySecretName } from '@sandlot/api-types';
+import { annotations, findNeededPolicy, formatKeySecretName } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { Pod, PodSpec, Volume } from '@sandlot/kube/objects';
 import { getDiskName } from '../disks/disk-names.ts';
 import { isAuthored, buildOwnerReference } from '../ownership/ownership.ts';
 import type { RuntimeSettings } from '../plan/snapshot.ts';
+import { findRequestedCpu } from './decide-cpu.ts';
 import { withoutAnnouncements } from './identity-text.ts';
 import { findSandboxKey } from './key-secret.ts';
 import { buildWantedPodMetadata } from './pod-metadata.ts';
@@ -26,9 +27,18 @@ export function buildPod(
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name, namespace, ...buildWantedPodMetadata(sandbox), ownerReferences: [buildOwnerReference(sandbox)] },
+    metadata: { name, namespace, ...buildNewMetadata(sandbox), ownerReferences: [buildOwnerReference(sandbox)] },
     spec: withRuntime(sandbox, volumes.length === 0 ? spec : { ...spec, volumes }, { ...runtime, key }),
   };
+}
+
+/** The template has the CPU that a claim requested, so a new Pod need not be resized. */
+function buildNewMetadata(sandbox: Sandbox): ReturnType<typeof buildWantedPodMetadata> {
+  const wanted = buildWantedPodMetadata(sandbox);
+  const cpu = findRequestedCpu(sandbox);
+  return cpu === undefined
+    ? wanted
+    : { ...wanted, annotations: { ...wanted.annotations, [annotations.inplaceCpu]: cpu } };
 }
 
 function withRuntime(

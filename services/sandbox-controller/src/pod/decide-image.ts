@@ -3,7 +3,7 @@ import type { Sandbox } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
 import type { Plan } from '../plan/steps.ts';
 
-/** Changes the image of the live Pod, the one part of its spec that ever changes: docs/reference/sandbox.md#in-place-image. */
+/** Changes the image of the live Pod: docs/reference/sandbox.md#in-place-image. Only its CPU ever changes besides. */
 export function decideImage(sandbox: Sandbox, pod: Pod): Plan {
   const image = findRequestedImage(sandbox);
   if (image === undefined || pod.metadata.annotations?.[annotations.inplaceImage] === image) return [];

@@ -16,6 +16,7 @@ import type { RuntimeSettings, Snapshot } from '../plan/snapshot.ts';
 import type { Plan, Step } from '../plan/steps.ts';
 import { isPodBarred, isStartRefused, mayBoot } from '../start-memory/start-record.ts';
 import { buildPod } from './build-pod.ts';
+import { decideCpu } from './decide-cpu.ts';
 import { decideImage } from './decide-image.ts';
 import { buildKeySecret, findSandboxKey } from './key-secret.ts';
 import { buildPodMetadataPatch, buildWantedPodMetadata, withMemoryState } from './pod-metadata.ts';
@@ -72,7 +73,9 @@ function decidePresent(snapshot: Snapshot, pod: Pod): Plan {
   if (isUseless || isRestartDue(snapshot)) return [{ kind: 'deletePod', pod, phase: 'pod' }];
   const patch = buildPodMetadataPatch(sandbox, pod, findMemoryState(snapshot, pod));
   if (patch !== undefined) return [{ kind: 'patchPod', phase: 'pod', pod, patch }];
-  return decideImage(snapshot.sandbox, pod);
+  const image = decideImage(sandbox, pod);
+  if (image.length > 0) return image;
+  return hasFailed(snapshot, 'resize') ? [] : decideCpu(sandbox, pod);
 }
 
 function decideTakeOver({ sandbox }: Snapshot, pod: Pod): Plan {

@@ -10,6 +10,7 @@ import type { Condition, NextCondition } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube/objects';
 import { findSaveOf, isSaved } from '../hibernate/hibernations.ts';
 import { describeSuspending } from '../hibernate/describe-suspending.ts';
+import { findResizeWait } from '../pod/decide-cpu.ts';
 import { isRunningRequestedImage } from '../pod/decide-image.ts';
 import { isAwaitingRestart } from '../pod/restart.ts';
 import { needsService, findServiceInUse } from '../service/decide-service.ts';
@@ -160,7 +161,7 @@ function buildReady(snapshot: Snapshot): Finding {
   const isServiceMissing = needsService(snapshot) && findServiceInUse(snapshot) === undefined;
   const message = withServiceText(snapshot, pod.message);
   if (pod.ready && !isServiceMissing) return { status: 'True', reason: reasons.dependenciesReady, message };
-  return { status: 'False', reason: reasons.dependenciesNotReady, message };
+  return { status: 'False', reason: pod.reason ?? reasons.dependenciesNotReady, message };
 }
 
 function withServiceText(snapshot: Snapshot, message: string): string {
@@ -168,8 +169,15 @@ function withServiceText(snapshot: Snapshot, message: string): string {
   return findServiceInUse(snapshot) === undefined ? messages.withoutService(message) : messages.withService(message);
 }
 
+interface PodReadiness {
+  readonly ready: boolean;
+  readonly message: string;
+  /** In place of `DependenciesNotReady`. */
+  readonly reason?: string;
+}
+
 /** A terminating Pod is never ready, whatever its last probe said: its address is about to disappear. */
-function getPodReadiness(snapshot: Snapshot): { ready: boolean; message: string } {
+function getPodReadiness(snapshot: Snapshot): PodReadiness {
   const pod = findOnlyPod(snapshot);
   if (pod === undefined) return { ready: false, message: findStartWait(snapshot) ?? messages.podMissing };
   const phase = pod.status?.phase ?? 'Pending';
@@ -177,7 +185,9 @@ function getPodReadiness(snapshot: Snapshot): { ready: boolean; message: string 
   if (!isPassingProbes(snapshot, pod) || isTerminating(pod))
     return { ready: false, message: messages.podRunningNotReady };
   const missing = findMissing(snapshot, pod);
-  return { ready: missing === undefined, message: missing ?? messages.podReady };
+  if (missing !== undefined) return { ready: false, message: missing };
+  const resize = findResizeWait(snapshot.sandbox, pod);
+  return resize === undefined ? { ready: true, message: messages.podReady } : { ready: false, ...resize };
 }
 
 /** What a Pod still lacks that passes its probes. */

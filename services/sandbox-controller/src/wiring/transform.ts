@@ -1,4 +1,4 @@
-import { annotations, labels } from '@sandlot/api-types';
+import { annotations, labels, readCpu } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { ContainerStatus, KubeObject, Node, ObjectMeta, Pod } from '@sandlot/kube';
 import { listAnnouncements } from '../pod/identity-text.ts';
@@ -7,6 +7,7 @@ import { listDaemonContainers } from '../pod/runtime-key.ts';
 import { listAuthorshipEntries } from '../service/authorship.ts';
 
 type PodStatus = NonNullable<Pod['status']>;
+type Resources = NonNullable<ContainerStatus['resources']>;
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
@@ -18,8 +19,8 @@ export function reduceSandbox(sandbox: Sandbox): Sandbox {
 }
 
 /**
- * A Pod as the cache keeps it: metadata, status, and of the spec only the node, the key that the Pod announces and, of
- * members of pools, whose calls the daemon accepts. No Pod is ever built from this.
+ * A Pod as the cache keeps it: metadata, status, and of the spec only the node, the key that the Pod announces, of members of
+ * pools whose calls the daemon accepts, and of resized Pods their CPU. No Pod is ever built from this.
  */
 export function reducePod(pod: Pod): Pod {
   const { nodeName } = pod.spec;
@@ -27,7 +28,13 @@ export function reducePod(pod: Pod): Pod {
   const status = { phase, podIPs, conditions, reason, message, ...buildContainers(pod) };
   const isMember = pod.metadata.labels?.[labels.warmPoolMember] !== undefined;
   const spec = {
-    containers: [...(isMember ? listDaemonContainers(pod) : []), ...listAnnouncements(pod.spec)],
+    containers: [
+      ...(isMember ? listDaemonContainers(pod) : []),
+      ...listAnnouncements(pod.spec),
+      ...(isResized(pod)
+        ? pod.spec.containers.map(({ name, resources }) => ({ name, resources: keepCpu(resources) }))
+        : []),
+    ],
     ...(nodeName === undefined ? {} : { nodeName }),
   };
   return { ...pod, metadata: withoutBulk(pod.metadata), spec, status };
@@ -48,11 +55,21 @@ export function reduceChild<T extends KubeObject>(object: T): T {
 
 type Containers = Pick<PodStatus, 'containerStatuses' | 'initContainerStatuses'>;
 
+function isResized({ metadata }: Pick<Pod, 'metadata'>): boolean {
+  return metadata.annotations?.[annotations.inplaceCpu] !== undefined;
+}
+
+function keepCpu(resources: Resources | undefined): Resources {
+  const { request, limit } = readCpu(resources);
+  return {
+    ...(request === undefined ? {} : { requests: { cpu: request } }),
+    ...(limit === undefined ? {} : { limits: { cpu: limit } }),
+  };
+}
+
 /** How the containers of a finished Pod ended; of any other Pod those that wait or were restarted. */
-function buildContainers({
-  metadata,
-  status: { phase, containerStatuses = [], initContainerStatuses = [] } = {},
-}: Pod): Containers {
+function buildContainers(pod: Pod): Containers {
+  const { phase, containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
   if (phase === 'Failed' || phase === 'Succeeded') {
     return {
       containerStatuses: containerStatuses.map(({ name, state }) => ({
@@ -61,8 +78,9 @@ function buildContainers({
       })),
     };
   }
-  const reduce = metadata.annotations?.[annotations.inplaceImage] === undefined ? keepTrouble : keepRestartCount;
-  const containers = containerStatuses.flatMap(reduce);
+  const isRestarted = pod.metadata.annotations?.[annotations.inplaceImage] !== undefined;
+  const restarts = containerStatuses.flatMap(isRestarted ? keepRestartCount : keepTrouble);
+  const containers = isResized(pod) ? withCpus(restarts, containerStatuses) : restarts;
   const inits = initContainerStatuses.flatMap(keepTroubleAndIdentity);
   return {
     ...(containers.length === 0 ? {} : { containerStatuses: containers }),
@@ -92,6 +110,14 @@ function keepRestartCount(container: ContainerStatus): ContainerStatus[] {
   const { name, restartCount } = container;
   const [trouble = { name, restartCount }] = keepTrouble(container);
   return [trouble];
+}
+
+/** Of a Pod whose CPU was changed: what its node has set. */
+function withCpus(kept: readonly ContainerStatus[], all: readonly ContainerStatus[]): ContainerStatus[] {
+  return all.map(({ name, resources }) => {
+    const container = kept.find((each) => each.name === name);
+    return { name, ...container, resources: keepCpu(resources) };
+  });
 }
 
 const ORDINARY: ReadonlySet<string> = new Set(['', 'ContainerCreating', 'PodInitializing']);

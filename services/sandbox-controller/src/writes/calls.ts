@@ -49,7 +49,7 @@ export async function createIfAbsent<T extends KubeObject>(
 export interface PatchInput {
   readonly object: KubeObject;
   readonly patch: JsonObject;
-  readonly subresource?: 'status' | undefined;
+  readonly subresource?: 'status' | 'resize' | undefined;
 }
 
 /** Sends a merge patch. The patch itself names the UID it was decided on. */

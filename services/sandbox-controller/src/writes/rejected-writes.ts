@@ -47,7 +47,7 @@ export class RejectedWrites {
 
   /** Rejections of this generation of the Sandbox whose time to retry has not come. */
   listPending({ metadata: { uid = '', generation } }: Sandbox): Failure[] {
-    return (['disks', 'hibernation', 'pod', 'service'] as const).flatMap((phase) => {
+    return (['disks', 'hibernation', 'pod', 'resize', 'service'] as const).flatMap((phase) => {
       const found = this.#rejections.get(formatKey(uid, { phase }));
       const leftMs = (found?.retryAtMs ?? 0) - this.#clock.monotonic();
       if (found === undefined || found.generation !== generation || leftMs <= 0) return [];

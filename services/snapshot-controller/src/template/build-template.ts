@@ -36,6 +36,7 @@ const ORIGINS: Readonly<Record<keyof SandboxTemplateSpec, 'sandbox' | 'template'
   envVarsInjectionPolicy: 'template',
   volumeClaimTemplatesPolicy: 'template',
   imageOverridePolicy: 'template',
+  resourcesOverridePolicy: 'template',
   dynamicVolumesPolicy: 'template',
 };
 

@@ -49,7 +49,15 @@ export const sandboxWords: Table = {
 };
 
 /** Words of Sandlot alone. */
-export const ownSandboxWords = ['Hibernating', 'HibernationFailed', 'NetworkPolicyPending', 'RestoreFailed'] as const;
+export const ownSandboxWords = [
+  'Hibernating',
+  'HibernationFailed',
+  'NetworkPolicyPending',
+  'RestoreFailed',
+  'ResizePending',
+  'ResizeInfeasible',
+  'ResizeRejected',
+] as const;
 
 export const claimWords: Table = {
   title: 'Conditions and reasons of a SandboxClaim',
@@ -93,6 +101,7 @@ export const claimWords: Table = {
 export const ownClaimWords = [
   'Completed',
   'ImageOverrideRejected',
+  'ResourcesOverrideRejected',
   'DynamicVolumesRejected',
   'SandboxNameRejected',
   'QuotaExceeded',
