@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { pods } from '@sandlot/kube';
+import type { Pod } from '@sandlot/kube';
 import { pod, expectRejection, widget, widgetPath, widgets } from './context.ts';
 import type { ConformanceCase, ConformanceContext, Widget } from './context.ts';
 
@@ -11,6 +12,12 @@ async function createWidget(
   parts: Parameters<typeof widget>[2] = {},
 ): Promise<Widget> {
   return client.create(widgets, widget(namespace, 'a', parts));
+}
+
+function buildSizedPod(namespace: string): Pod {
+  const plain = pod(namespace, 'a');
+  const resources = { requests: { cpu: '100m' }, limits: { cpu: '200m' } };
+  return { ...plain, spec: { containers: plain.spec.containers.map((container) => ({ ...container, resources })) } };
 }
 
 export const subresourceCases: readonly ConformanceCase[] = [
@@ -79,6 +86,34 @@ export const subresourceCases: readonly ConformanceCase[] = [
       const after = await client.mergePatch(pods, key(namespace), { status: { phase: 'Running' } }, status);
       assert.equal(after.metadata.generation, 1);
       assert.equal(after.status?.phase, 'Running');
+    },
+  },
+  {
+    name: 'changes only resources through the resize endpoint of a pod, and increments its generation',
+    run: async ({ client, namespace }) => {
+      const { metadata, spec } = await client.create(pods, buildSizedPod(namespace));
+      const { uid = '', resourceVersion = '' } = metadata;
+      const resources = { requests: { cpu: '150m' }, limits: { cpu: '300m' } };
+      const patch = {
+        metadata: { uid, resourceVersion, labels: { x: 'y' } },
+        spec: { containers: [{ name: 'main', image: 'example.com/other:1', resources }] },
+      };
+      const after = await client.mergePatch(pods, key(namespace), patch, { subresource: 'resize' });
+      assert.deepEqual(after.spec.containers[0]?.resources, resources);
+      assert.equal(after.spec.containers[0]?.image, spec.containers[0]?.image);
+      assert.equal(after.metadata.labels?.['x'], undefined);
+      assert.equal(after.metadata.generation, 2);
+    },
+  },
+  {
+    name: 'checks the resourceVersion of a resize',
+    run: async ({ client, namespace }) => {
+      const { resourceVersion = '' } = (await client.create(pods, buildSizedPod(namespace))).metadata;
+      await client.mergePatch(pods, key(namespace), { metadata: { labels: { x: 'y' } } });
+      const containers = [{ name: 'main', image: 'example.com/none:1', resources: { requests: { cpu: '1' } } }];
+      const patch = { metadata: { resourceVersion }, spec: { containers } };
+      const refused = await expectRejection(client.mergePatch(pods, key(namespace), patch, { subresource: 'resize' }));
+      assert.equal(refused.code, 'Conflict');
     },
   },
   {

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ObjectMeta } from '@sandlot/kube';
-import type { ApiObject } from '../storage/api-object.ts';
-import { withoutType } from '../storage/api-object.ts';
+import type { ApiObject, OpenRecord } from '../storage/api-object.ts';
+import { isRecord, recordAt, withoutType } from '../storage/api-object.ts';
 import type { Definition } from '../storage/served-resource.ts';
 
-export type Subresource = 'status' | 'scale';
+export type Subresource = 'status' | 'scale' | 'resize';
 
 /** Prepares a new object: drops metadata that the server writes, and the status if it is a subresource. */
 export function prepareCreate(definition: Definition, object: ApiObject, meta: ObjectMeta): ApiObject {
@@ -17,7 +17,7 @@ export function prepareCreate(definition: Definition, object: ApiObject, meta: O
 
 /**
  * Applies the part of `wanted` that the endpoint may change to `current`: the main endpoint keeps the status; `/status`
- * keeps the spec, and for custom resources all metadata. A change of the spec increments the generation.
+ * keeps the spec, and for custom resources all metadata; `/resize` takes the resources of containers and nothing else. A change of the spec increments the generation.
  */
 export function prepareUpdate(
   definition: Definition,
@@ -25,6 +25,7 @@ export function prepareUpdate(
   { wanted, current }: { wanted: ApiObject; current: ApiObject },
 ): ApiObject {
   if (subresource === 'status') return prepareStatus(definition, wanted, current);
+  if (subresource === 'resize') return prepareResize(definition, wanted, current);
   const next: ApiObject = { ...wanted, metadata: keepServerMeta(wanted.metadata, current.metadata) };
   if (definition.status) copyMember(next, current, 'status');
   definition.defaults(next);
@@ -45,6 +46,25 @@ function prepareStatus(definition: Definition, wanted: ApiObject, current: ApiOb
     ...(ownerReferences ? { ownerReferences } : {}),
   };
   return next;
+}
+
+/** Containers are matched by name; metadata keeps what it was. */
+function prepareResize(definition: Definition, wanted: ApiObject, current: ApiObject): ApiObject {
+  const next = structuredClone(current);
+  next.metadata.uid = wanted.metadata.uid;
+  const asked = listContainers(wanted);
+  for (const container of listContainers(next)) {
+    const found = asked.find(({ name }) => name === container['name']);
+    if (found !== undefined) container['resources'] = structuredClone(found['resources'] ?? {});
+  }
+  const { generation } = current.metadata;
+  if (generation !== undefined && !hasSameContent(definition, next, current)) next.metadata.generation = generation + 1;
+  return next;
+}
+
+function listContainers(pod: ApiObject): OpenRecord[] {
+  const { containers } = recordAt(pod, 'spec');
+  return Array.isArray(containers) ? containers.filter(isRecord) : [];
 }
 
 function copyMember(target: ApiObject, source: ApiObject, member: string): void {

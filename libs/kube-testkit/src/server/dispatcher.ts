@@ -6,11 +6,20 @@ import { handle } from './handlers.ts';
 import type { Answer } from './handlers.ts';
 import { isWrite } from './journal.ts';
 import type { Journal, RequestRecord } from './journal.ts';
+import type { Subresource } from '../rules/strategy.ts';
 import type { Registry, Target } from '../storage/registry.ts';
+import type { Definition } from '../storage/served-resource.ts';
 import { parseRequest } from './request.ts';
 import type { ApiRequest, RawRequest } from './request.ts';
 import { Watch } from '../watch/watch.ts';
 import { parseWatch } from '../watch/watch-request.ts';
+
+const KNOWN: readonly Subresource[] = ['status', 'scale', 'resize'];
+
+function isServed({ builtin, plural, status, scale }: Definition, subresource: Subresource): boolean {
+  if (subresource === 'resize') return builtin && plural === 'pods';
+  return subresource === 'status' ? status : scale !== undefined;
+}
 
 interface DispatcherOptions {
   readonly registry: Registry;
@@ -57,9 +66,8 @@ export class Dispatcher {
     const { group, version, resource, namespace, name = '', subresource } = info;
     const definition = this.#registry.definitions.find(group, version, resource);
     if (definition === undefined) return undefined;
-    const known = subresource === 'status' || subresource === 'scale' ? subresource : undefined;
-    if ((known === 'status' && !definition.status) || (known === 'scale' && definition.scale === undefined))
-      return undefined;
+    const known = KNOWN.find((each) => each === subresource);
+    if (known !== undefined && !isServed(definition, known)) return undefined;
     return { definition, version, namespace, name, subresource: known };
   }
 

@@ -167,6 +167,7 @@ const SUBRESOURCES: Readonly<Record<string, Handlers>> = {
   '': { get, list, create, update, patch, delete: remove, deletecollection: removeAll },
   status: { get, update, patch },
   scale: { get: getScale, update: changeScale, patch: changeScale },
+  resize: { get, update, patch },
   eviction: { create: evict },
   binding: { create: bind },
 };

@@ -134,7 +134,9 @@ export class Registry {
     checkType(target, wanted.object, this.present(target, current));
     checkIdentity(target, wanted.object, current);
     const next = prepareUpdate(definition, subresource, { wanted: withoutType(wanted.object), current });
-    const causes = [...validateMetaUpdate(next.metadata, current.metadata), ...definition.validate(next, current)];
+    // What else the real server checks of a resize is missing here: the QoS class, quotas, support of the node.
+    const ofKind = subresource === 'resize' ? [] : definition.validate(next, current);
+    const causes = [...validateMetaUpdate(next.metadata, current.metadata), ...ofKind];
     if (causes.length > 0) throw invalid(definition, target.name, causes);
     setManagedFields(next, wanted.managedFields ?? trackUpdate(current, next, this.owner(target, manager, 'Update')));
     if (isDeepStrictEqual(next, current)) return current;

@@ -1,6 +1,6 @@
 import { annotations, hasCpu, parseCpu, readCpu, withCpu } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { KubeError, isNotFound } from '@sandlot/kube';
+import { KubeError, RetryableError, isNotFound } from '@sandlot/kube';
 import type { Container, JsonObject, Pod } from '@sandlot/kube';
 import { buildObjectKey, patchObject } from '../writes/calls.ts';
 import type { CallDeps } from '../writes/calls.ts';
@@ -21,6 +21,7 @@ export async function resizePod(deps: CallDeps, resize: Resize): Promise<Pod> {
   const { pod, cpu } = resize;
   const { pods } = deps.collections;
   const live = await deps.client.get(pods.resource, buildObjectKey(pod), { signal: deps.signal });
+  if (live.metadata.uid !== pod.metadata.uid) throw new RetryableError('another Pod has the name by now');
   const resized = hasAsked(resize, live) ? live : await patchResources(deps, resize, live);
   if (!hasAsked(resize, resized)) {
     throw buildRefusal(
@@ -40,11 +41,10 @@ function hasAsked({ sandbox, cpu }: Resize, { spec }: Pod): boolean {
 
 /** Guarded by the resourceVersion: the patch replaces the whole list of containers, and admission may have added some. */
 async function patchResources(deps: CallDeps, { sandbox, pod, cpu }: Resize, live: Pod): Promise<Pod> {
-  const { uid, resourceVersion } = live.metadata;
-  const guard = { uid: pod.metadata.uid ?? uid ?? '', resourceVersion: resourceVersion ?? '' };
+  const { uid = '', resourceVersion = '' } = live.metadata;
   const name = getFirstContainerName(sandbox);
   const containers = live.spec.containers.map((each) => (each.name === name ? withAsked(each, cpu) : getJson(each)));
-  const patch = { metadata: guard, spec: { containers } };
+  const patch = { metadata: { uid, resourceVersion }, spec: { containers } };
   try {
     return await patchObject(deps, deps.collections.pods, { object: pod, patch, subresource: 'resize' });
   } catch (error) {
