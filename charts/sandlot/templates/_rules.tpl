@@ -22,6 +22,10 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
 - apiGroups: [""]
   resources: [pods, services, persistentvolumeclaims]
   verbs: [create, delete, get, list, patch, watch]
+# The CPU that a claim asks for. An admission policy allows it for Pods of Sandboxes.
+- apiGroups: [""]
+  resources: [pods/resize]
+  verbs: [patch]
 {{- if eq .Values.runtime.delivery "ImageVolume" }}
 # The keys of Sandboxes. An admission policy allows no other Secret.
 - apiGroups: [""]

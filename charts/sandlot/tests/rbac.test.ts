@@ -11,6 +11,7 @@ const expected = {
     'agents.x-k8s.io/sandboxes/status': 'patch',
     'agents.x-k8s.io/sandboxes/finalizers': 'update',
     '/pods': READ_WRITE,
+    '/pods/resize': 'patch',
     '/services': READ_WRITE,
     '/persistentvolumeclaims': READ_WRITE,
     'networking.k8s.io/networkpolicies': 'get',

@@ -100,6 +100,7 @@ describe.concurrent('a claim that its template does not allow', () => {
       'VolumeClaimTemplatesError',
     ],
     ['images', 'inplaceUpdate: {image: ubuntu}', 'ImageOverrideRejected'],
+    ['CPU', 'inplaceUpdate: {resources: {requests: {cpu: 1}}}', 'ResourcesOverrideRejected'],
     ['labels', 'additionalPodMetadata: {labels: {team: a}}', 'InvalidMetadata'],
   ])('with %s is refused with a reason', (_, field, reason) =>
     runInTeam('refused', async (team) => {
@@ -126,6 +127,74 @@ describe.concurrent('a claim with an image of its own', () => {
       const pod = await team.client.get(pods, { namespace: team.namespace, name });
       expect(pod.spec.containers[0]?.image).toBe('ubuntu:24.04');
       expect(pod.status?.containerStatuses?.[0]?.restartCount).toBe(1);
+    }));
+});
+
+describe.concurrent('a claim with CPU of its own', () => {
+  const SIZED = 'image: busybox, resources: {requests: {cpu: 50m, memory: 16Mi}, limits: {cpu: 100m, memory: 32Mi}}';
+
+  /** A full pool of a template with 100m CPU that allows claims up to one. */
+  async function startSizedPool(team: Team, more: object = {}): Promise<void> {
+    await team.apply(formatTemplateManifest('box', SIZED));
+    const spec = { resourcesOverridePolicy: { maxCPU: '1' }, ...more };
+    await team.kubectl('patch', 'sbt/box', '--type=merge', '-p', JSON.stringify({ spec }));
+    await team.apply(formatPoolManifest('pool', 'box', 1));
+    await waitForFullPool(team, 'pool');
+  }
+
+  const readStart = async (team: Team, name: string): Promise<unknown> => {
+    const pod = await team.client.get(pods, { namespace: team.namespace, name });
+    const [first] = pod.status?.containerStatuses ?? [];
+    return [pod.metadata.uid, first?.restartCount, first?.state?.running?.startedAt];
+  };
+
+  /** The quota of the container's own cgroup, in microseconds of each period. */
+  const readQuota = async (team: Team, name: string): Promise<number> => {
+    const both = 'cut -d" " -f1 /sys/fs/cgroup/cpu.max 2>/dev/null || cat /sys/fs/cgroup/cpu/cpu.cfs_quota_us';
+    return Number((await team.sh(name, both)).trim());
+  };
+
+  it('gives the running pod of a warm Sandbox its CPU, without a restart', () =>
+    runInTeam('cpu', async (team) => {
+      await startSizedPool(team);
+      const { items } = await team.client.listAll(sandboxes, { namespace: team.namespace });
+      const member = items[0]?.metadata.name ?? '';
+      const before = await readStart(team, member);
+      expect(await readQuota(team, member)).toBe(10_000);
+      const resources = '{requests: {cpu: 60m}, limits: {cpu: 250m}}';
+      await team.apply(claimManifest('fast', `{warmPoolRef: {name: pool}, inplaceUpdate: {resources: ${resources}}}`));
+      expect(getSandboxName(await waitForReadyClaim(team, 'fast'))).toBe(member);
+      const pod = await team.client.get(pods, { namespace: team.namespace, name: member });
+      const cpu = { requests: { cpu: '60m', memory: '16Mi' }, limits: { cpu: '250m', memory: '32Mi' } };
+      expect(pod.spec.containers[0]?.resources).toMatchObject(cpu);
+      expect(pod.status?.containerStatuses?.[0]?.resources).toMatchObject(cpu);
+      expect(await readQuota(team, member)).toBe(25_000);
+      expect(await readStart(team, member)).toEqual(before);
+    }));
+
+  it('says that no node can give it so much, and takes back what it committed', () =>
+    runInTeam('no-cpu', async (team) => {
+      await startSizedPool(team, { resourcesOverridePolicy: { maxCPU: '100k' } });
+      const resources = '{requests: {cpu: 50k}, limits: {cpu: 50k}}';
+      const spec = `{warmPoolRef: {name: pool}, claimTimeout: 10s, createOnNoStock: false, inplaceUpdate: {resources: ${resources}}}`;
+      await team.apply(claimManifest('greedy', spec));
+      const { status } = await waitForClaimReason(team, 'greedy', 'ResizeInfeasible');
+      expect(status?.conditions?.find(({ type }) => type === 'Ready')?.message).toContain('Ask for less');
+      await waitForClaimReason(team, 'greedy', 'ClaimTimeout');
+    }));
+
+  it('shows what a quota of the namespace refuses', () =>
+    runInTeam('quota', async (team) => {
+      await startSizedPool(team);
+      const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'cpu' }, spec: { hard: { 'limits.cpu': '500m' } } };
+      await team.apply(JSON.stringify(quota));
+      await eventually('the quota is in force', async () =>
+        (await team.kubectl('get', 'resourcequota/cpu', '-o', 'jsonpath={.status.hard}')) === '' ? undefined : true,
+      );
+      const spec = '{warmPoolRef: {name: pool}, inplaceUpdate: {resources: {limits: {cpu: 900m}}}}';
+      await team.apply(claimManifest('greedy', spec));
+      const { status } = await waitForClaimReason(team, 'greedy', 'ResizeRejected');
+      expect(status?.conditions?.find(({ type }) => type === 'Ready')?.message).toContain('exceeded quota: cpu');
     }));
 });
 

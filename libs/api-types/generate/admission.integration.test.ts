@@ -157,6 +157,16 @@ describe('a SandboxTemplate is refused', () => {
       'allowedImages',
     );
   });
+
+  it.each<[string, object, string]>([
+    ['no ceiling', {}, 'spec.resourcesOverridePolicy.maxCPU'],
+    ['a ceiling of nothing', { maxCPU: 0 }, 'maxCPU must be more than 0'],
+    ['a ceiling of nothing in words', { maxCPU: '0m' }, 'maxCPU must be more than 0'],
+    ['a ceiling that is no quantity', { maxCPU: 'all' }, 'maxCPU'],
+    ['a floor above the ceiling', { maxCPU: '2', minCPU: '2001m' }, 'minCPU must not be above maxCPU'],
+  ])('for a CPU policy with %s', async (_, policy, text) => {
+    expect(await refusal({ ...template(), spec: { ...template().spec, resourcesOverridePolicy: policy } })).toContain(text);
+  });
 });
 
 describe('a SandboxWarmPool is refused', () => {
@@ -261,6 +271,26 @@ describe('a SandboxClaim is refused', () => {
     ],
     ['a variable given twice', { envs: [variable, variable] }, 'Duplicate value'],
     ['an empty image', { inplaceUpdate: { image: '' } }, 'spec.inplaceUpdate.image'],
+    ['a change of nothing', { inplaceUpdate: {} }, 'image or resources must be set'],
+    ...['requests', 'limits'].flatMap((kind): [string, Partial<SandboxClaimSpec>, string][] => [
+      ...['memory', 'ephemeral-storage', 'nvidia.com/gpu', 'CPU'].map((name): [string, Partial<SandboxClaimSpec>, string] => [
+        `${kind} of ${name}`,
+        { inplaceUpdate: { resources: { [kind]: { cpu: 1, [name]: '1' } } } },
+        'only cpu can be changed in place',
+      ]),
+      ...[0, '0', '0m', '0.0'].map((cpu): [string, Partial<SandboxClaimSpec>, string] => [
+        `${kind} of ${JSON.stringify(cpu)} CPU`,
+        { inplaceUpdate: { resources: { [kind]: { cpu } } } },
+        'cpu must be more than 0',
+      ]),
+      ...[-1, '-1', 'much', '1 ', '1GiB', '9'.repeat(33)].map((cpu): [string, Partial<SandboxClaimSpec>, string] => [
+        `${kind} of ${JSON.stringify(cpu)} CPU`,
+        { inplaceUpdate: { resources: { [kind]: { cpu } } } },
+        `spec.inplaceUpdate.resources.${kind}.cpu`,
+      ]),
+      [`empty ${kind}`, { inplaceUpdate: { resources: { [kind]: {} } } }, 'cpu must be set in requests or limits'],
+    ]),
+    ['resources without CPU', { inplaceUpdate: { resources: {} } }, 'cpu must be set in requests or limits'],
     ['a relative mount path', { dynamicVolumes: [{ ...volume, mountPath: 'data' }] }, 'mountPath'],
     [
       'a volume from two sources',
@@ -270,6 +300,14 @@ describe('a SandboxClaim is refused', () => {
   ];
   it.each(cases)('for %s', async (_name, spec, text) => {
     expect(await refusal({ ...claim(), spec: { warmPoolRef: { name: 'pool' }, ...spec } })).toContain(text);
+  });
+
+  it.each<[string, SandboxClaimSpec['inplaceUpdate']]>([
+    ['an image', { image: 'busybox' }],
+    ['CPU as a number', { resources: { limits: { cpu: 2 } } }],
+    ['CPU as quantities', { image: 'busybox', resources: { requests: { cpu: '0.5' }, limits: { cpu: '1500m' } } }],
+  ])('but not for a change in place of %s', async (_, inplaceUpdate) => {
+    expect(await refusal({ ...claim(), spec: { warmPoolRef: { name: 'pool' }, inplaceUpdate } })).toBe('');
   });
 
   it('for neither reference', async () => {

@@ -97,7 +97,7 @@ export type { ContainerResources } from './schema/resources.ts';
 export { nameHash } from '@sandlot/std';
 export { hashBlueprint, hasSameBlueprint } from './compare/blueprint.ts';
 export type { Blueprint } from './compare/blueprint.ts';
-export { parseMilliCpu, parseQuantity, isSameQuantity } from './compare/quantity.ts';
+export { parseMilliCpu, parseQuantity, isSameQuantity, QUANTITY } from './compare/quantity.ts';
 export { buildMergePatch, pruneEmpty } from './compare/status-patch.ts';
 export { injectEnv, findRuntimeEnvRefusal } from './policies/env-policy.ts';
 export type { ClaimVariable, EnvOutcome, EnvRequest, RuntimeEnvRequest } from './policies/env-policy.ts';

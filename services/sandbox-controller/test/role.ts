@@ -14,6 +14,7 @@ export const ROLE = {
       resources: ['pods', 'services', 'persistentvolumeclaims'],
       verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
     },
+    { apiGroups: [''], resources: ['pods/resize'], verbs: ['patch'] },
     { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
     { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['get'] },
     { apiGroups: ['extensions.agents.x-k8s.io'], resources: ['sandboxtemplates'], verbs: ['get'] },

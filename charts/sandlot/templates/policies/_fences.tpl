@@ -183,6 +183,11 @@ s.?dataSource.?kind.orValue('') == 'PersistentVolumeClaim' && dyn(s.?dataSource.
     && ('agents.x-k8s.io/sandbox-name-hash' in variables.oldLabels
     || variables.oldLabels[?'agents.x-k8s.io/adoptable'].orValue('') == 'true'))))
 - rule: controllers
+  says: The sandbox-controller may only resize Pods that a Sandbox owns
+  holds: >-
+    request.?subResource.orValue('') != 'resize' || ('agents.x-k8s.io/sandbox-name-hash' in variables.oldLabels
+    && {{ include "sandlot.policies.controlledBy" $wasOfSandbox }})
+- rule: controllers
   says: The sandbox-controller may only delete Pods, Services and disks that a Sandbox owns
   holds: request.operation != 'DELETE' || {{ include "sandlot.policies.controlledBy" $wasOfSandbox }}
 - rule: controllers

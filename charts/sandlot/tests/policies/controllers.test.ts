@@ -29,6 +29,8 @@ beforeAll(async () => {
   const owner = await stage.create(pool);
   const template = await stage.create(object('SandboxTemplate', { name: 'owner' }));
   for (const draft of [...Object.values(present), buildMember(owner), buildGolden(template), buildFormer(template)]) await stage.create(draft);
+  await stage.create(buildPodOf('Sandbox', await stage.create(object('Sandbox', { name: 'owner' }))));
+  await stage.create(buildPodOf('SandboxWarmPool', owner));
   await waitForRefusal(patch(present.written, { spec: otherPod }, pooler));
 });
 
@@ -56,6 +58,11 @@ const buildGolden = (template: string): Draft =>
 /** The policy of a template as earlier releases made it. */
 const buildFormer = (template: string): Draft => object('NetworkPolicy', { name: 'former', ...ownedBy('SandboxTemplate', template) });
 
+/** A Pod with the label of a Sandbox that has this owner. */
+const buildPodOf = (kind: string, uid: string): Draft => object('Pod', { name: `of-${kind.toLowerCase()}`, labels: { [HASH]: 'x' }, ...ownedBy(kind, uid) }, SIZED);
+const sized = (cpu: string): object => ({ containers: [{ name: 'main', image: 'busybox', resources: { requests: { cpu } } }] });
+const SIZED = sized('100m') as Metadata;
+
 const pool = object('SandboxWarmPool', { name: 'owner' }, { stuckMember: {} });
 const alias = { annotations: { 'sandlot.dev/aliases': 'base' } };
 const nightly = { name: 'nightly', cron: '0 22 * * *', durationSeconds: 3600, replicas: 5 };
@@ -77,8 +84,8 @@ const present = {
   authored: object('Sandbox', { name: 'authored' }),
   stray: object('Sandbox', { name: 'stray', labels: { [MEMBER]: 'x' } }),
   given: object('Sandbox', { name: 'given', labels: { [CLAIM_UID]: 'u' } }),
-  ownPod: object('Pod', { name: 'own' }),
-  offered: object('Pod', { name: 'offered', labels: { 'agents.x-k8s.io/adoptable': 'true' } }),
+  ownPod: object('Pod', { name: 'own' }, sized('100m') as Metadata),
+  offered: object('Pod', { name: 'offered', labels: { 'agents.x-k8s.io/adoptable': 'true' } }, sized('100m') as Metadata),
   keptDisk: object('PersistentVolumeClaim', { name: 'kept', labels: { [HASH]: 'x' } }),
   ownDisk: object('PersistentVolumeClaim', { name: 'own-disk' }),
   ownPolicy: object('NetworkPolicy', { name: 'own-policy' }),
@@ -96,6 +103,8 @@ type Move = readonly [service: string, what: string, attempt: () => Promise<Answ
 const create = (draft: Draft, service: string) => () => stage.tryCreate(draft, accountOf(service));
 const patch = (draft: Draft, body: object, service: string) => () =>
   stage.send({ method: 'PATCH', path: `${buildPath(draft)}?dryRun=All`, body, as: accountOf(service) });
+const resize = (draft: Draft, service: string) => () =>
+  stage.send({ method: 'PATCH', path: `${buildPath(draft)}/resize?dryRun=All`, body: { spec: sized('200m') }, as: accountOf(service) });
 const remove = (draft: Draft, service: string) => () =>
   stage.send({ method: 'DELETE', path: `${buildPath(draft)}?dryRun=All`, as: accountOf(service) });
 
@@ -110,6 +119,9 @@ const forbidden: readonly Move[] = [
   [sandboxer, 'create a Pod without a Sandbox', create(object('Pod', { labels: { [HASH]: 'x' } }), sandboxer)],
   [sandboxer, 'create a Pod without the label', create(object('Pod', of('Sandbox')), sandboxer)],
   [sandboxer, "change another user's Pod", patch(present.ownPod, { metadata: { labels: { [HASH]: 'x' } } }, sandboxer)],
+  [sandboxer, "resize another user's Pod", resize(present.ownPod, sandboxer)],
+  [sandboxer, 'resize a Pod that was offered', resize(present.offered, sandboxer)],
+  [sandboxer, 'resize a Pod that has the label and another owner', resize(buildPodOf('SandboxWarmPool', ''), sandboxer)],
   [sandboxer, "delete another user's Pod", remove(present.ownPod, sandboxer)],
   [sandboxer, 'delete a disk that was kept', remove(present.keptDisk, sandboxer)],
   [sandboxer, "delete another user's disk", remove(present.ownDisk, sandboxer)],
@@ -181,6 +193,7 @@ const due: readonly Move[] = [
   [sandboxer, 'delete an expired Sandbox', remove(present.authored, sandboxer)],
   [sandboxer, 'create the Pod of a Sandbox', create(object('Pod', of('Sandbox', { [HASH]: 'x' })), sandboxer)],
   [sandboxer, 'take over a Pod that was offered', patch(present.offered, { metadata: of('Sandbox', { [HASH]: 'x' }) }, sandboxer)],
+  [sandboxer, 'resize the Pod of a Sandbox', resize(buildPodOf('Sandbox', ''), sandboxer)],
   [sandboxer, 'create a disk that is kept', create(object('PersistentVolumeClaim', { labels: { [HASH]: 'x' } }), sandboxer)],
   [sandboxer, 'take a kept disk back', patch(present.keptDisk, { metadata: of('Sandbox', { [HASH]: 'x' }) }, sandboxer)],
   [sandboxer, 'create the Service of a Sandbox', create(object('Service', of('Sandbox', { [HASH]: 'x' })), sandboxer)],
@@ -220,6 +233,11 @@ const due: readonly Move[] = [
 ];
 
 describe('the account of a service', () => {
+  it.each([pooler, claimer, api])('%s resizes no Pod', async (service) => {
+    const { status, message } = await resize(buildPodOf('Sandbox', ''), service)();
+    expect([status, message]).toEqual([403, expect.stringContaining('cannot patch resource "pods/resize"')]);
+  });
+
   it.each(forbidden)('%s cannot %s', async (_service, _what, attempt) => {
     const { status, message } = await attempt();
     expect(message).toContain(REFUSED);

@@ -33,6 +33,8 @@ describe('a tenant with edit rights in its namespace', () => {
     ['a Sandbox with a slot of a batch', object('Sandbox', label('sandlot.dev/claim-slot', '0'))],
     ['a Sandbox outside the network rules of its template', object('Sandbox', label('sandlot.dev/network', 'own'))],
     ['a Sandbox with an image that no claim asked for', object('Sandbox', note('sandlot.dev/inplace-image'))],
+    ['a Sandbox with CPU that no claim asked for', object('Sandbox', note('sandlot.dev/inplace-cpu'))],
+    ['a Pod that seems to have been resized', object('Pod', note('sandlot.dev/inplace-cpu'))],
     ['a Sandbox that seems to have started from a snapshot', object('Sandbox', note('sandlot.dev/start-memory'))],
     ['a snapshot of a Pod template of its choice', object('SandboxSnapshot', note('sandlot.dev/saved-template'))],
     ['a snapshot with a daemon of its choice', object('SandboxSnapshot', note('sandlot.dev/saved-runtime-image'))],

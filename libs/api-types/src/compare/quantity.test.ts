@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicaliseQuantity, parseQuantity, isSameQuantity } from './quantity.ts';
+import { canonicaliseQuantity, parseMilliCpu, parseQuantity, isSameQuantity } from './quantity.ts';
 
 describe('isSameQuantity', () => {
   it.each([
@@ -56,5 +56,27 @@ describe('parseQuantity', () => {
     ['much', undefined],
   ])('of %s is %s', (quantity, value) => {
     expect(parseQuantity(quantity)).toBe(value);
+  });
+});
+
+describe('parseMilliCpu', () => {
+  it.each([
+    [2, 2_000],
+    ['0.1', 100],
+    ['1.001', 1_001],
+    ['1n', 1],
+    ['1000000001n', 1_001],
+    ['1k', 1_000_000],
+    ['much', 0],
+  ])('of %s is %s', (quantity, value) => {
+    expect(parseMilliCpu(quantity)).toBe(value);
+  });
+
+  it('is exact for any number of thousandths', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 1_000_000 }), (milli) => {
+        expect([parseMilliCpu(`${milli}m`), parseMilliCpu((milli / 1_000).toFixed(3))]).toEqual([milli, milli]);
+      }),
+    );
   });
 });

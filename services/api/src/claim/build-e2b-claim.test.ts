@@ -104,6 +104,8 @@ describe('buildE2bClaim', () => {
     ['claim-timeout-seconds', '5', { claimTimeout: '5s' }],
     ['skip-init-runtime', 'true', { skipInitRuntime: true }],
     ['image', 'debian:12', { inplaceUpdate: { image: 'debian:12' } }],
+    ['cpu-request', '500m', { inplaceUpdate: { resources: { requests: { cpu: '500m' } } } }],
+    ['cpu-limit', '1.5', { inplaceUpdate: { resources: { limits: { cpu: '1.5' } } } }],
     ['reserve-failed-sandbox', 'forever', { reserveFailedSandbox: true }],
     ['sandbox-name', 'my-box', { sandboxName: 'my-box' }],
     ['sandbox-name', 'a'.repeat(63), { sandboxName: 'a'.repeat(63) }],
@@ -134,6 +136,15 @@ describe('buildE2bClaim', () => {
       expect(Object.keys(spec).sort()).toEqual(['lifecycle', 'warmPoolRef', ...Object.keys(fields)].sort());
       expect(spec).toMatchObject(fields);
     }
+  });
+
+  it('asks for image, CPU request and CPU limit in one change of the Pod', () => {
+    const wanted = { image: 'debian:12', 'cpu-request': '1', 'cpu-limit': '2' };
+    const metadata = Object.fromEntries(Object.entries(wanted).map(([name, value]) => [CONTROL_PREFIX + name, value]));
+    expect(build({ metadata }).spec.inplaceUpdate).toEqual({
+      image: 'debian:12',
+      resources: { requests: { cpu: '1' }, limits: { cpu: '2' } },
+    });
   });
 
   it('completes sandbox-generate-name, for a repeated create in the same way, without a part of the id', () => {

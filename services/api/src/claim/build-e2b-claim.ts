@@ -105,8 +105,20 @@ function buildControlFields(keys: ControlKeys): Partial<SandboxClaimSpec> {
     ...(keys.waitReadySeconds === undefined ? {} : { waitReadyTimeout: `${keys.waitReadySeconds}s` }),
     ...(keys.createOnNoStock === false ? { createOnNoStock: false } : {}),
     ...(keys.skipInitRuntime === true ? { skipInitRuntime: true } : {}),
-    ...(keys.image === undefined ? {} : { inplaceUpdate: { image: keys.image } }),
+    ...buildInplaceUpdate(keys),
     ...buildReservation(keys.keepFailed ?? false),
+  };
+}
+
+function buildInplaceUpdate({ image, cpu }: ControlKeys): Partial<SandboxClaimSpec> {
+  if (image === undefined && cpu === undefined) return {};
+  const { request, limit } = cpu ?? {};
+  const resources = {
+    ...(request === undefined ? {} : { requests: { cpu: request } }),
+    ...(limit === undefined ? {} : { limits: { cpu: limit } }),
+  };
+  return {
+    inplaceUpdate: { ...(image === undefined ? {} : { image }), ...(cpu === undefined ? {} : { resources }) },
   };
 }
 

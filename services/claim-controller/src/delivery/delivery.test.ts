@@ -63,6 +63,111 @@ describe('a claim with an image of its own', () => {
   });
 });
 
+describe('a claim with CPU of its own', () => {
+  const CPU_MARK = 'sandlot.dev/inplace-cpu';
+  const SMALL = { requests: { cpu: '100m', memory: '64Mi' }, limits: { cpu: '200m', memory: '64Mi' } };
+  const asked = { resources: { requests: { cpu: '1' }, limits: { cpu: 2 } } };
+  const given = { requests: { cpu: '1', memory: '64Mi' }, limits: { cpu: 2, memory: '64Mi' } };
+
+  /** The template and its members have these resources. */
+  async function startedSized(members: number, policy: object | undefined = { maxCPU: '4' }): Promise<ClaimHarness> {
+    const harness = await ClaimHarness.start({ members });
+    const resources = { requests: { ...SMALL.requests }, limits: { ...SMALL.limits } };
+    const setResources = ({ podTemplate }: { podTemplate: { spec: { containers: object[] } } }): void => {
+      podTemplate.spec.containers = podTemplate.spec.containers.map((container) => ({ ...container, resources }));
+    };
+    harness.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec }) => {
+      setResources(spec);
+      Object.assign(spec, { resourcesOverridePolicy: policy, imageOverridePolicy: { allowedImages: ['registry.test/'] } });
+    });
+    for (const { metadata } of harness.api.objects(sandboxes)) {
+      const key = { namespace: 'default', name: metadata.name ?? '' };
+      harness.api.change(sandboxes, key, ({ spec }) => setResources(spec));
+    }
+    harness.startController();
+    await harness.watching();
+    return harness;
+  }
+
+  it('sets it in the adoption patch, and becomes Ready only when the node has set it', async () => {
+    await using harness = await startedSized(1);
+    harness.claim('job', { inplaceUpdate: asked });
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('pool-m001'));
+    const { spec, metadata } = harness.sandbox('pool-m001') ?? {};
+    expect(spec?.podTemplate.spec.containers[0]?.resources).toEqual(given);
+    expect(metadata?.annotations?.[CPU_MARK]).toBe('request=1,limit=2');
+    expect(metadata?.annotations?.[MARK]).toBeUndefined();
+    expect(harness.findReason('job')).toBe('SandboxNotReady');
+    finishImage(harness, 'pool-m001');
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+  });
+
+  it('sets image and CPU together', async () => {
+    await using harness = await startedSized(1);
+    harness.claim('job', { inplaceUpdate: { image: IMAGE, ...asked } });
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('pool-m001'));
+    const { spec, metadata } = harness.sandbox('pool-m001') ?? {};
+    expect(spec?.podTemplate.spec.containers).toEqual([expect.objectContaining({ image: IMAGE, resources: given })]);
+    expect(metadata?.annotations).toMatchObject({ [MARK]: IMAGE, [CPU_MARK]: 'request=1,limit=2' });
+  });
+
+  it('leaves no mark when the member has the CPU already', async () => {
+    await using harness = await startedSized(1);
+    harness.claim('job', { inplaceUpdate: { resources: { requests: { cpu: '0.1' } } } });
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('pool-m001'));
+    expect(harness.sandbox('pool-m001')?.metadata.annotations?.[CPU_MARK]).toBeUndefined();
+  });
+
+  it('starts cold with the CPU when there is no stock', async () => {
+    await using harness = await startedSized(0);
+    harness.claim('job', { inplaceUpdate: asked });
+    await harness.eventually(() => expect(harness.sandbox('job')).toBeDefined());
+    expect(harness.sandbox('job')?.spec.podTemplate.spec.containers[0]?.resources).toEqual(given);
+    expect(harness.sandbox('job')?.metadata.annotations?.[CPU_MARK]).toBeUndefined();
+  });
+
+  it.each([
+    ['allows no CPU', undefined, 'the template has no resourcesOverridePolicy'],
+    ['allows less', { maxCPU: '1500m' }, 'cpu limit "2" is above maxCPU "1500m"'],
+  ])('is refused when its template %s', async (_, policy, detail) => {
+    await using harness = await startedSized(1);
+    harness.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec, metadata }) => {
+      Object.assign(spec, { resourcesOverridePolicy: policy });
+      metadata.generation = 9;
+    });
+    await harness.elapse(100);
+    harness.claim('job', { inplaceUpdate: asked });
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('ResourcesOverrideRejected'));
+    expect(harness.getStatus('job')).toMatchObject({ phase: 'Failed', message: expect.stringContaining(detail) as string });
+    expect(harness.owned().size).toBe(0);
+  });
+
+  it('is given up for another Sandbox with the words of the node, after its time', async () => {
+    await using harness = await startedSized(7);
+    const words = 'the node of the Pod can never give it the CPU that the claim asks for: Node didn’t have enough capacity';
+    harness.api.onChange(sandboxes, () => {
+      for (const { metadata, status } of harness.api.objects(sandboxes)) {
+        const [ready] = (status?.conditions ?? []).filter(({ type }) => type === 'Ready');
+        if (metadata.annotations?.[CPU_MARK] === undefined || ready?.reason === 'ResizeInfeasible') continue;
+        harness.api.change(sandboxes, { namespace: 'default', name: metadata.name ?? '' }, (sandbox) => {
+          const refused = { status: 'False', reason: 'ResizeInfeasible', message: words } as const;
+          for (const condition of sandbox.status?.conditions ?? []) {
+            if (condition.type === 'Ready') Object.assign(condition, refused, { observedGeneration: metadata.generation });
+          }
+        });
+      }
+    });
+    harness.claim('job', { inplaceUpdate: asked, waitReadyTimeout: '10s' });
+    await harness.eventually(() => expect(harness.findReason('job')).toBe('ResizeInfeasible'));
+    expect(harness.getStatus('job').conditions?.find(({ type }) => type === 'Ready')?.message).toBe(words);
+    await harness.eventually(() => expect(harness.getStatus('job').phase).toBe('Failed'));
+    expect(harness.getStatus('job').message).toBe(
+      `sandbox "pool-m005" was not ready with cpu request "1" and cpu limit "2" within 10s: ${words}`,
+    );
+    expect(harness.owned().size).toBe(0);
+  });
+});
+
 describe('a delivery that is not ready in time', () => {
   const spec = { inplaceUpdate: { image: IMAGE }, waitReadyTimeout: '10s' };
 

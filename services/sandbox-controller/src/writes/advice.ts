@@ -18,6 +18,8 @@ const ADVICE: readonly (readonly [words: RegExp, advice: string])[] = [
     /(minimum|maximum) .* usage per|limit to request ratio|per (Container|Pod|PersistentVolumeClaim) is/,
     'Ask for resources that the LimitRange of the namespace allows, or change it',
   ],
+  [/QOS Class may not change/i, 'Ask for CPU that keeps the QoS class of the Pod, or change the template'],
+  [/without support for resize/, 'Use nodes whose kubelet is Kubernetes 1.33 or newer'],
   [/admission webhook/, 'Change what the policy of the cluster objects to'],
 ];
 

@@ -49,7 +49,7 @@ export function translateClaim(claim: KruiseClaim): Translated {
       ttlSecondsAfterCompleted: secondsOf(spec.ttlAfterCompleted),
       additionalPodMetadata: Object.keys(pods).length === 0 ? undefined : pods,
       envs: translateVariables(spec.envVars),
-      inplaceUpdate: spec.inplaceUpdate?.image === undefined ? undefined : { image: spec.inplaceUpdate.image },
+      inplaceUpdate: translateInplaceUpdate(spec.inplaceUpdate),
       dynamicVolumes: translateVolumes(spec.dynamicVolumesMount),
       reserveFailedSandbox: spec.reserveFailedSandbox,
       createOnNoStock: spec.createOnNoStock,
@@ -77,16 +77,45 @@ function translateVolumes(volumes: KruiseClaim['spec']['dynamicVolumesMount'] = 
   );
 }
 
-function noteClaim({ inplaceUpdate, dynamicVolumesMount = [], labels }: KruiseClaim['spec']): readonly Note[] {
+type InplaceUpdate = KruiseClaim['spec']['inplaceUpdate'];
+type Resources = NonNullable<InplaceUpdate>['resources'];
+
+/** The CPU, unless the claim asks for more than that: half of what fits together may not fit at all. */
+function translateInplaceUpdate({ image, resources }: NonNullable<InplaceUpdate> = {}): object | undefined {
+  const { requests, limits } = listUnchangeable(resources).length > 0 ? {} : (resources ?? {});
+  const kept = compact({ requests: dropEmpty(requests), limits: dropEmpty(limits) });
+  const update = compact({ image, resources: dropEmpty(kept) });
+  return dropEmpty(update);
+}
+
+function dropEmpty<T extends object>(value: T | undefined): T | undefined {
+  return value === undefined || Object.keys(value).length === 0 ? undefined : value;
+}
+
+/** Names of what no claim can change in a running Pod. */
+function listUnchangeable({ requests = {}, limits = {}, ...others }: NonNullable<Resources> = {}): readonly string[] {
+  const names = [...Object.keys(requests), ...Object.keys(limits)].filter((name) => name !== 'cpu');
+  return [...new Set([...names, ...Object.keys(others)])];
+}
+
+function noteInplaceUpdate({ image, resources, ...others }: NonNullable<InplaceUpdate> = {}): readonly Note[] {
   const notes: Note[] = [];
+  const check = (text: string): void => void notes.push({ effect: 'check', field: 'spec.inplaceUpdate', text });
+  const lose = (text: string): void => void notes.push({ effect: 'lost', field: 'spec.inplaceUpdate', text });
+  const unchangeable = listUnchangeable(resources);
+  const hasCpu = resources?.requests?.['cpu'] !== undefined || resources?.limits?.['cpu'] !== undefined;
+  if (image !== undefined) check('name the image in imageOverridePolicy of the template');
+  if (hasCpu && unchangeable.length === 0) check('allow the CPU by resourcesOverridePolicy of the template');
+  if (unchangeable.length > 0) lose(`only cpu can be changed in place, and the claim names ${unchangeable.join(', ')}`);
+  const unread = Object.keys(others);
+  if (unread.length > 0) lose(`no change of ${unread.join(', ')} in a claim`);
+  return notes;
+}
+
+function noteClaim({ inplaceUpdate, dynamicVolumesMount = [], labels }: KruiseClaim['spec']): readonly Note[] {
+  const notes: Note[] = [...noteInplaceUpdate(inplaceUpdate)];
   const check = (field: string, text: string): void =>
     void notes.push({ effect: 'check', field: `spec.${field}`, text });
-  if (inplaceUpdate?.image !== undefined)
-    check('inplaceUpdate', 'name the image in imageOverridePolicy of the template');
-  const resized = Object.keys(inplaceUpdate ?? {}).filter((field) => field !== 'image');
-  if (resized.length > 0) {
-    notes.push({ effect: 'lost', field: 'spec.inplaceUpdate', text: `no change of ${resized.join(', ')} in a claim` });
-  }
   if (dynamicVolumesMount.length > 0) {
     check(
       'dynamicVolumesMount',

@@ -74,6 +74,7 @@ const pausing = {
 };
 
 const amount = z.union([z.number(), text]);
+const amounts = z.record(text, amount);
 const pace = z.looseObject({ maxUnavailable: amount.optional() });
 
 /** What is read of each kind. Everything else in `spec` is reported as lost. */
@@ -110,7 +111,12 @@ export const kruiseSchemas = {
       labels: texts.optional(),
       annotations: texts.optional(),
       envVars: texts.optional(),
-      inplaceUpdate: z.looseObject({ image: text.optional() }).optional(),
+      inplaceUpdate: z
+        .looseObject({
+          image: text.optional(),
+          resources: z.looseObject({ requests: amounts.optional(), limits: amounts.optional() }).optional(),
+        })
+        .optional(),
       dynamicVolumesMount: z
         .array(
           z.looseObject({ pvName: text, mountPath: text, subPath: text.optional(), readOnly: z.boolean().optional() }),

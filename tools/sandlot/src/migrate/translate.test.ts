@@ -186,7 +186,7 @@ describe('a SandboxClaim', () => {
         ttlAfterCompleted: '5m',
         annotations: { note: 'x' },
         envVars: { A: '1' },
-        inplaceUpdate: { image: 'python:3.13', resources: {} },
+        inplaceUpdate: { image: 'python:3.13', resources: { requests: { cpu: '1', memory: '1Gi' } } },
         dynamicVolumesMount: [{ pvName: 'data', mountPath: '/data', readOnly: true }],
         reserveFailedSandbox: true,
         createOnNoStock: false,
@@ -208,6 +208,25 @@ describe('a SandboxClaim', () => {
       waitReadyTimeout: '10s',
     });
     expect(notes).toEqual(['check spec.inplaceUpdate', 'lost spec.inplaceUpdate', 'check spec.dynamicVolumesMount']);
+  });
+
+  it.each([
+    ['only CPU', { resources: { requests: { cpu: 1 }, limits: { cpu: '2' } } }, 'check spec.inplaceUpdate'],
+    ['CPU and an image', { image: 'a', resources: { limits: { cpu: '2' } } }, 'check spec.inplaceUpdate'],
+  ])('that changes %s in place keeps it', (_, inplaceUpdate, note) => {
+    const { objects, notes } = run(kruise('SandboxClaim', { templateName: 'python', inplaceUpdate }));
+    expect(objects[0]?.spec).toEqual({ warmPoolRef: { name: 'python' }, inplaceUpdate });
+    expect(new Set(notes)).toEqual(new Set([note]));
+  });
+
+  it.each([
+    ['memory', { resources: { limits: { memory: '2Gi', cpu: 1 } } }, ['lost spec.inplaceUpdate']],
+    ['nothing', { resources: { limits: {} } }, []],
+    ['what Sandlot does not know', { fieldOfLater: true }, ['lost spec.inplaceUpdate']],
+  ])('that changes %s in place is translated without that', (_, inplaceUpdate, wanted) => {
+    const { objects, notes } = run(kruise('SandboxClaim', { templateName: 'python', inplaceUpdate }));
+    expect(objects[0]?.spec).toEqual({ warmPoolRef: { name: 'python' } });
+    expect(notes).toEqual(wanted);
   });
 
   it('that is complete is left out', () => {

@@ -1,5 +1,7 @@
 // The control keys of OpenKruise Agents in the metadata of a create (docs/reference/e2b-api.md#extension-keys).
+import type { Cpu } from '@sandlot/api-types';
 import { badRequest } from '../../errors/api-error.ts';
+import { combineCpu, readCpuQuantity } from './cpu-quantity.ts';
 import { combineFailedRetention, readFailedRetention } from './failed-retention.ts';
 import type { FailedRetention } from './failed-retention.ts';
 import { parseRetention, RETENTION_EXPECTED } from './retention.ts';
@@ -22,6 +24,7 @@ export interface ControlKeys {
   readonly pausedRetention?: string;
   readonly skipInitRuntime?: boolean;
   readonly image?: string;
+  readonly cpu?: Cpu;
   readonly keepFailed?: FailedRetention;
   readonly sandboxName?: SandboxNameWish;
 }
@@ -30,6 +33,8 @@ export interface ControlKeys {
 type Written = ControlKeys & {
   readonly keepFailedFor?: FailedRetention;
   readonly sandboxNamePrefix?: SandboxNameWish;
+  readonly cpuRequest?: string;
+  readonly cpuLimit?: string;
 };
 
 type Reader = (value: string, key: string) => Written;
@@ -46,6 +51,8 @@ const READERS: Readonly<Record<string, Reader>> = {
     if (value === '') throw badRequest(`${key}: expected the name of an image`);
     return { image: value };
   },
+  'cpu-request': (value, key) => ({ cpuRequest: readCpuQuantity(value, key) }),
+  'cpu-limit': (value, key) => ({ cpuLimit: readCpuQuantity(value, key) }),
   'reserve-failed-sandbox': (value, key) => ({ keepFailed: readFailedRetention(value, key) }),
   'reserve-failed-sandbox-for': (value, key) => ({ keepFailedFor: readFailedRetention(value, key) }),
   'sandbox-name': (value, key) => ({ sandboxName: readSandboxName(value, key) }),
@@ -69,7 +76,8 @@ export function splitMetadata(metadata: Readonly<Record<string, string>>): {
   return { metadata: Object.fromEntries(own), keys: combine(keys) };
 }
 
-function combine({ keepFailed: kept, keepFailedFor: keptFor, sandboxNamePrefix, ...rest }: Written): ControlKeys {
+function combine(written: Written): ControlKeys {
+  const { keepFailed: kept, keepFailedFor: keptFor, sandboxNamePrefix, cpuRequest, cpuLimit, ...rest } = written;
   if (rest.sandboxName !== undefined && sandboxNamePrefix !== undefined) {
     throw badRequest('sandbox-name and sandbox-generate-name exclude each other: send one of them');
   }
@@ -79,6 +87,7 @@ function combine({ keepFailed: kept, keepFailedFor: keptFor, sandboxNamePrefix, 
     ...rest,
     ...(keepFailed === undefined ? {} : { keepFailed }),
     ...(sandboxName === undefined ? {} : { sandboxName }),
+    ...combineCpu({ request: cpuRequest, limit: cpuLimit }),
   };
   assertNameFits(keys);
   return keys;

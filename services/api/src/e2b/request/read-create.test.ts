@@ -52,6 +52,24 @@ describe('readCreate', () => {
       { metadata: { [`${CONTROL_PREFIX}claim-timeout-seconds`]: '100000' } },
       'expected whole seconds from 1 to 600',
     ],
+    ...['', '0', '0m', '0.0', '-1', 'much', '1 ', '1\n', '1GiB', '1e', 'Infinity', '0x10', '١', '1'.repeat(33)].flatMap(
+      (value) =>
+        ['cpu-request', 'cpu-limit'].map((name): [string, object, string] => [
+          `${name}=${JSON.stringify(value.slice(0, 9))}`,
+          { metadata: { [CONTROL_PREFIX + name]: value } },
+          `${CONTROL_PREFIX}${name}: expected CPUs such as 2, 0.5 or 500m`,
+        ]),
+    ),
+    [
+      'a CPU request above the CPU limit',
+      { metadata: { [`${CONTROL_PREFIX}cpu-request`]: '2', [`${CONTROL_PREFIX}cpu-limit`]: '1999m' } },
+      'cpu-request "2" is above cpu-limit "1999m"',
+    ],
+    ...['memory-request', 'memory-limit', 'cpu', 'gpu-limit'].map((name): [string, object, string] => [
+      `the key ${name}`,
+      { metadata: { [CONTROL_PREFIX + name]: '1' } },
+      `metadata key "${CONTROL_PREFIX}${name}" is not supported by this installation`,
+    ]),
     ...['0', '500h900', '-1s', '1.5', '8761h', '99999999999999h', `${'9'.repeat(400)}h`, ' 5m', 'constructor', ''].map(
       (value): [string, object, string] => [
         `a failed sandbox kept for "${value.slice(0, 20)}"`,

@@ -66,13 +66,15 @@ export const kruiseFields: Table = {
     ],
     [
       'spec.inplaceUpdate.resources.requests',
-      'no',
-      'a claim changes no resources of a running Pod; the API server drops the field',
+      'partly',
+      [CLAIMS, 'gives the running pod of a warm Sandbox its CPU, without a restart'],
+      'CPU alone; needs `resourcesOverridePolicy` of the template',
     ],
     [
       'spec.inplaceUpdate.resources.limits',
-      'no',
-      'a claim changes no resources of a running Pod; the API server drops the field',
+      'partly',
+      [CLAIMS, 'gives the running pod of a warm Sandbox its CPU, without a restart'],
+      'CPU alone; needs `resourcesOverridePolicy` of the template',
     ],
     [
       'spec.dynamicVolumesMount',

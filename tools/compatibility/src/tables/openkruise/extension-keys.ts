@@ -36,8 +36,8 @@ export const extensionKeys: Table = {
     ],
     ['skip-init-runtime', 'partly', CLAIM, 'excludes `envVars`'],
     ['image', 'partly', CLAIM, 'needs `imageOverridePolicy` of the template'],
-    ['cpu-request', 'no', `${UNKNOWN}; a running Pod is not resized`],
-    ['cpu-limit', 'no', `${UNKNOWN}; a running Pod is not resized`],
+    ['cpu-request', 'partly', CLAIM, 'needs `resourcesOverridePolicy` of the template'],
+    ['cpu-limit', 'partly', CLAIM, 'needs `resourcesOverridePolicy` of the template'],
     ['reserve-failed-sandbox', 'partly', CLAIM, 'needs an admin’s key or the limit `keepFailed`'],
     [
       'reserve-failed-sandbox-for',
