@@ -186,7 +186,12 @@ describe.concurrent('a claim with CPU of its own', () => {
   it('shows what a quota of the namespace refuses', () =>
     runInTeam('quota', async (team) => {
       await startSizedPool(team);
-      const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'cpu' }, spec: { hard: { 'limits.cpu': '500m' } } };
+      const quota = {
+        apiVersion: 'v1',
+        kind: 'ResourceQuota',
+        metadata: { name: 'cpu' },
+        spec: { hard: { 'limits.cpu': '500m' } },
+      };
       await team.apply(JSON.stringify(quota));
       await eventually('the quota is in force', async () =>
         (await team.kubectl('get', 'resourcequota/cpu', '-o', 'jsonpath={.status.hard}')) === '' ? undefined : true,

@@ -165,7 +165,9 @@ describe('a SandboxTemplate is refused', () => {
     ['a ceiling that is no quantity', { maxCPU: 'all' }, 'maxCPU'],
     ['a floor above the ceiling', { maxCPU: '2', minCPU: '2001m' }, 'minCPU must not be above maxCPU'],
   ])('for a CPU policy with %s', async (_, policy, text) => {
-    expect(await refusal({ ...template(), spec: { ...template().spec, resourcesOverridePolicy: policy } })).toContain(text);
+    expect(await refusal({ ...template(), spec: { ...template().spec, resourcesOverridePolicy: policy } })).toContain(
+      text,
+    );
   });
 });
 
@@ -273,11 +275,13 @@ describe('a SandboxClaim is refused', () => {
     ['an empty image', { inplaceUpdate: { image: '' } }, 'spec.inplaceUpdate.image'],
     ['a change of nothing', { inplaceUpdate: {} }, 'image or resources must be set'],
     ...['requests', 'limits'].flatMap((kind): [string, Partial<SandboxClaimSpec>, string][] => [
-      ...['memory', 'ephemeral-storage', 'nvidia.com/gpu', 'CPU'].map((name): [string, Partial<SandboxClaimSpec>, string] => [
-        `${kind} of ${name}`,
-        { inplaceUpdate: { resources: { [kind]: { cpu: 1, [name]: '1' } } } },
-        'only cpu can be changed in place',
-      ]),
+      ...['memory', 'ephemeral-storage', 'nvidia.com/gpu', 'CPU'].map(
+        (name): [string, Partial<SandboxClaimSpec>, string] => [
+          `${kind} of ${name}`,
+          { inplaceUpdate: { resources: { [kind]: { cpu: 1, [name]: '1' } } } },
+          'only cpu can be changed in place',
+        ],
+      ),
       ...[0, '0', '0m', '0.0'].map((cpu): [string, Partial<SandboxClaimSpec>, string] => [
         `${kind} of ${JSON.stringify(cpu)} CPU`,
         { inplaceUpdate: { resources: { [kind]: { cpu } } } },

@@ -39,7 +39,7 @@ const schema: z.ZodType<Schema> = z.lazy(() =>
     items: schema.optional(),
     additionalProperties: schema.optional(),
     ...Object.fromEntries(
-      ['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems'].map((limit) => [
+      ['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'maxProperties'].map((limit) => [
         limit,
         z.int().optional(),
       ]),

@@ -18,14 +18,18 @@ const podSpec = (resources: Resources, ...others: Resources[]): PodSpec => ({
   })),
 });
 
-function refusalOf(asked: Cpu, spec: PodSpec, parts: { maxCPU?: string | number; minCPU?: string } = {}): string | undefined {
+function refusalOf(
+  asked: Cpu,
+  spec: PodSpec,
+  parts: { maxCPU?: string | number; minCPU?: string } = {},
+): string | undefined {
   const policy = { maxCPU: 4, ...parts };
   return findResourcesRefusal({ asked, podSpec: spec, policy, mayGetContainer: false });
 }
 
 describe('the CPU of a claim', () => {
   it.each<[string, Cpu, PodSpec]>([
-    ['a request within the limit of the template', { request: '1' }, podSpec(BURSTABLE)],
+    ['a request within the limit of the template', { request: '900m' }, podSpec(BURSTABLE)],
     ['a limit above the request of the template', { limit: '4' }, podSpec(BURSTABLE)],
     ['both, as numbers', { request: 2, limit: 3 }, podSpec(BURSTABLE)],
     ['the same request and limit for a Guaranteed Pod', { request: '2', limit: '2' }, podSpec(GUARANTEED)],
@@ -85,7 +89,9 @@ describe('the CPU of a claim', () => {
     ],
   ])('is refused with %s', (...[name, asked, spec, detail]) => {
     const isAllowedBesides = name.startsWith('the same');
-    expect(isAllowedBesides ? refusalOf({ request: '1', limit: '1' }, spec) : refusalOf(asked, spec, { minCPU: '100m' })).toContain(detail);
+    expect(
+      isAllowedBesides ? refusalOf({ request: '1', limit: '1' }, spec) : refusalOf(asked, spec, { minCPU: '100m' }),
+    ).toContain(detail);
   });
 
   it('is refused by a template without a policy, which names what the claim asks for', () => {
@@ -119,7 +125,8 @@ describe('the CPU of a claim', () => {
         for (const each of [asked.request, asked.limit]) {
           expect(parseMilliCpu(each ?? 0)).toBeLessThanOrEqual(parseMilliCpu(maxCPU));
         }
-        if (request !== undefined && limit !== undefined) expect(parseMilliCpu(request)).toBeLessThanOrEqual(parseMilliCpu(limit));
+        if (request !== undefined && limit !== undefined)
+          expect(parseMilliCpu(request)).toBeLessThanOrEqual(parseMilliCpu(limit));
       }),
     );
   });

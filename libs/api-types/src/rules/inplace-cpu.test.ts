@@ -7,7 +7,10 @@ const quantity = fc.oneof(
   fc.integer({ min: 1, max: 100 }),
   fc.constantFrom('1', '500m', '0.5', '1.25', '1e3m', '2k', '100000n'),
 );
-const cpu = fc.record({ request: fc.option(quantity, { nil: undefined }), limit: fc.option(quantity, { nil: undefined }) });
+const cpu = fc.record({
+  request: fc.option(quantity, { nil: undefined }),
+  limit: fc.option(quantity, { nil: undefined }),
+});
 
 describe('the text of a CPU', () => {
   it('gives back what it was made from', () => {

@@ -78,7 +78,10 @@ describe('a claim with CPU of its own', () => {
     };
     harness.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec }) => {
       setResources(spec);
-      Object.assign(spec, { resourcesOverridePolicy: policy, imageOverridePolicy: { allowedImages: ['registry.test/'] } });
+      Object.assign(spec, {
+        resourcesOverridePolicy: policy,
+        imageOverridePolicy: { allowedImages: ['registry.test/'] },
+      });
     });
     for (const { metadata } of harness.api.objects(sandboxes)) {
       const key = { namespace: 'default', name: metadata.name ?? '' };
@@ -138,13 +141,17 @@ describe('a claim with CPU of its own', () => {
     await harness.elapse(100);
     harness.claim('job', { inplaceUpdate: asked });
     await harness.eventually(() => expect(harness.findReason('job')).toBe('ResourcesOverrideRejected'));
-    expect(harness.getStatus('job')).toMatchObject({ phase: 'Failed', message: expect.stringContaining(detail) as string });
+    expect(harness.getStatus('job')).toMatchObject({
+      phase: 'Failed',
+      message: expect.stringContaining(detail) as string,
+    });
     expect(harness.owned().size).toBe(0);
   });
 
   it('is given up for another Sandbox with the words of the node, after its time', async () => {
     await using harness = await startedSized(7);
-    const words = 'the node of the Pod can never give it the CPU that the claim asks for: Node didn’t have enough capacity';
+    const words =
+      'the node of the Pod can never give it the CPU that the claim asks for: Node didn’t have enough capacity';
     harness.api.onChange(sandboxes, () => {
       for (const { metadata, status } of harness.api.objects(sandboxes)) {
         const [ready] = (status?.conditions ?? []).filter(({ type }) => type === 'Ready');
@@ -152,7 +159,8 @@ describe('a claim with CPU of its own', () => {
         harness.api.change(sandboxes, { namespace: 'default', name: metadata.name ?? '' }, (sandbox) => {
           const refused = { status: 'False', reason: 'ResizeInfeasible', message: words } as const;
           for (const condition of sandbox.status?.conditions ?? []) {
-            if (condition.type === 'Ready') Object.assign(condition, refused, { observedGeneration: metadata.generation });
+            if (condition.type === 'Ready')
+              Object.assign(condition, refused, { observedGeneration: metadata.generation });
           }
         });
       }

@@ -1,6 +1,6 @@
 import { sandboxMessages as messages } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import type { Pod } from '@sandlot/kube';
+import type { ContainerStatus, Pod } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { makePod, notebook } from '../../test/builders.ts';
 import { reducePod } from '../wiring/transform.ts';
@@ -12,10 +12,12 @@ const GIVEN = { requests: { cpu: '1' }, limits: { cpu: '2000m' } };
 const SMALL = { requests: { cpu: '100m' }, limits: { cpu: '200m' } };
 const marked: Sandbox = notebook({ metadata: { annotations: { [MARK]: ASKED } } });
 
+type Resources = NonNullable<ContainerStatus['resources']>;
+
 interface Parts {
   readonly mark?: string;
-  readonly spec?: object;
-  readonly status?: object;
+  readonly spec?: Resources;
+  readonly status?: Resources;
   readonly conditions?: readonly (readonly [type: string, reason: string])[];
 }
 
@@ -24,7 +26,10 @@ function resizedPod({ mark = ASKED, spec = GIVEN, status = GIVEN, conditions = [
   const reported = conditions.map(([type, reason]) => ({ type, reason, status: 'True' as const, message: 'words' }));
   const pod = makePod(marked, { annotations: mark === '' ? {} : { [MARK]: mark }, conditions: reported });
   const sidecar = { name: 'a-sidecar', image: 'proxy', resources: SMALL };
-  const containerStatuses = [{ name: 'a-sidecar', resources: SMALL }, { name: 'main', resources: status }];
+  const containerStatuses = [
+    { name: 'a-sidecar', resources: SMALL },
+    { name: 'main', resources: status },
+  ];
   return {
     ...pod,
     spec: { ...pod.spec, containers: [sidecar, { name: 'main', image: 'busybox', resources: spec }] },
@@ -75,7 +80,13 @@ describe('the CPU of a live Pod', () => {
     ],
     [
       'when a first resize still runs and the next is impossible',
-      { status: SMALL, conditions: [['PodResizeInProgress', ''], ['PodResizePending', 'Infeasible']] },
+      {
+        status: SMALL,
+        conditions: [
+          ['PodResizeInProgress', ''],
+          ['PodResizePending', 'Infeasible'],
+        ],
+      },
       'ResizeInfeasible',
       messages.resizeInfeasible('words'),
     ],

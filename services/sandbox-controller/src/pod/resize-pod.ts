@@ -1,8 +1,8 @@
 import { annotations, hasCpu, parseCpu, readCpu, withCpu } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { KubeError, RetryableError, isNotFound } from '@sandlot/kube';
+import { KubeError, RetryableError, getKey, isNotFound } from '@sandlot/kube';
 import type { Container, JsonObject, Pod } from '@sandlot/kube';
-import { buildObjectKey, patchObject } from '../writes/calls.ts';
+import { buildCallOptions, buildObjectKey, patchObject } from '../writes/calls.ts';
 import type { CallDeps } from '../writes/calls.ts';
 import { getFirstContainerName } from './decide-cpu.ts';
 
@@ -26,7 +26,7 @@ export async function resizePod(deps: CallDeps, resize: Resize): Promise<Pod> {
   if (!hasAsked(resize, resized)) {
     throw buildRefusal(
       pod,
-      'the API server accepted it and stored another CPU; an admission webhook may set resources',
+      'the API server accepted it and shows another CPU: an admission webhook may set resources, or the Pod has no such container',
     );
   }
   const notes = { [annotations.inplaceCpu]: cpu };
@@ -45,14 +45,17 @@ async function patchResources(deps: CallDeps, { sandbox, pod, cpu }: Resize, liv
   const name = getFirstContainerName(sandbox);
   const containers = live.spec.containers.map((each) => (each.name === name ? withAsked(each, cpu) : getJson(each)));
   const patch = { metadata: { uid, resourceVersion }, spec: { containers } };
-  try {
-    return await patchObject(deps, deps.collections.pods, { object: pod, patch, subresource: 'resize' });
-  } catch (error) {
-    if (isNotFound(error) && (await isThere(deps, pod))) {
+  const { resource, own } = deps.collections.pods;
+  const options = { ...buildCallOptions(deps), subresource: 'resize' } as const;
+  return own.write(getKey(pod), async () => {
+    try {
+      return await deps.client.mergePatch(resource, buildObjectKey(pod), patch, options);
+    } catch (error) {
+      // Otherwise a server without the subresource would look like one without the Pod, and a new Pod would be created.
+      if (!isNotFound(error) || !(await isThere(deps, pod))) throw error;
       throw buildRefusal(pod, 'the API server cannot resize Pods; it needs Kubernetes 1.33 or newer', error);
     }
-    throw error;
-  }
+  });
 }
 
 function withAsked(container: Container, cpu: string): JsonObject {

@@ -27,7 +27,9 @@ type Condition = { readonly type: string; readonly status: 'True'; readonly reas
 
 /** A Ready Sandbox whose container has these resources. */
 async function start(name: string, resources: object): Promise<void> {
-  await cluster.create(name, { podTemplate: { spec: { containers: [{ ...container, resources: { ...resources } }] } } });
+  await cluster.create(name, {
+    podTemplate: { spec: { containers: [{ ...container, resources: { ...resources } }] } },
+  });
   await cluster.untilPod(name);
   await report(name, resources);
   await cluster.until(name, READY);

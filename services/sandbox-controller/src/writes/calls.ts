@@ -13,7 +13,8 @@ export interface CallDeps {
 /** Field owner of every write: docs/reference/names-and-hashes.md#ports. */
 const FIELD_MANAGER = 'sandbox-controller';
 
-function callOptions({ signal, priority }: CallDeps): CallOptions {
+/** The options of every write. */
+export function buildCallOptions({ signal, priority }: CallDeps): CallOptions {
   return { signal, priority, fieldManager: FIELD_MANAGER };
 }
 
@@ -25,10 +26,10 @@ export async function createOrRead<T extends KubeObject>(
 ): Promise<T> {
   const { client } = deps;
   try {
-    return await own.write(getKey(object), () => client.create(resource, object, callOptions(deps)));
+    return await own.write(getKey(object), () => client.create(resource, object, buildCallOptions(deps)));
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    return client.get(resource, buildObjectKey(object), callOptions(deps));
+    return client.get(resource, buildObjectKey(object), buildCallOptions(deps));
   }
 }
 
@@ -39,7 +40,7 @@ export async function createIfAbsent<T extends KubeObject>(
   object: T,
 ): Promise<void> {
   try {
-    await deps.client.create(resource, object, callOptions(deps));
+    await deps.client.create(resource, object, buildCallOptions(deps));
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }
@@ -49,7 +50,7 @@ export async function createIfAbsent<T extends KubeObject>(
 export interface PatchInput {
   readonly object: KubeObject;
   readonly patch: JsonObject;
-  readonly subresource?: 'status' | 'resize' | undefined;
+  readonly subresource?: 'status' | undefined;
 }
 
 /** Sends a merge patch. The patch itself names the UID it was decided on. */
@@ -58,7 +59,7 @@ export function patchObject<T extends KubeObject>(
   { resource, own }: Collection<T>,
   { object, patch, subresource }: PatchInput,
 ): Promise<T> {
-  const options = { ...callOptions(deps), subresource };
+  const options = { ...buildCallOptions(deps), subresource };
   return own.write(getKey(object), () => deps.client.mergePatch(resource, buildObjectKey(object), patch, options));
 }
 
@@ -90,7 +91,7 @@ export async function deleteIncarnation<T extends KubeObject>(
 ): Promise<T | undefined> {
   const { uid, resourceVersion } = object.metadata;
   const precondition = { uid, resourceVersion: isUnchanged ? resourceVersion : undefined };
-  const options = { ...callOptions(deps), ...precondition, gracePeriodSeconds };
+  const options = { ...buildCallOptions(deps), ...precondition, gracePeriodSeconds };
   try {
     await deps.client.delete(resource, buildObjectKey(object), options);
   } catch (error) {
