@@ -115,9 +115,8 @@ async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Prom
     case 'createPod':
       return withPod(s, await createOrRead(deps, pods, withRestoreTrace(step.pod)));
     case 'patchPod':
-      return withPod(s, await patchPod(deps, s, step));
     case 'resizePod':
-      return withPod(s, await resizePod(deps, { ...step, sandbox: s.sandbox }));
+      return withPod(s, await changePod(deps, s, step));
     case 'deletePod':
       return deletePod(deps, s, step);
     case 'createHibernation':
@@ -155,7 +154,10 @@ async function deletePod(deps: ApplyDeps, s: Snapshot, { pod, isFrozen }: PodDel
   return { ...withoutPod(s, pod, left), reportedTroubles };
 }
 
-function patchPod(deps: ApplyDeps, { sandbox }: Snapshot, step: ChildStep & { kind: 'patchPod' }): Promise<Pod> {
+type PodChange = Extract<ChildStep, { readonly kind: 'patchPod' | 'resizePod' }>;
+
+function changePod(deps: ApplyDeps, { sandbox }: Snapshot, step: PodChange): Promise<Pod> {
+  if (step.kind === 'resizePod') return resizePod(deps, { ...step, sandbox });
   const { image, pod, patch } = step;
   if (image === undefined) return patchObject(deps, deps.collections.pods, { object: pod, patch });
   return changeImage(deps, { ...step, sandbox, image });

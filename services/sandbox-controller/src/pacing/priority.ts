@@ -14,17 +14,13 @@ export function getPriority(sandbox: Sandbox): Priority {
 /** An adopted Sandbox that is Ready: only labels of its Pod and the generation in its status are outstanding. */
 export function isAfterAdoption({ metadata, spec, status }: Sandbox): boolean {
   const isAdopted = metadata.labels?.[labels.launchType] === launchTypes.warm;
-  const { [annotations.inplaceImage]: image, [annotations.inplaceCpu]: cpu } = metadata.annotations ?? {};
-  const needsChange = image !== undefined || cpu !== undefined;
-  // The claim waits until the Pod has left the network rules of its template.
-  const hasOwnNetwork = metadata.labels?.[labels.network] !== undefined;
   const isUnpublished = status?.observedGeneration !== metadata.generation;
-  return (
-    isAdopted &&
-    isUnpublished &&
-    !needsChange &&
-    !hasOwnNetwork &&
-    isReadyNow(status) &&
-    resolveMode(spec) === 'Running'
-  );
+  const isOutstanding = isUnpublished && isReadyNow(status) && resolveMode(spec) === 'Running';
+  return isAdopted && isOutstanding && !isAwaited({ metadata });
+}
+
+/** The claim waits until the Pod has its image and CPU, and has left the network rules of its template. */
+function isAwaited({ metadata }: Pick<Sandbox, 'metadata'>): boolean {
+  const { [annotations.inplaceImage]: image, [annotations.inplaceCpu]: cpu } = metadata.annotations ?? {};
+  return image !== undefined || cpu !== undefined || metadata.labels?.[labels.network] !== undefined;
 }

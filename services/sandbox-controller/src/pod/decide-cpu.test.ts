@@ -90,7 +90,7 @@ describe('the CPU of a live Pod', () => {
       'ResizeInfeasible',
       messages.resizeInfeasible('words'),
     ],
-  ])('is missing %s', (_, parts, reason, message) => {
+  ])('is missing %s', (...[, parts, reason, message]) => {
     expect(findResizeWait(marked, resizedPod(parts))).toEqual({ reason, message });
   });
 

@@ -9,7 +9,7 @@ import {
   sandboxReasons as reasons,
 } from '@sandlot/api-types';
 import type { Cpu, Sandbox } from '@sandlot/api-types';
-import type { Pod } from '@sandlot/kube/objects';
+import type { Condition, Pod } from '@sandlot/kube/objects';
 import { isTerminating } from '../plan/snapshot.ts';
 import type { Plan } from '../plan/steps.ts';
 
@@ -59,16 +59,18 @@ export function findResizeWait(sandbox: Sandbox, pod: Pod): ResizeWait | undefin
 }
 
 function describeWait({ status }: Pod): ResizeWait {
-  const pending = findCondition(status?.conditions, 'PodResizePending');
-  const progress = findCondition(status?.conditions, 'PodResizeInProgress');
-  const isPending = pending?.status === 'True';
-  if (isPending && pending.reason === 'Infeasible') {
+  const findTrue = (type: string): Condition | undefined => {
+    const found = findCondition(status?.conditions, type);
+    return found?.status === 'True' ? found : undefined;
+  };
+  const pending = findTrue('PodResizePending');
+  if (pending?.reason === 'Infeasible') {
     const detail = pending.message ?? 'the kubelet says no more';
     return { reason: reasons.resizeInfeasible, message: messages.resizeInfeasible(detail) };
   }
   // The words of kubelets name what other Pods use, and would cost a status write at each change.
-  if (isPending) return { reason: reasons.resizePending, message: messages.resizeDeferred };
-  const isFailing = progress?.status === 'True' && progress.reason === 'Error';
+  if (pending !== undefined) return { reason: reasons.resizePending, message: messages.resizeDeferred };
+  const isFailing = findTrue('PodResizeInProgress')?.reason === 'Error';
   return { reason: reasons.resizePending, message: isFailing ? messages.resizeFailing : messages.resizeUnconfirmed };
 }
 

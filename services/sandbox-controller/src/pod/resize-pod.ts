@@ -60,7 +60,7 @@ async function patchResources(deps: CallDeps, { sandbox, pod, cpu }: Resize, liv
 
 function withAsked(container: Container, cpu: string): JsonObject {
   const resources = withCpu(container.resources ?? {}, parseCpu(cpu));
-  return { ...getJson(container), resources: { ...container.resources, ...resources } as JsonObject };
+  return { ...getJson(container), resources: { ...container.resources, ...resources } };
 }
 
 /** Containers of a live Pod are JSON by construction: they came from the API server. */

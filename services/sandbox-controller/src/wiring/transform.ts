@@ -78,9 +78,7 @@ function buildContainers(pod: Pod): Containers {
       })),
     };
   }
-  const isRestarted = pod.metadata.annotations?.[annotations.inplaceImage] !== undefined;
-  const restarts = containerStatuses.flatMap(isRestarted ? keepRestartCount : keepTrouble);
-  const containers = isResized(pod) ? withCpus(restarts, containerStatuses) : restarts;
+  const containers = listKept(pod, containerStatuses);
   const inits = initContainerStatuses.flatMap(keepTroubleAndIdentity);
   return {
     ...(containers.length === 0 ? {} : { containerStatuses: containers }),
@@ -110,6 +108,12 @@ function keepRestartCount(container: ContainerStatus): ContainerStatus[] {
   const { name, restartCount } = container;
   const [trouble = { name, restartCount }] = keepTrouble(container);
   return [trouble];
+}
+
+function listKept(pod: Pod, all: readonly ContainerStatus[]): ContainerStatus[] {
+  const isRestarted = pod.metadata.annotations?.[annotations.inplaceImage] !== undefined;
+  const kept = all.flatMap(isRestarted ? keepRestartCount : keepTrouble);
+  return isResized(pod) ? withCpus(kept, all) : kept;
 }
 
 /** Of a Pod whose CPU was changed: what its node has set. */

@@ -80,12 +80,14 @@ function translateVolumes(volumes: KruiseClaim['spec']['dynamicVolumesMount'] = 
 type InplaceUpdate = KruiseClaim['spec']['inplaceUpdate'];
 type Resources = NonNullable<InplaceUpdate>['resources'];
 
-/** The CPU, unless the claim asks for more than that: half of what fits together may not fit at all. */
 function translateInplaceUpdate({ image, resources }: NonNullable<InplaceUpdate> = {}): object | undefined {
-  const { requests, limits } = listUnchangeable(resources).length > 0 ? {} : (resources ?? {});
-  const kept = compact({ requests: dropEmpty(requests), limits: dropEmpty(limits) });
-  const update = compact({ image, resources: dropEmpty(kept) });
-  return dropEmpty(update);
+  return dropEmpty(compact({ image, resources: keepCpu(resources) }));
+}
+
+/** The CPU, unless the claim asks for more than that: half of what fits together may not fit at all. */
+function keepCpu(resources: Resources): object | undefined {
+  if (listUnchangeable(resources).length > 0) return undefined;
+  return dropEmpty(compact({ requests: dropEmpty(resources?.requests), limits: dropEmpty(resources?.limits) }));
 }
 
 function dropEmpty<T extends object>(value: T | undefined): T | undefined {
@@ -103,9 +105,8 @@ function noteInplaceUpdate({ image, resources, ...others }: NonNullable<InplaceU
   const check = (text: string): void => void notes.push({ effect: 'check', field: 'spec.inplaceUpdate', text });
   const lose = (text: string): void => void notes.push({ effect: 'lost', field: 'spec.inplaceUpdate', text });
   const unchangeable = listUnchangeable(resources);
-  const hasCpu = resources?.requests?.['cpu'] !== undefined || resources?.limits?.['cpu'] !== undefined;
   if (image !== undefined) check('name the image in imageOverridePolicy of the template');
-  if (hasCpu && unchangeable.length === 0) check('allow the CPU by resourcesOverridePolicy of the template');
+  if (keepCpu(resources) !== undefined) check('allow the CPU by resourcesOverridePolicy of the template');
   if (unchangeable.length > 0) lose(`only cpu can be changed in place, and the claim names ${unchangeable.join(', ')}`);
   const unread = Object.keys(others);
   if (unread.length > 0) lose(`no change of ${unread.join(', ')} in a claim`);
