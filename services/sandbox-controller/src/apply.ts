@@ -101,19 +101,13 @@ function isAboutSandbox(step: Step): step is SandboxStep {
 }
 
 async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Promise<Snapshot> {
-  const { disks, pods } = deps.collections;
+  if ('disk' in step) return withDisk(s, step.disk, await applyToDisk(deps, step));
   switch (step.kind) {
-    case 'createDisk':
-      return withDisk(s, step.disk, await createOrRead(deps, disks, step.disk));
-    case 'patchDisk':
-      return withDisk(s, step.disk, await patchObject(deps, disks, { object: step.disk, patch: step.patch }));
-    case 'deleteDisk':
-      return withDisk(s, step.disk, await deleteObject(deps, disks, step.disk));
     case 'createKeySecret':
       await createKeySecret(deps, step);
       return s;
     case 'createPod':
-      return withPod(s, await createOrRead(deps, pods, withRestoreTrace(step.pod)));
+      return withPod(s, await createOrRead(deps, deps.collections.pods, withRestoreTrace(step.pod)));
     case 'patchPod':
     case 'resizePod':
       return withPod(s, await changePod(deps, s, step));
@@ -124,6 +118,20 @@ async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Prom
       return applyToHibernation(deps, s, step);
     default:
       return { ...s, service: await applyToService(deps, step) };
+  }
+}
+
+type DiskStep = Extract<ChildStep, { readonly disk: PersistentVolumeClaim }>;
+
+function applyToDisk(deps: ApplyDeps, step: DiskStep): Promise<PersistentVolumeClaim | undefined> {
+  const { disks } = deps.collections;
+  switch (step.kind) {
+    case 'createDisk':
+      return createOrRead(deps, disks, step.disk);
+    case 'patchDisk':
+      return patchObject(deps, disks, { object: step.disk, patch: step.patch });
+    case 'deleteDisk':
+      return deleteObject(deps, disks, step.disk);
   }
 }
 

@@ -100,7 +100,7 @@ export const subresourceCases: readonly ConformanceCase[] = [
       };
       const after = await client.mergePatch(pods, key(namespace), patch, { subresource: 'resize' });
       assert.deepEqual(after.spec.containers[0]?.resources, resources);
-      assert.equal(after.spec.containers[0]?.image, 'example.com/none:1');
+      assert.equal(after.spec.containers[0].image, 'example.com/none:1');
       assert.equal(after.metadata.labels?.['x'], undefined);
       assert.equal(after.metadata.generation, 2);
     },
