@@ -178,7 +178,7 @@ describe.concurrent('a claim with CPU of its own', () => {
       const resources = '{requests: {cpu: 50k}, limits: {cpu: 50k}}';
       const spec = `{warmPoolRef: {name: pool}, claimTimeout: 10s, createOnNoStock: false, inplaceUpdate: {resources: ${resources}}}`;
       await team.apply(claimManifest('greedy', spec));
-      const { status } = await waitForClaimReason(team, 'greedy', 'ResizeInfeasible');
+      const { status } = await waitForClaimReason(team, 'greedy', 'ResizeRejected');
       expect(status?.conditions?.find(({ type }) => type === 'Ready')?.message).toContain('Ask for less');
       await waitForClaimReason(team, 'greedy', 'ClaimTimeout');
     }));

@@ -145,6 +145,12 @@ describe('a resize that does not succeed', () => {
     ],
     [422, 'Invalid', 'Pod QOS Class may not change as a result of resizing', 'Ask for CPU that keeps the QoS class'],
     [
+      403,
+      'Forbidden',
+      "node didn't have enough allocatable resources: cpu, requested: 64000, allocatable: 2000",
+      'Ask for less, or use nodes that have it',
+    ],
+    [
       422,
       'Invalid',
       'Pod running on node without support for resize',

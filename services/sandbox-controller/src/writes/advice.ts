@@ -19,6 +19,7 @@ const ADVICE: readonly (readonly [words: RegExp, advice: string])[] = [
     'Ask for resources that the LimitRange of the namespace allows, or change it',
   ],
   [/QOS Class may not change/i, 'Ask for CPU that keeps the QoS class of the Pod, or change the template'],
+  [/enough allocatable resources/, 'Ask for less, or use nodes that have it'],
   [/without support for resize/, 'Use nodes whose kubelet is Kubernetes 1.33 or newer'],
   [/admission webhook/, 'Change what the policy of the cluster objects to'],
 ];
