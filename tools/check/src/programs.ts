@@ -19,6 +19,7 @@ const PROGRAMS: Readonly<Record<BinaryName, boolean>> = {
   crane: true,
   kubeconform: true,
   'network-policy': true,
+  'agent-sandbox-client': true,
   // `npm run operations` alone needs these.
   etcdctl: false,
   etcdutl: false,

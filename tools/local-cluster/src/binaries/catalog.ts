@@ -81,6 +81,8 @@ const jaegerRecipes = {
 const agentSandboxRecipes = {
   /** The controller of agent-sandbox, from which Sandlot takes over and to which it hands back. */
   'agent-sandbox-controller': { package: 'sigs.k8s.io/agent-sandbox/cmd/agent-sandbox-controller' },
+  /** Uses the client for Go of agent-sandbox, for a test of it. */
+  'agent-sandbox-client': { package: './client' },
 } as const satisfies Record<string, Recipe>;
 
 const runtimeRecipes = {
