@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, inject } from 'vitest';
-import { runKubectlOrFail } from '../support/kubectl.ts';
 import { waitForFullPool } from '../support/sandboxes.ts';
+import { createAccount, deleteAccount } from '../support/sdk/account.ts';
 import { startCertificateProxy } from '../support/sdk/certificate-proxy.ts';
 import { readAccess } from '../support/sdk/client.ts';
 import { prepareKubectlPath } from '../support/sdk/kubectl-path.ts';
@@ -10,7 +10,6 @@ import type { Team } from '../support/team.ts';
 
 const TENANT = 'tenant-a';
 const POOL = 'objects';
-const account = `agent-${process.pid}`;
 const stack = new AsyncDisposableStack();
 
 /** A template that lets claims have what the client can ask for. A disk of a claim takes the place of the volume `data`. */
@@ -40,15 +39,6 @@ metadata: { name: ${POOL} }
 spec: { replicas: 3, sandboxTemplateRef: { name: ${POOL} } }
 `;
 
-/** Creates an account that may use the sandboxes of a namespace, and returns a token of it. */
-async function createAccount(namespace: string): Promise<string> {
-  const inNamespace = ['--namespace', namespace];
-  await runKubectlOrFail([...inNamespace, 'create', 'serviceaccount', account]);
-  const who = `--serviceaccount=${namespace}:${account}`;
-  await runKubectlOrFail([...inNamespace, 'create', 'rolebinding', account, '--clusterrole=edit', who]);
-  return runKubectlOrFail([...inNamespace, 'create', 'token', account]);
-}
-
 let team: Team;
 beforeAll(async () => {
   // The pool fills while the first tests run.
@@ -56,8 +46,7 @@ beforeAll(async () => {
   await team.apply(OBJECTS);
 });
 afterAll(async () => {
-  const made = [`serviceaccount/${account}`, `rolebinding/${account}`];
-  await runKubectlOrFail(['--namespace', TENANT, 'delete', ...made, '--ignore-not-found']);
+  await deleteAccount(TENANT);
   await stack.disposeAsync();
 });
 
