@@ -31,7 +31,7 @@ export const pages: readonly Page[] = [
     file: 'agent-sandbox-clients.md',
     title: 'Clients and runtimes of agent-sandbox',
     about:
-      'The client for Python is `k8s-agent-sandbox` 1.0.8. [Agent-sandbox clients](../../agent-sandbox-clients.md) says how to connect one.',
+      'The client for Python is `k8s-agent-sandbox` 1.0.8, the one for Go is that of the module `sigs.k8s.io/agent-sandbox` 0.5.0. [Agent-sandbox clients](../../agent-sandbox-clients.md) says how to connect one.',
     tables: [pythonMethods, connections, router, legacyRuntime, sandboxd, goMethods, typescriptClient],
   },
   {
