@@ -15,6 +15,7 @@ const NODE_MODULE = join(import.meta.dirname, '../../../node');
 const SHIM_MODULE = join(NODE_MODULE, 'shim');
 const POLICY_MODULE = join(import.meta.dirname, '../../local-cluster/go-policy');
 const VOLUMES = join(import.meta.dirname, '../../local-cluster/go/volumes');
+const CLIENT = join(import.meta.dirname, '../../local-cluster/go-agent-sandbox/client');
 const OUTPUT_OPTION = '--outputFile.json=';
 const OUTPUT_LIMIT_BYTES = 256 * 2 ** 20;
 
@@ -59,7 +60,7 @@ const staticChecks: readonly Check[] = [
 ];
 
 async function isFormatted(): Promise<boolean> {
-  const { ok, out } = await run(['gofmt', '-l', '.', NODE_MODULE, POLICY_MODULE, VOLUMES], MODULE);
+  const { ok, out } = await run(['gofmt', '-l', '.', NODE_MODULE, POLICY_MODULE, VOLUMES, CLIENT], MODULE);
   if (out !== '') console.log(`run gofmt -w on:\n${out}`);
   return ok && out === '';
 }
