@@ -4,7 +4,7 @@ import { rules } from './field.ts';
 
 /** More than any quantity needs; it bounds the cost of the rules. */
 const MAX_LENGTH = 32;
-/** More names than anybody asks for; it bounds the cost of the rules. */
+/** More names than a container needs; it bounds the cost of the rules. */
 const MAX_NAMES = 16;
 
 /** A whole number of CPUs or a quantity. Rules of the object around it say how large it may be. */
