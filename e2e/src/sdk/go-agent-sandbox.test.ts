@@ -6,36 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { waitForFullPool } from '../support/sandboxes.ts';
 import { createAccount } from '../support/sdk/account.ts';
+import { CLIENT_OBJECTS, CLIENT_POOL } from '../support/sdk/client-objects.ts';
 import { runGoClient } from '../support/sdk/go-client.ts';
 import type { GoReport } from '../support/sdk/go-client.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 import { Trace } from '../support/traces.ts';
-
-const POOL = 'objects';
-
-const OBJECTS = `
-apiVersion: extensions.agents.x-k8s.io/v1beta1
-kind: SandboxTemplate
-metadata: { name: ${POOL} }
-spec:
-  runtime: { inject: true }
-  podTemplate:
-    spec:
-      terminationGracePeriodSeconds: 0
-      volumes: [{ name: data, emptyDir: {} }]
-      containers:
-        - name: sandbox
-          image: busybox
-          command: [sleep, infinity]
-          env: [{ name: SANDBOX_BASE_DIR, value: /data }]
-          volumeMounts: [{ name: data, mountPath: /data }]
----
-apiVersion: extensions.agents.x-k8s.io/v1beta1
-kind: SandboxWarmPool
-metadata: { name: ${POOL} }
-spec: { replicas: 3, sandboxTemplateRef: { name: ${POOL} } }
-`;
 
 const identity = z.object({
   claim: z.string(),
@@ -56,10 +32,10 @@ let sandbox: Sandbox;
 let pod: Pod;
 beforeAll(async () => {
   team = await createTeam('go-client');
-  await team.apply(OBJECTS);
+  await team.apply(CLIENT_OBJECTS);
   const token = await createAccount(team.namespace);
-  await waitForFullPool(team, POOL);
-  report = await runGoClient({ namespace: team.namespace, pool: POOL, token });
+  await waitForFullPool(team, CLIENT_POOL);
+  report = await runGoClient({ namespace: team.namespace, pool: CLIENT_POOL, token });
   kept = report.get('create', identity);
   const { namespace, client } = team;
   const claim = await client.get(sandboxClaims, { namespace, name: kept.claim });
@@ -88,7 +64,7 @@ describe('the client for Go of agent-sandbox', () => {
     const { namespace, client } = team;
     const claim = await client.get(sandboxClaims, { namespace, name: kept.claim });
     expect(kept.claim).toMatch(/^sandbox-claim-/);
-    expect(claim.spec).toMatchObject({ warmPoolRef: { name: POOL } });
+    expect(claim.spec).toMatchObject({ warmPoolRef: { name: CLIENT_POOL } });
     expect(kept.ready).toBe(true);
   });
 
