@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync());
 
 async function sleepInBucket(sandbox: Sandbox): Promise<void> {
-  await sandbox.pause();
+  expect(await sandbox.pause()).toBe(true);
   await eventually('the bucket has its memory', async () => {
     const snapshot = await findHibernationOf(team.client, sandbox);
     return snapshot !== undefined && isUploaded(snapshot) ? true : undefined;

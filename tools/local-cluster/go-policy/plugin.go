@@ -50,7 +50,12 @@ func add(config pluginConfig) error {
 	if err := json.Unmarshal(config.PrevResult, &result); err != nil || len(result.IPs) != 1 {
 		return fmt.Errorf("the previous plugins assigned no address: %s", config.PrevResult)
 	}
-	if err := disableIPv6(os.Getenv("CNI_NETNS"), os.Getenv("CNI_IFNAME")); err != nil {
+	address := result.IPs[0].Address.Addr()
+	link := os.Getenv("CNI_IFNAME")
+	err := inNamespace(os.Getenv("CNI_NETNS"), func() error {
+		return errors.Join(disableIPv6(link), announceAddress(link, address))
+	})
+	if err != nil {
 		return err
 	}
 	args := map[string]string{}
@@ -62,13 +67,12 @@ func add(config pluginConfig) error {
 		Namespace: args["K8S_POD_NAMESPACE"],
 		Name:      args["K8S_POD_NAME"],
 		UID:       args["K8S_POD_UID"],
-		IP:        result.IPs[0].Address.Addr().String(),
+		IP:        address.String(),
 	})
 }
 
-// disableIPv6 removes the pod's link-local address, which the kernel assigns: pods on the bridge would use it to bypass
-// every rule. Loopback keeps its address.
-func disableIPv6(namespace, link string) error {
+// inNamespace runs do in the network namespace at this path.
+func inNamespace(path string, do func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	own, err := os.Open("/proc/thread-self/ns/net")
@@ -76,19 +80,25 @@ func disableIPv6(namespace, link string) error {
 		return err
 	}
 	defer own.Close()
-	pods, err := os.Open(namespace)
+	pods, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer pods.Close()
 	if err := unix.Setns(int(pods.Fd()), unix.CLONE_NEWNET); err != nil {
-		return fmt.Errorf("entering %s: %w", namespace, err)
+		return fmt.Errorf("entering %s: %w", path, err)
 	}
-	written := os.WriteFile("/proc/sys/net/ipv6/conf/"+link+"/disable_ipv6", []byte("1"), 0)
-	if errors.Is(written, os.ErrNotExist) {
-		written = nil
+	return errors.Join(do(), unix.Setns(int(own.Fd()), unix.CLONE_NEWNET))
+}
+
+// disableIPv6 removes the pod's link-local address, which the kernel assigns: pods on the bridge would use it to bypass
+// every rule. Loopback keeps its address.
+func disableIPv6(link string) error {
+	err := os.WriteFile("/proc/sys/net/ipv6/conf/"+link+"/disable_ipv6", []byte("1"), 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
 	}
-	return errors.Join(written, unix.Setns(int(own.Fd()), unix.CLONE_NEWNET))
+	return err
 }
 
 // call sends a request to the server and returns its error message as an error.

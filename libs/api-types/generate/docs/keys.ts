@@ -174,7 +174,7 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     on: 'Sandbox',
     by: API,
     meaning:
-      'What the API is doing with it: `snapshot`, `fork` or `resume`, an id, and until when that counts if no replica ends it. Meanwhile the API refuses every other pause, snapshot and fork.',
+      'What the API is doing with it: `snapshot`, `fork` or `resume`, an id, since when, and until when that counts if no replica ends it. Meanwhile the API refuses every other pause, snapshot and fork.',
   },
   unresponsiveDaemon: {
     on: 'Sandbox',

@@ -151,21 +151,53 @@ describe('the record of a save', () => {
 });
 
 describe('a resume', () => {
-  it('keeps a pause and a save away until the Sandbox is Ready, and not for longer than it may take', async () => {
-    const { server, replicas, clock } = await setup();
-    const [one, other] = replicas;
+  const setConditions = (server: Server, mode: 'Running' | 'Suspended', ready: 'True' | 'False', at: string): void =>
     server.change(sandboxes, KEY, (object) => {
-      object.spec.operatingMode = 'Suspended';
-      const pair = [
-        { type: 'Suspended', status: 'True' as const, ...READY },
-        { type: 'Ready', status: 'False' as const, ...READY },
+      object.spec.operatingMode = mode;
+      const suspended = mode === 'Suspended' ? ('True' as const) : ('False' as const);
+      const both = { reason: 'Test', message: '', lastTransitionTime: at };
+      const conditions = [
+        { type: 'Suspended', status: suspended, ...both },
+        { type: 'Ready', status: ready, ...both },
       ];
-      object.status = { conditions: pair };
+      object.status = { conditions };
     });
+
+  async function startToResume(parts: Awaited<ReturnType<typeof setup>>): Promise<void> {
+    const { server, replicas } = parts;
+    const [one] = replicas;
+    setConditions(server, 'Suspended', 'False', '2026-01-01T00:00:00Z');
     await one.deps.state.readSandbox(KEY);
     await resume(one.deps, await one.find());
+  }
+
+  it('keeps a pause and a save away until the Sandbox is Ready, and not for longer than it may take', async () => {
+    const parts = await setup();
+    const [, other] = parts.replicas;
+    await startToResume(parts);
     for (const name of names) await expect(actions[name](other)).rejects.toThrow("sandbox 'box' is resuming");
-    await clock.advance(TIMEOUT_MS);
+    await parts.clock.advance(TIMEOUT_MS);
     await actions['a pause'](other);
+  });
+
+  it('that is over keeps no pause away when a drain takes Ready away again', async () => {
+    const parts = await setup();
+    const [, other] = parts.replicas;
+    await startToResume(parts);
+    await parts.clock.advance(2_000);
+    setConditions(parts.server, 'Running', 'False', new Date(parts.clock.now()).toISOString());
+    await actions['a pause'](other);
+  });
+
+  it('of an older release, whose record has no begin, counts until the Sandbox is Ready', async () => {
+    const parts = await setup();
+    const { server, clock } = parts;
+    const [, other] = parts.replicas;
+    const until = new Date(clock.now() + TIMEOUT_MS).toISOString();
+    setConditions(server, 'Running', 'False', new Date(clock.now()).toISOString());
+    server.change(sandboxes, KEY, ({ metadata }) => {
+      metadata.annotations = { [annotations.transition]: `resume old ${until}` };
+    });
+    await expect(actions['a pause'](other)).rejects.toThrow("sandbox 'box' is resuming");
   });
 });

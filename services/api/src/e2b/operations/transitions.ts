@@ -71,10 +71,11 @@ export function suspend(
   });
 }
 
-/** Resumes the Sandbox, unless it runs. Until it is Ready, the record keeps a pause away. Throws an ApiError 404. */
+/** Resumes the Sandbox, unless it runs. Until it was Ready, the record keeps a pause away. Throws an ApiError 404. */
 export function resume(deps: TransitionDeps, claimed: ClaimedSandbox): Promise<Sandbox> {
-  const untilMs = deps.clock.now() + deps.transitionTimeoutMs;
-  const text = formatTransition({ kind: 'resume', id: createSandboxId(), untilMs });
+  const sinceMs = deps.clock.now();
+  const untilMs = sinceMs + deps.transitionTimeoutMs;
+  const text = formatTransition({ kind: 'resume', id: createSandboxId(), sinceMs, untilMs });
   return patchSandbox(deps, claimed, (sandbox) => {
     if (getState(sandbox) === 'running') return undefined;
     const patch = resumePatch(sandbox, { spelling: getModeSpelling(sandbox.spec) });

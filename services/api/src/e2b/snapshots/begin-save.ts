@@ -39,7 +39,8 @@ export async function beginSave(deps: TurnDeps, source: ClaimedSandbox, kind: Sn
     if (refusal !== undefined) throw refusal;
     const doing = findDoing(current, nowMs);
     if (doing !== undefined) throw inProgress(claim.metadata.name, doing);
-    const text = formatTransition({ kind, id, untilMs: nowMs + deps.createTimeoutMs + MARGIN_MS });
+    const untilMs = nowMs + deps.createTimeoutMs + MARGIN_MS;
+    const text = formatTransition({ kind, id, sinceMs: nowMs, untilMs });
     return { metadata: { annotations: { [annotations.transition]: text } } };
   });
   return { id, [Symbol.asyncDispose]: () => endSave(deps, { claim, sandbox }, id) };
