@@ -140,7 +140,7 @@ it('a replica that was stopped for longer than its lease writes nothing more for
   const theirs = NAMESPACES.filter((namespace) => lost.includes(shardOf(namespace)));
   const claimed = claim(nameWave('frozen', 25), theirs);
   await untilInTheMiddle('frozen', theirs);
-  replicas.freeze(frozen);
+  await replicas.freeze(frozen);
   await claimed;
   await platform.until(async () =>
     lost.every((shard, at) => (replicas.findTerm(shard)?.token ?? 0) > (before[at] ?? 0)),

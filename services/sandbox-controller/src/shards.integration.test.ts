@@ -110,7 +110,7 @@ it('a replica that was stopped for longer than its lease writes nothing more for
   const before = listTokens(lost);
   const created = createWave('frozen', 12);
   await someReady('frozen');
-  replicas.freeze(frozen);
+  await replicas.freeze(frozen);
   await created;
   await untilMoved(lost, before);
   await createWave('meanwhile', 1);

@@ -2,6 +2,7 @@ import { createInformer, leases } from '@sandlot/kube';
 import type { KubeClient, Lease } from '@sandlot/kube';
 import { startServiceProcess } from '../service-process.ts';
 import type { ServiceProcess } from '../service-process.ts';
+import { stopBetweenTurns } from './stop-process.ts';
 import type { ShardTerm } from './stray-writes.ts';
 
 /** Namespace of the leases. */
@@ -77,8 +78,8 @@ export class ShardedReplicas implements AsyncDisposable {
   }
 
   /** Stops a replica as a debugger or a starved machine does: its timers and its connections wait. */
-  freeze(replica: string): void {
-    process.kill(this.#getPid(replica), 'SIGSTOP');
+  async freeze(replica: string): Promise<void> {
+    await stopBetweenTurns(this.#getPid(replica));
   }
 
   thaw(replica: string): void {
