@@ -151,14 +151,15 @@ describe('the record of a save', () => {
 });
 
 describe('a resume', () => {
-  const setConditions = (server: Server, mode: 'Running' | 'Suspended', ready: 'True' | 'False', at: string): void =>
-    server.change(sandboxes, KEY, (object) => {
+  /** A Sandbox that has not been Ready since `at`. */
+  const setUnready = (server: Server, mode: 'Running' | 'Suspended', at: string): void =>
+    void server.change(sandboxes, KEY, (object) => {
       object.spec.operatingMode = mode;
       const suspended = mode === 'Suspended' ? ('True' as const) : ('False' as const);
       const both = { reason: 'Test', message: '', lastTransitionTime: at };
       const conditions = [
         { type: 'Suspended', status: suspended, ...both },
-        { type: 'Ready', status: ready, ...both },
+        { type: 'Ready', status: 'False' as const, ...both },
       ];
       object.status = { conditions };
     });
@@ -166,7 +167,7 @@ describe('a resume', () => {
   async function startToResume(parts: Awaited<ReturnType<typeof setup>>): Promise<void> {
     const { server, replicas } = parts;
     const [one] = replicas;
-    setConditions(server, 'Suspended', 'False', '2026-01-01T00:00:00Z');
+    setUnready(server, 'Suspended', '2026-01-01T00:00:00Z');
     await one.deps.state.readSandbox(KEY);
     await resume(one.deps, await one.find());
   }
@@ -185,7 +186,7 @@ describe('a resume', () => {
     const [, other] = parts.replicas;
     await startToResume(parts);
     await parts.clock.advance(2_000);
-    setConditions(parts.server, 'Running', 'False', new Date(parts.clock.now()).toISOString());
+    setUnready(parts.server, 'Running', new Date(parts.clock.now()).toISOString());
     await actions['a pause'](other);
   });
 
@@ -194,7 +195,7 @@ describe('a resume', () => {
     const { server, clock } = parts;
     const [, other] = parts.replicas;
     const until = new Date(clock.now() + TIMEOUT_MS).toISOString();
-    setConditions(server, 'Running', 'False', new Date(clock.now()).toISOString());
+    setUnready(server, 'Running', new Date(clock.now()).toISOString());
     server.change(sandboxes, KEY, ({ metadata }) => {
       metadata.annotations = { [annotations.transition]: `resume old ${until}` };
     });
