@@ -41,7 +41,7 @@ async function hashInputs(module: GoModule, version: string): Promise<string> {
   hash.update(version).update(JSON.stringify(module.recipes));
   const dir = goModuleDir(module);
   const files = await readdir(dir, { recursive: true });
-  for (const file of files.filter((name) => /((?<!_test)\.go|\.tmpl|^go\.(mod|sum))$/.test(name)).sort()) {
+  for (const file of files.filter((name) => /((?<!_test)\.go|\.tmpl|\.patch|^go\.(mod|sum))$/.test(name)).sort()) {
     hash.update(`\0${file}\0`).update(await readFile(join(dir, file)));
   }
   return hash.digest('hex');

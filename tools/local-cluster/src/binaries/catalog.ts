@@ -1,9 +1,17 @@
 import { LocalClusterError } from '../errors.ts';
 
-/** How to build one binary: the Go package and the linker flags. */
+/** How to build one binary: the Go package, the linker flags, and what is changed in a dependency. */
 interface Recipe {
   package: string;
   ldflags?: string;
+  patch?: Patch;
+}
+
+export interface Patch {
+  /** The Go module whose source is patched. */
+  module: string;
+  /** Relative to the folder of the module that requires it. Begins with the reason. */
+  file: string;
 }
 
 const kubernetesVersion = 'v1.36.3';
@@ -62,12 +70,15 @@ const containerdRecipes = {
 } as const satisfies Record<string, Recipe>;
 
 const gvisorVersion = 'v0.0.0-20260905035102-160fafc42237';
+/** The format of saved memory is that of gVisor, but a patched program has a version of its own. */
+const runscVersion = `${gvisorVersion}+sandlot.1`;
 
 const gvisorRecipes = {
   /** gVisor: the user-space kernel for pods, and the commands that manage such pods. */
   runsc: {
     package: 'gvisor.dev/gvisor/runsc',
-    ldflags: `-X gvisor.dev/gvisor/runsc/version.version=${gvisorVersion}`,
+    ldflags: `-X gvisor.dev/gvisor/runsc/version.version=${runscVersion}`,
+    patch: { module: 'gvisor.dev/gvisor', file: 'patches/runsc-page-readers.patch' },
   },
   /** The shim through which containerd runs gVisor pods. It belongs to the product. */
   'containerd-shim-runsc-v1': { package: '.' },

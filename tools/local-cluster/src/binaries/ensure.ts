@@ -8,6 +8,7 @@ import { silentProgress, withStep } from '../progress.ts';
 import { findBinaryCacheDirs, goEnvironment, goModuleDir } from './cache.ts';
 import type { BinaryName } from './catalog.ts';
 import { goModules, buildRecipe } from './catalog.ts';
+import { createPatchedModule } from './patched.ts';
 
 /** Returns the absolute path of a binary that `ensureBinaries` was called for. */
 export type Binaries = (name: BinaryName) => string;
@@ -64,7 +65,9 @@ async function findMissing(dir: string, names: readonly BinaryName[]): Promise<B
 
 async function build(dir: string, name: BinaryName, step: ProgressStep): Promise<void> {
   const { recipe, module } = buildRecipe(name);
-  const cwd = goModuleDir(module);
+  const patched = join(dir, `${name}.source`);
+  if (recipe.patch !== undefined) await createPatchedModule(module, recipe.patch, patched);
+  const cwd = recipe.patch === undefined ? goModuleDir(module) : patched;
   const target = join(dir, name);
   const partial = `${target}.partial`;
   const ldflags = `-s -w ${recipe.ldflags ?? ''}`.trim();
@@ -87,6 +90,7 @@ async function build(dir: string, name: BinaryName, step: ProgressStep): Promise
     const messages = stderr.split('\n').filter((line) => line !== '' && !isPackage(line));
     throw new LocalClusterError('BUILD_FAILED', `building ${name} failed:\n${messages.slice(-30).join('\n')}`);
   }
+  await rm(patched, { recursive: true, force: true });
   await rename(partial, target);
 }
 
