@@ -38,7 +38,9 @@ export const sandboxTemplateSpec = z
     dynamicVolumesPolicy: z
       .enum(['Disallowed', 'Allowed'])
       .optional()
-      .describe('Whether claims may set `dynamicVolumes`; Disallowed when unset.'),
+      .describe(
+        'Whether claims may set `dynamicVolumes`; Disallowed when unset. Allowed opens every PersistentVolumeClaim of the namespace to all its claims and API keys.',
+      ),
     runtime: runtime.optional().describe('The daemon inside the sandbox. Part of the blueprint.'),
     restoreFrom: restoreFrom
       .optional()

@@ -109,6 +109,17 @@ describe('buildE2bClaim', () => {
     ['reserve-failed-sandbox', 'forever', { reserveFailedSandbox: true }],
     ['sandbox-name', 'my-box', { sandboxName: 'my-box' }],
     ['sandbox-name', 'a'.repeat(63), { sandboxName: 'a'.repeat(63) }],
+    [
+      'csi-volume-config',
+      '[{"pvName":"set","mountPath":"/in","subPath":"a/b","readOnly":true},{"pvName":"set","mountPath":"/all"}]',
+      {
+        dynamicVolumes: [
+          { persistentVolumeClaimName: 'set', mountPath: '/in', subPath: 'a/b', readOnly: true },
+          { persistentVolumeClaimName: 'set', mountPath: '/all' },
+        ],
+      },
+    ],
+    ['csi-volume-config', '[]', {}],
     ['reserve-failed-sandbox', 'false', {}],
     ['reserve-failed-sandbox-for', 'forever', { reserveFailedSandbox: true }],
     ['reserve-failed-sandbox-for', 'never', {}],
@@ -145,6 +156,14 @@ describe('buildE2bClaim', () => {
       image: 'debian:12',
       resources: { requests: { cpu: '1' }, limits: { cpu: '2' } },
     });
+  });
+
+  it('names the volume of csi-volume-name, csi-mount-point and csi-subpath, and no PersistentVolume', () => {
+    const keys = { 'csi-volume-name': 'dataset', 'csi-mount-point': '/data', 'csi-subpath': 'spring' };
+    const metadata = Object.fromEntries(Object.entries(keys).map(([name, value]) => [CONTROL_PREFIX + name, value]));
+    expect(build({ metadata }).spec.dynamicVolumes).toEqual([
+      { persistentVolumeClaimName: 'dataset', mountPath: '/data', subPath: 'spring' },
+    ]);
   });
 
   it('completes sandbox-generate-name, for a repeated create in the same way, without a part of the id', () => {

@@ -6,6 +6,7 @@ import type { FailedRetention } from '../e2b/request/failed-retention.ts';
 import type { CreateRequest } from '../e2b/request/read-create.ts';
 import { SUFFIX_LENGTH } from '../e2b/request/sandbox-name.ts';
 import type { SandboxNameWish } from '../e2b/request/sandbox-name.ts';
+import type { SharedVolume } from '../e2b/request/shared-volumes.ts';
 import type { Source } from '../e2b/templates/find-source.ts';
 import { buildKeyAnnotations, CONTROL_VIEW } from './annotations.ts';
 import { buildEnvs } from './env-secret.ts';
@@ -106,6 +107,7 @@ function buildControlFields(keys: ControlKeys): Partial<SandboxClaimSpec> {
     ...(keys.createOnNoStock === false ? { createOnNoStock: false } : {}),
     ...(keys.skipInitRuntime === true ? { skipInitRuntime: true } : {}),
     ...buildInplaceUpdate(keys),
+    ...buildVolumes(keys.sharedVolumes),
     ...buildReservation(keys.keepFailed ?? false),
   };
 }
@@ -120,6 +122,12 @@ function buildInplaceUpdate({ image, cpu }: ControlKeys): Partial<SandboxClaimSp
   return {
     inplaceUpdate: { ...(image === undefined ? {} : { image }), ...(cpu === undefined ? {} : { resources }) },
   };
+}
+
+/** By PersistentVolumeClaim: a Pod finds these in its own namespace alone, and PersistentVolumes belong to no namespace. */
+function buildVolumes(volumes: readonly SharedVolume[] = []): Partial<SandboxClaimSpec> {
+  if (volumes.length === 0) return {};
+  return { dynamicVolumes: volumes.map(({ name, ...mount }) => ({ persistentVolumeClaimName: name, ...mount })) };
 }
 
 /** The end of a generated name is the same for a repeated create, and does not give the id away. */

@@ -1,3 +1,4 @@
+import { sandboxClaims } from '@sandlot/api-types';
 import { Sandbox, SandboxNotFoundError, AuthenticationError } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Stack } from '../../test/stack.ts';
@@ -62,6 +63,28 @@ describe('the stock e2b client', () => {
     expect(await Sandbox.kill(sandboxId, options)).toBe(true);
     expect(await Sandbox.kill(sandboxId, options)).toBe(false);
     await expect(Sandbox.getInfo(sandboxId, options)).rejects.toThrow(SandboxNotFoundError);
+  });
+
+  it('creates a sandbox with volumes of its team, by OpenKruise’s keys, which are no metadata', async () => {
+    const options = { apiKey, apiUrl: api.url, sandboxUrl: api.url };
+    const prefix = 'e2b.agents.kruise.io/';
+    const volumes = [
+      { pvName: 'dataset', mountPath: '/in', subPath: 'spring', readOnly: true },
+      { pvName: 'results', mountPath: '/out' },
+    ];
+    const metadata = { user: 'ana', [`${prefix}csi-volume-config`]: JSON.stringify(volumes) };
+    const { sandboxId } = await Sandbox.create('unpooled', { ...options, metadata });
+    const { spec } = await stack.client.get(sandboxClaims, { namespace: 'team-a', name: sandboxId });
+    expect(spec.dynamicVolumes).toEqual([
+      { persistentVolumeClaimName: 'dataset', mountPath: '/in', subPath: 'spring', readOnly: true },
+      { persistentVolumeClaimName: 'results', mountPath: '/out' },
+    ]);
+    const shown = (await Sandbox.getInfo(sandboxId, options)).metadata;
+    expect(Object.keys(shown).sort()).toEqual([`${prefix}sandbox-resource`, 'user']);
+    const bad = { [`${prefix}csi-volume-name`]: '../team-b/dataset', [`${prefix}csi-mount-point`]: '/in' };
+    await expect(Sandbox.create('unpooled', { ...options, metadata: bad })).rejects.toThrow(
+      `400: ${prefix}csi-volume-name: expected the name of a PersistentVolumeClaim`,
+    );
   });
 
   it('gets its own error classes for mistakes', async () => {

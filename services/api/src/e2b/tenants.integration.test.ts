@@ -1,6 +1,6 @@
 import { createSandlotClient } from '@sandlot/client';
 import { sandboxClaims } from '@sandlot/api-types';
-import { secrets } from '@sandlot/kube';
+import { persistentVolumeClaims, secrets } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ENVS_NAMESPACE, Stack } from '../../test/stack.ts';
 import type { ApiUnderTest } from '../../test/stack.ts';
@@ -145,6 +145,42 @@ describe('a create', () => {
     const { status, headers } = await api.call('POST /v2/sandboxes', { key: slow, body: { templateID: 'base' } });
     expect([status, headers.get('ratelimit-limit'), headers.get('ratelimit-remaining')]).toEqual([429, '1', '0']);
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+});
+
+describe('a volume of another team', () => {
+  const prefix = 'e2b.agents.kruise.io/';
+  const buildBody = (pvName: string, spelling: 'list' | 'keys', mountPath = '/loot') => ({
+    templateID: 'unpooled',
+    metadata:
+      spelling === 'list'
+        ? { [`${prefix}csi-volume-config`]: JSON.stringify([{ pvName, mountPath }]) }
+        : { [`${prefix}csi-volume-name`]: pvName, [`${prefix}csi-mount-point`]: mountPath },
+  });
+
+  it.each(['list', 'keys'] as const)('is reached by no name and no path: %s', async (spelling) => {
+    const before = await countLeftovers();
+    const foreign = ['team-b/dataset', '../team-b/dataset', 'team-b%2Fdataset', '/dataset', 'team-b:dataset', '..', ''];
+    const bodies = [
+      ...foreign.map((name) => buildBody(name, spelling)),
+      ...['loot', '../loot', '/a/../../loot', '/'].map((path) => buildBody('dataset', spelling, path)),
+    ];
+    for (const body of bodies) {
+      const reply = await api.call('POST /v2/sandboxes', { key: ours, body });
+      expect(reply.status).toBe(400);
+      expect((reply.body as { message: string }).message).toContain(`${prefix}csi-`);
+    }
+    expect(await countLeftovers()).toEqual(before);
+  });
+
+  it.each(['list', 'keys'] as const)('that has the name means the one of the own team: %s', async (spelling) => {
+    const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+    const metadata = { namespace: 'team-b', name: `secret-${spelling}` };
+    await stack.client.create(persistentVolumeClaims, { metadata, spec });
+    const id = await create(ours, buildBody(metadata.name, spelling));
+    const claim = await stack.client.get(sandboxClaims, { namespace: 'team-a', name: id });
+    expect(claim.spec.dynamicVolumes).toEqual([{ mountPath: '/loot', persistentVolumeClaimName: metadata.name }]);
+    expect(await stack.client.find(sandboxClaims, { namespace: 'team-b', name: id })).toBeUndefined();
   });
 });
 

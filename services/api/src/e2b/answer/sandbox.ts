@@ -6,7 +6,7 @@ import { CONTROL_VIEW } from '../../claim/annotations.ts';
 import { getOnTimeout, getShownEndMs, findStartedAtMs } from '../../claim/lifetime.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import { getState } from '../../state/sandbox-state.ts';
-import { CONTROL_PREFIX } from '../request/control-keys.ts';
+import { CONTROL_PREFIX } from '../request/control-prefix.ts';
 import type { ListedSandbox, SandboxAnswer, SandboxDetail } from './schemas.ts';
 import { buildOutcome } from './outcome.ts';
 import { buildSize } from './size.ts';

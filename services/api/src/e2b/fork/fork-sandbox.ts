@@ -24,6 +24,8 @@ export interface ForkRouteDeps extends ForkDeps, SaveDeps {
 }
 
 const MAX_COUNT = 100;
+/** A fork needs its snapshot for less than a minute after it was saved; if no replica deletes it, this does. */
+const SNAPSHOT_TTL_SECONDS = 300;
 
 /** Throws an ApiError 400. `limit`: sandboxes that the key may have at a time; 0: any number. */
 function assertCount(count: number, limit: number): void {
@@ -58,7 +60,7 @@ export async function forkSandbox(
   const places = limits.sandboxQuota.reserveEach(key, body.count);
   try {
     limits.createRate.spend(key, body.count - 1);
-    const snapshot = await saveSandbox(deps, { source, key, kind: 'fork' });
+    const snapshot = await saveSandbox(deps, { source, key, kind: 'fork', ttlSeconds: SNAPSHOT_TTL_SECONDS });
     const forks = places.map((place) =>
       startFork(deps, { source, snapshot, key, envs, place, deadlineMs, timeoutSeconds: body.timeout }),
     );

@@ -8,10 +8,10 @@ import { sandboxId } from '../request/schemas.ts';
 export const TAG = 'E2B sandboxes';
 /** For operations on one sandbox. */
 export const oneSandbox = { params: sandboxId, tag: TAG } as const;
-export type SandboxCall<B = unknown> = TenantCall<{
+export type SandboxCall<B = unknown, H = unknown> = TenantCall<{
   params: z.output<typeof sandboxId>;
   query: unknown;
-  headers: unknown;
+  headers: H;
   body: B;
 }>;
 

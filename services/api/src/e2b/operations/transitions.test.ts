@@ -33,14 +33,7 @@ async function startReplica(server: Server, clock: FakeClock) {
     state.close();
   });
   for (const informer of all) await informer.waitUntilSynced();
-  const deps = {
-    client,
-    state,
-    clock,
-    log: silentLogger,
-    transitionTimeoutMs: TIMEOUT_MS,
-    createTimeoutMs: TIMEOUT_MS,
-  };
+  const deps = { client, state, clock, log: silentLogger, transitionTimeoutMs: TIMEOUT_MS };
   return { deps, find: async (): Promise<ClaimedSandbox> => (await state.findSandbox('team', 'box'))! };
 }
 
@@ -73,8 +66,9 @@ type Replica = Awaited<ReturnType<typeof startReplica>>;
 const actions = {
   'a pause': async ({ deps, find }: Replica) =>
     suspend(deps, await find(), { isUnresponsive: false, keepsFiles: false }),
-  'a snapshot': async ({ deps, find }: Replica) => beginSave(deps, await find(), 'snapshot'),
-  'a fork': async ({ deps, find }: Replica) => beginSave(deps, await find(), 'fork'),
+  'a snapshot': async ({ deps, find }: Replica) =>
+    beginSave(deps, await find(), { kind: 'snapshot', waitMs: TIMEOUT_MS }),
+  'a fork': async ({ deps, find }: Replica) => beginSave(deps, await find(), { kind: 'fork', waitMs: TIMEOUT_MS }),
 } as const;
 const names = ['a pause', 'a snapshot', 'a fork'] as const;
 const DOING = { 'a pause': 'pausing', 'a snapshot': 'being snapshotted', 'a fork': 'being forked' } as const;

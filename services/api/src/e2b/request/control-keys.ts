@@ -1,14 +1,15 @@
 // The control keys of OpenKruise Agents in the metadata of a create (docs/reference/e2b-api.md#extension-keys).
 import type { Cpu } from '@sandlot/api-types';
 import { badRequest } from '../../errors/api-error.ts';
+import { CONTROL_PREFIX } from './control-prefix.ts';
 import { combineCpu, readCpuQuantity } from './cpu-quantity.ts';
 import { combineFailedRetention, readFailedRetention } from './failed-retention.ts';
 import type { FailedRetention } from './failed-retention.ts';
 import { parseRetention, RETENTION_EXPECTED } from './retention.ts';
 import { readSandboxName, readSandboxNamePrefix } from './sandbox-name.ts';
 import type { SandboxNameWish } from './sandbox-name.ts';
-
-export const CONTROL_PREFIX = 'e2b.agents.kruise.io/';
+import { readSharedVolumes } from './shared-volumes.ts';
+import type { SharedVolume, VolumeKeys } from './shared-volumes.ts';
 
 /** The longest wait that a client may ask for. */
 const MAX_WAIT_SECONDS = 600;
@@ -27,15 +28,17 @@ export interface ControlKeys {
   readonly cpu?: Cpu;
   readonly keepFailed?: FailedRetention;
   readonly sandboxName?: SandboxNameWish;
+  readonly sharedVolumes?: readonly SharedVolume[];
 }
 
 /** The keys as they are written. Some of them say one thing. */
-type Written = ControlKeys & {
-  readonly keepFailedFor?: FailedRetention;
-  readonly sandboxNamePrefix?: SandboxNameWish;
-  readonly cpuRequest?: string;
-  readonly cpuLimit?: string;
-};
+type Written = ControlKeys &
+  VolumeKeys & {
+    readonly keepFailedFor?: FailedRetention;
+    readonly sandboxNamePrefix?: SandboxNameWish;
+    readonly cpuRequest?: string;
+    readonly cpuLimit?: string;
+  };
 
 type Reader = (value: string, key: string) => Written;
 
@@ -57,6 +60,10 @@ const READERS: Readonly<Record<string, Reader>> = {
   'reserve-failed-sandbox-for': (value, key) => ({ keepFailedFor: readFailedRetention(value, key) }),
   'sandbox-name': (value, key) => ({ sandboxName: readSandboxName(value, key) }),
   'sandbox-generate-name': (value, key) => ({ sandboxNamePrefix: readSandboxNamePrefix(value, key) }),
+  'csi-volume-name': (value) => ({ volumeName: value }),
+  'csi-mount-point': (value) => ({ volumeMountPoint: value }),
+  'csi-subpath': (value) => ({ volumeSubPath: value }),
+  'csi-volume-config': (value) => ({ volumeConfig: value }),
 };
 
 /** Separates the user's metadata from the control keys. Throws an ApiError 400 for an unknown or malformed control key. */
@@ -77,19 +84,23 @@ export function splitMetadata(metadata: Readonly<Record<string, string>>): {
 }
 
 function combine(written: Written): ControlKeys {
-  const { keepFailed: kept, keepFailedFor: keptFor, sandboxNamePrefix, cpuRequest, cpuLimit, ...rest } = written;
+  const { volumeName, volumeMountPoint, volumeSubPath, volumeConfig, ...others } = written;
+  const { keepFailed: kept, keepFailedFor: keptFor, sandboxNamePrefix, cpuRequest, cpuLimit, ...rest } = others;
   if (rest.sandboxName !== undefined && sandboxNamePrefix !== undefined) {
     throw badRequest('sandbox-name and sandbox-generate-name exclude each other: send one of them');
   }
   const keepFailed = combineFailedRetention({ kept, keptFor });
   const sandboxName = rest.sandboxName ?? sandboxNamePrefix;
+  const sharedVolumes = readSharedVolumes({ volumeName, volumeMountPoint, volumeSubPath, volumeConfig });
   const keys = {
     ...rest,
     ...(keepFailed === undefined ? {} : { keepFailed }),
     ...(sandboxName === undefined ? {} : { sandboxName }),
     ...combineCpu({ request: cpuRequest, limit: cpuLimit }),
+    ...(sharedVolumes === undefined ? {} : { sharedVolumes }),
   };
   assertNameFits(keys);
+  assertVolumesFit(keys);
   return keys;
 }
 
@@ -100,6 +111,16 @@ function assertNameFits({ sandboxName, createOnNoStock, keepFailed = false }: Co
     throw badRequest('a sandbox with a chosen name is not taken from the pool: create-on-no-stock=false excludes it');
   }
   if (keepFailed !== false) throw badRequest('reserve-failed-sandbox excludes a chosen name of the sandbox');
+}
+
+/** Nothing can be mounted into a sandbox that runs, and no claim has volumes beside skipInitRuntime. */
+function assertVolumesFit({ sharedVolumes = [], createOnNoStock, skipInitRuntime }: ControlKeys): void {
+  if (sharedVolumes.length === 0) return;
+  const keys = 'csi-volume-config and csi-volume-name';
+  if (createOnNoStock === false) {
+    throw badRequest(`a sandbox with volumes is not taken from the pool: create-on-no-stock=false excludes ${keys}`);
+  }
+  if (skipInitRuntime === true) throw badRequest(`skip-init-runtime=true excludes ${keys}`);
 }
 
 function readRetention(value: string, key: string): string {

@@ -1,22 +1,18 @@
-import { parseDurationMs } from '@sandlot/std';
 import { badRequest } from '../../errors/api-error.ts';
-import { parseRetention } from './retention.ts';
+import { MAX_RETENTION_SECONDS, parseRetentionSeconds } from './retention.ts';
 
 /** How long a sandbox whose creation failed is kept, in seconds; `true`: until a user deletes it, `false`: not at all. */
 export type FailedRetention = number | boolean;
-
-/** A year. A longer time is more likely a mistake than a wish, and `forever` says that one. */
-const MAX_SECONDS = 365 * 24 * 3_600;
 
 const WORDS: Readonly<Record<string, boolean>> = { true: true, forever: true, false: false, never: false };
 
 /** Reads the value of `reserve-failed-sandbox-for`. Throws an ApiError 400. */
 export function readFailedRetention(value: string, key: string): FailedRetention {
   if (Object.hasOwn(WORDS, value)) return WORDS[value] === true;
-  const seconds = Math.ceil((parseDurationMs(parseRetention(value) ?? '') ?? 0) / 1_000);
-  if (seconds >= 1 && seconds <= MAX_SECONDS) return seconds;
+  const seconds = parseRetentionSeconds(value);
+  if (seconds !== undefined) return seconds;
   throw badRequest(
-    `${key}: expected forever, never or a duration from 1s to ${MAX_SECONDS}s such as 30m, got "${value}"`,
+    `${key}: expected forever, never or a duration from 1s to ${MAX_RETENTION_SECONDS}s such as 30m, got "${value}"`,
   );
 }
 

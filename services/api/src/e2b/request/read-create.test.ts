@@ -44,7 +44,7 @@ describe('readCreate', () => {
     ['too much metadata', { metadata: { a: 'x'.repeat(70_000) } }, 'metadata: expected at most 65536 bytes'],
     [
       'an unknown control key of OpenKruise',
-      { metadata: { [`${CONTROL_PREFIX}csi-volume-name`]: 'x' } },
+      { metadata: { [`${CONTROL_PREFIX}csi-driver`]: 'x' } },
       'is not supported by this installation',
     ],
     [
@@ -110,6 +110,21 @@ describe('readCreate', () => {
       },
       'contradict each other',
     ],
+    ...(
+      [
+        ['create-on-no-stock', 'false', 'create-on-no-stock=false excludes csi-volume-config'],
+        ['skip-init-runtime', 'true', 'skip-init-runtime=true excludes csi-volume-config'],
+      ] as const
+    ).map(([name, value, problem]): [string, object, string] => [
+      `volumes beside ${name}`,
+      {
+        metadata: {
+          [`${CONTROL_PREFIX}csi-volume-config`]: '[{"pvName":"dataset","mountPath":"/data"}]',
+          [CONTROL_PREFIX + name]: value,
+        },
+      },
+      problem,
+    ]),
     [
       'environment variables without a runtime',
       { envVars: { A: '1' }, metadata: { [`${CONTROL_PREFIX}skip-init-runtime`]: 'true' } },

@@ -13,8 +13,12 @@ import { findStateRefusal } from './refuse-save.ts';
 export interface TurnDeps extends PatchDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Logger;
-  /** How long to wait for the save. */
-  readonly createTimeoutMs: number;
+}
+
+interface Save {
+  readonly kind: SnapshotKind;
+  /** How long its request waits for it. */
+  readonly waitMs: number;
 }
 
 /** The right to save a sandbox. Its disposal gives it back, and never rejects. */
@@ -30,8 +34,9 @@ const MARGIN_MS = 15_000;
  * Records in the Sandbox that it is being saved, guarded by its resourceVersion, so that no replica begins another save or a
  * pause. Throws an ApiError 409 if one of them has begun, or the sandbox does not run.
  */
-export async function beginSave(deps: TurnDeps, source: ClaimedSandbox, kind: SnapshotKind): Promise<Turn> {
+export async function beginSave(deps: TurnDeps, source: ClaimedSandbox, save: Save): Promise<Turn> {
   const { claim } = source;
+  const { kind, waitMs } = save;
   const id = createSandboxId();
   const sandbox = await patchSandbox(deps, source, (current) => {
     const nowMs = deps.clock.now();
@@ -39,7 +44,7 @@ export async function beginSave(deps: TurnDeps, source: ClaimedSandbox, kind: Sn
     if (refusal !== undefined) throw refusal;
     const doing = findDoing(current, nowMs);
     if (doing !== undefined) throw inProgress(claim.metadata.name, doing);
-    const untilMs = nowMs + deps.createTimeoutMs + MARGIN_MS;
+    const untilMs = nowMs + waitMs + MARGIN_MS;
     const text = formatTransition({ kind, id, sinceMs: nowMs, untilMs });
     return { metadata: { annotations: { [annotations.transition]: text } } };
   });

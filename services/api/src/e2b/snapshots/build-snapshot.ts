@@ -13,17 +13,16 @@ export interface SnapshotInput {
   /** Name of the SandboxSnapshot, and of the SandboxTemplate that starts from it. */
   readonly id: string;
   readonly named: SnapshotName | undefined;
+  /** How long it is kept after it was saved; undefined: as long as its class says. */
+  readonly ttlSeconds: number | undefined;
   readonly nowMs: number;
   /** Text of the annotation that carries the trace context. */
   readonly trace: string | undefined;
 }
 
-/** A fork needs its snapshot for less than a minute after it was saved; if no replica deletes it, this does. */
-const FORK_TTL_SECONDS = 300;
-
 /** The SandboxSnapshot of a request. Its controller makes the template from which sandboxes start. */
 export function buildSnapshot(input: SnapshotInput): SandboxSnapshot {
-  const { source, key, kind, id } = input;
+  const { source, key, kind, id, ttlSeconds } = input;
   const { sandbox, claim } = source;
   const { snapshotClassName } = sandbox?.spec.suspensionStrategy?.hibernate ?? {};
   return {
@@ -38,7 +37,7 @@ export function buildSnapshot(input: SnapshotInput): SandboxSnapshot {
       ...(snapshotClassName === undefined ? {} : { snapshotClassName }),
       whenSaved: 'Resume',
       templateName: id,
-      ...(kind === 'fork' ? { ttlSeconds: FORK_TTL_SECONDS } : {}),
+      ...(ttlSeconds === undefined ? {} : { ttlSeconds }),
     },
   };
 }

@@ -8,6 +8,7 @@ import { findOwnSandbox } from '../operations/find-sandbox.ts';
 import type { FindDeps } from '../operations/find-sandbox.ts';
 import { nameInAudit } from '../operations/shape.ts';
 import type { SandboxCall } from '../operations/shape.ts';
+import type { snapshotHeaders } from '../request/headers.ts';
 import { findTemplateByName } from '../templates/find-source.ts';
 import type { SourceDeps } from '../templates/find-source.ts';
 import { findUse } from './delete-snapshot.ts';
@@ -15,7 +16,7 @@ import type { DeleteSnapshotDeps } from './delete-snapshot.ts';
 import { listNamed } from './find-snapshot.ts';
 import { findRefusal } from './refuse-save.ts';
 import { discardSnapshot, saveSandbox } from './save-sandbox.ts';
-import type { SaveDeps } from './save-sandbox.ts';
+import type { SaveDeps, SaveWish } from './save-sandbox.ts';
 import type { newSnapshot } from './schemas.ts';
 import { buildSnapshotAnswer, findSnapshotName, readSnapshotName } from './snapshot-name.ts';
 import type { SnapshotName } from './snapshot-name.ts';
@@ -31,21 +32,29 @@ export interface CreateSnapshotDeps extends SaveDeps, SourceDeps, DeleteSnapshot
 /** Answers 201 with the id of a snapshot from which sandboxes can start. The sandbox goes on, and stands still meanwhile. */
 export async function createSnapshot(
   deps: CreateSnapshotDeps,
-  call: SandboxCall<z.output<typeof newSnapshot>>,
+  call: SandboxCall<z.output<typeof newSnapshot>, z.output<typeof snapshotHeaders>>,
 ): Promise<Answer> {
   const { key, params, body } = call;
   deps.snapshots.assertEnabled();
   if (body.memory === false) throw notEnabled('filesystem snapshots are');
   deps.limits.createRate.take(key);
+  const headers = call.readHeaders();
   const named = typeof body.name === 'string' ? readSnapshotName(body.name, key.team) : undefined;
   const source = await findOwnSandbox(deps, key, params.sandboxID);
   nameInAudit(call, source);
   const refusal = findRefusal(source, 'snapshot');
   if (refusal !== undefined) throw refusal;
   if (named !== undefined) await assertNameIsFree(deps, key, named);
-  const snapshot = await saveSandbox(deps, { source, key, kind: 'snapshot', named });
+  const snapshot = await saveSandbox(deps, { source, key, kind: 'snapshot', named, ...readWish(headers) });
   await dropSuperseded(deps, key, snapshot);
   return { status: 201, body: buildSnapshotAnswer(snapshot, key.team) };
+}
+
+/** What the other headers say is so for every snapshot. */
+function readWish(headers: z.output<typeof snapshotHeaders>): Pick<SaveWish, 'ttlSeconds' | 'waitMs'> {
+  const { 'x-e2b-kruise-snapshot-ttl': ttlSeconds, 'x-e2b-kruise-snapshot-wait-success-seconds': waitSeconds } =
+    headers;
+  return { ttlSeconds, waitMs: waitSeconds === undefined ? undefined : waitSeconds * 1_000 };
 }
 
 /** The name of a template always means that template, so a snapshot of the same name could not be found. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { endpoint, route } from '../../http/route.ts';
 import type { Route } from '../../http/route.ts';
 import { oneSandbox } from '../operations/shape.ts';
+import { snapshotHeaders } from '../request/headers.ts';
 import { createSnapshot } from './create-snapshot.ts';
 import type { CreateSnapshotDeps } from './create-snapshot.ts';
 import { listSnapshots } from './list-snapshots.ts';
@@ -20,6 +21,8 @@ export function buildSnapshotRoutes(deps: SnapshotRouteDeps): readonly Route[] {
           'Saves the memory and the files of a running sandbox, which goes on; sandboxes can then start from it.',
         ),
         ...oneSandbox,
+        headers: snapshotHeaders,
+        hideHeaders: true,
         body: newSnapshot,
         answers: { 201: { description: 'It is saved.', schema: snapshotAnswer } },
         action: 'snapshot.create',

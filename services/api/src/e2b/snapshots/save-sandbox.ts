@@ -16,6 +16,8 @@ import type { SnapshotName } from './snapshot-name.ts';
 
 export interface SaveDeps extends TurnDeps {
   readonly snapshots: Snapshots;
+  /** How long to wait for a save that says nothing else. */
+  readonly createTimeoutMs: number;
 }
 
 export interface SaveWish {
@@ -23,6 +25,10 @@ export interface SaveWish {
   readonly key: ApiKey;
   readonly kind: SnapshotKind;
   readonly named?: SnapshotName | undefined;
+  /** How long it is kept; undefined: as long as its class says. */
+  readonly ttlSeconds?: number | undefined;
+  /** How long to wait for the save; undefined: as long as for a create. */
+  readonly waitMs?: number | undefined;
 }
 
 /** Throws an ApiError 409 while a SandboxSnapshot of the sandbox is unfinished. Rejects with a KubeError. */
@@ -37,17 +43,19 @@ export async function assertNotSaved(snapshots: Snapshots, { claim, sandbox }: C
  * Saves a running sandbox and waits until its snapshot is Ready. It goes on although the client disconnects. Throws an ApiError,
  * after which nothing of the snapshot is left; clients repeat none that comes once the save was asked for.
  */
-export async function saveSandbox(deps: SaveDeps, { source, key, kind, named }: SaveWish): Promise<SandboxSnapshot> {
-  const { snapshots, clock, createTimeoutMs } = deps;
+export async function saveSandbox(deps: SaveDeps, wish: SaveWish): Promise<SandboxSnapshot> {
+  const { snapshots, clock } = deps;
+  const { source, key, kind, named, ttlSeconds, waitMs = deps.createTimeoutMs } = wish;
   const { claim } = source;
   const sandboxID = claim.metadata.name ?? '';
   await assertNotSaved(snapshots, source);
-  await using turn = await beginSave(deps, source, kind);
+  await using turn = await beginSave(deps, source, { kind, waitMs });
   const { id } = turn;
-  let snapshot = buildSnapshot({ source, key, kind, id, named, nowMs: clock.now(), trace: carrier.inject() });
+  const [nowMs, trace] = [clock.now(), carrier.inject()];
+  let snapshot = buildSnapshot({ source, key, kind, id, named, ttlSeconds, nowMs, trace });
   try {
     snapshot = await snapshots.create(snapshot);
-    const settled = await snapshots.waitUntilSettled(snapshot, createTimeoutMs);
+    const settled = await snapshots.waitUntilSettled(snapshot, waitMs);
     const disk = source.sandbox?.spec.volumeClaimTemplates?.[0]?.metadata?.name;
     const error = findSaveError(settled, { sandboxID, template: getTemplate(claim), kind, disk });
     if (error !== undefined) throw error;

@@ -115,6 +115,59 @@ describe('snapshots of the stock e2b client', () => {
   });
 });
 
+describe('OpenKruise’s headers of a snapshot', () => {
+  const send = (headers: Record<string, string>) => ({
+    apiHeaders: Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [`x-e2b-kruise-snapshot-${name}`, value]),
+    ),
+  });
+
+  it('have it kept for a time, and say what holds for every snapshot', async () => {
+    const source = await create();
+    const all = { 'keep-running': 'true', 'persistent-contents': 'filesystem,memory', 'wait-success-seconds': '60' };
+    const kept = await source.createSnapshot(send({ ...all, ttl: '24h' }));
+    const plain = await source.createSnapshot();
+    expect((await source.getInfo()).state).toBe('running');
+    const readTtl = async (id: string): Promise<number | undefined> => {
+      const name = id.replace(':default', '');
+      return (await stack.client.get(sandboxSnapshots, { namespace: 'team-a', name })).spec.ttlSeconds;
+    };
+    expect([await readTtl(kept.snapshotId), await readTtl(plain.snapshotId)]).toEqual([86_400, undefined]);
+    for (const { snapshotId } of [kept, plain]) await Sandbox.deleteSnapshot(snapshotId, connection());
+    await source.kill();
+  });
+
+  it.each([
+    ['keep-running', 'false'],
+    ['ttl', 'forever'],
+    ['persistent-contents', 'filesystem'],
+    ['wait-success-seconds', '0'],
+  ])('are refused before anything is saved where they cannot be followed: %s=%s', async (name, value) => {
+    const source = await create();
+    await expect(source.createSnapshot(send({ [name]: value }))).rejects.toThrow(
+      `400: x-e2b-kruise-snapshot-${name}: expected`,
+    );
+    expect(await countObjects()).toBe(0);
+    await source.kill();
+  });
+
+  it('say how long the answer waits: a save that takes longer is given up, and nothing of it is left', async () => {
+    await using patient = await stack.api({ SNAPSHOTS_ENABLED: 'true', CREATE_TIMEOUT: '10m' });
+    const source = await create();
+    stack.snapshots.busy = { reason: 'NodeBusy', message: 'two saves run' };
+    const reply = await patient.call(`POST /sandboxes/${source.sandboxId}/snapshots`, {
+      key: apiKey,
+      body: {},
+      headers: { 'x-e2b-kruise-snapshot-wait-success-seconds': '1' },
+    });
+    expect(reply.status).toBe(503);
+    expect(await countObjects()).toBe(0);
+    // The record says no longer that the sandbox is being saved.
+    await source.pause();
+    await source.kill();
+  });
+});
+
 describe('a snapshot of another team', () => {
   it('cannot be listed, started from or deleted, by id, name or path', async () => {
     const source = await create();

@@ -7,7 +7,13 @@ const SHOWN = [
   'services/api/src/e2b/answer/control-metadata.test.ts',
   '%s shows what clients of OpenKruise expect',
 ] as const;
-const UNKNOWN = '400, which names the key';
+const HEADERS = 'services/api/src/e2b/snapshots/snapshots.integration.test.ts';
+const FOLLOWED = [HEADERS, 'have it kept for a time, and say what holds for every snapshot'] as const;
+const VOLUMES = [
+  'e2e/src/sdk/shared-volumes.test.ts',
+  'are PersistentVolumeClaims of the team, by the keys of one volume and by a list, and are shared',
+] as const;
+const POLICY = 'a cold start; needs `dynamicVolumesPolicy` of the template';
 
 /** Keys in the metadata of a create, with the prefix `e2b.agents.kruise.io/`, and headers. */
 export const extensionKeys: Table = {
@@ -57,10 +63,20 @@ export const extensionKeys: Table = {
       [BUILD, 'completes sandbox-generate-name, for a repeated create in the same way, without a part of the id'],
       'forces a cold start, needs a template without disks; the id is another one',
     ],
-    ['csi-volume-name', 'no', `${UNKNOWN}; a claim of kubectl has \`dynamicVolumes\``],
-    ['csi-mount-point', 'no', `${UNKNOWN}; a claim of kubectl has \`dynamicVolumes\``],
-    ['csi-subpath', 'no', `${UNKNOWN}; a claim of kubectl has \`dynamicVolumes\``],
-    ['csi-volume-config', 'no', `${UNKNOWN}; a claim of kubectl has \`dynamicVolumes\``],
+    [
+      'csi-volume-name',
+      'partly',
+      VOLUMES,
+      `names a PersistentVolumeClaim of the key’s namespace, and no PersistentVolume; ${POLICY}`,
+    ],
+    ['csi-mount-point', 'partly', VOLUMES, POLICY],
+    ['csi-subpath', 'partly', VOLUMES, POLICY],
+    [
+      'csi-volume-config',
+      'partly',
+      VOLUMES,
+      `\`pvName\` is that of a PersistentVolumeClaim of the key’s namespace; \`mountID\` and \`attributes\` are refused; ${POLICY}`,
+    ],
     [
       'label:<key>',
       'partly',
@@ -73,10 +89,25 @@ export const extensionKeys: Table = {
       'yes',
       ['services/api/src/e2b/request/headers.test.ts', 'read the retention %s as %s'],
     ],
-    ['x-e2b-kruise-snapshot-keep-running', 'no', 'without effect: a snapshot leaves the sandbox running'],
-    ['x-e2b-kruise-snapshot-ttl', 'no', 'without effect: the SandboxSnapshotClass says how long snapshots are kept'],
-    ['x-e2b-kruise-snapshot-persistent-contents', 'no', 'without effect: a snapshot has the memory and the files'],
-    ['x-e2b-kruise-snapshot-wait-success-seconds', 'no', 'without effect: the answer comes when the snapshot is saved'],
+    [
+      'x-e2b-kruise-snapshot-keep-running',
+      'partly',
+      FOLLOWED,
+      'a snapshot leaves the sandbox running, so others than `true` are refused',
+    ],
+    ['x-e2b-kruise-snapshot-ttl', 'partly', FOLLOWED, '1 s to 365 days, others are refused'],
+    [
+      'x-e2b-kruise-snapshot-persistent-contents',
+      'partly',
+      FOLLOWED,
+      'a snapshot has the memory and the files, so one of them alone is refused',
+    ],
+    [
+      'x-e2b-kruise-snapshot-wait-success-seconds',
+      'partly',
+      [HEADERS, 'say how long the answer waits: a save that takes longer is given up, and nothing of it is left'],
+      '1 to 300 s, others are refused; without it the answer waits 50 s',
+    ],
     ['x-e2b-kruise-volume-size', 'no', 'there are no volumes'],
     ['x-e2b-kruise-volume-storage-class', 'no', 'there are no volumes'],
     ['x-e2b-kruise-volume-access-mode', 'no', 'there are no volumes'],
