@@ -77,7 +77,6 @@ const yields = {
     off: { perClaimMs: 0, longestMs: 0, fewPerSecond: 0 },
     usedIn: [
       'services/claim-controller/src/publish/write-behind.ts',
-      'services/claim-controller/src/publish/annotate.ts',
       'services/claim-controller/src/memory/claim-memory.ts',
     ],
     why: 'While at most fewPerSecond claims arrive, their bookkeeping annotations are written beside the commit. Otherwise they are written behind, at ten a second, but at most longestMs late. SANDBOX_WRITE_BEHIND_WINDOW sets the shortest wait.',

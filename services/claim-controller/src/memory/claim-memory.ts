@@ -62,12 +62,12 @@ export class ClaimMemory {
   }
 
   /**
-   * How many claims have arrived since a second before this one, itself included; at most one above the number that counts as
-   * few. A burst that takes seconds to serve is one to its last claim.
+   * Whether more claims than count as few have arrived since a second before this one, itself included. A burst that takes
+   * seconds to serve is one to its last claim.
    */
-  countArrivals(claim: SandboxClaim): number {
+  isInBurst(claim: SandboxClaim): boolean {
     const sinceMs = this.of(claim).observedMs - 1_000;
-    return this.#arrivals.filter((atMs) => atMs > sinceMs).length;
+    return this.#arrivals.filter((atMs) => atMs > sinceMs).length > pacing.claimAnnotations.fewPerSecond;
   }
 
   /** Records that the claim has reached the milestone now. */
