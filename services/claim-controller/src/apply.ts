@@ -9,7 +9,7 @@ import { publishSlots } from './batch/publish-slots.ts';
 import { giveSandbox } from './adopt/give-sandbox.ts';
 import { giveUpLate, recordTimeout } from './delivery/give-up.ts';
 import { annotate } from './publish/annotate.ts';
-import { AWAITS_DAEMON, publishSandbox } from './publish/publish-sandbox.ts';
+import { AWAITS_DAEMON, holdStatus, publishSandbox } from './publish/publish-sandbox.ts';
 import { syncMetadata, syncSlots } from './metadata/sync-metadata.ts';
 import type { Pass } from './plan/pass.ts';
 import type { ApplyDeps } from './plan/apply-deps.ts';
@@ -61,6 +61,7 @@ const handlers: Handlers = {
     if (shown === 'shown') return done;
     return shown === 'lost' ? ABANDON : { kind: 'later', ms: shown.laterInMs };
   },
+  hold: async (deps, pass, { ms }) => holdStatus(deps, pass, ms),
   annotate: async (deps, pass, { sandbox }) => {
     annotate(deps, pass, sandbox);
     return done;

@@ -111,6 +111,14 @@ describe('a claim without a Sandbox', () => {
     expect(only(decide(snapshot(stock(3))), 'adopt').otherwise.kind).toBe('create');
   });
 
+  it.each([
+    ['shows its cold Sandbox in the pass that creates it while few claims arrive', false, undefined, 3],
+    ['shows its cold Sandbox in a later pass in a burst', true, 2_000, 0],
+  ])('%s', (...[, isInBurst, holdMs, following]) => {
+    const create = only(decide(snapshot({ isInBurst, committedForMs: 9_000 })), 'create');
+    expect([create.holdMs, create.then.length]).toEqual([holdMs, following]);
+  });
+
   it('polls for starting members no longer than its remaining patience', () => {
     const plan = decide(snapshot({ ...stock(0, 1), nowMs: NOW + 1_900 }));
     expect(only(plan, 'queueForStock').retryMs).toBe(100);
@@ -176,6 +184,22 @@ describe('a claim with a Sandbox', () => {
       'syncMetadata',
       'annotate',
     ]);
+  });
+
+  it('shows a cold one of a burst later, and holds nothing else', () => {
+    const cold = sandbox({ metadata: { labels: { 'agents.x-k8s.io/launch-type': 'cold' } } });
+    const annotations = { 'sandlot.dev/on-timeout': 'pause', 'sandlot.dev/end-at': at(500) };
+    const ending = claim({ metadata: { annotations }, spec: { lifecycle: { shutdownTime: at(900) } } });
+    const plan = decide(snapshot({ claim: ending, owned: [cold], isInBurst: true, committedForMs: 400 }));
+    expect(kinds(plan)).toEqual(['startTime', 'hold', 'syncMetadata', 'wait', 'wait']);
+    expect(plan.flatMap((step) => ('ms' in step ? step.ms : []))).toEqual([1_600, 500, 900]);
+  });
+
+  it('shows a cold one of a burst at once when it has two', () => {
+    const labels = { 'agents.x-k8s.io/launch-type': 'cold' };
+    const owned = ['a', 'b'].map((name) => sandbox({ name, metadata: { labels } }));
+    const plan = decide(snapshot({ owned, isInBurst: true, committedForMs: 0 }));
+    expect(kinds(plan)).toEqual(['startTime', 'publish', 'deleteSandbox', 'syncMetadata', 'annotate']);
   });
 
   it('keeps it when its pool or template has gone', () => {

@@ -10,6 +10,7 @@ import { AFTER_COMMIT, wait } from './plan/plan.ts';
 import type { Plan, Step } from './plan/plan.ts';
 import type { Report } from './plan/report.ts';
 import type { ClaimSnapshot } from './plan/snapshot.ts';
+import { decideHold } from './publish/decide-hold.ts';
 import { decideMetadataRefusal, decideRefusal, decideVolumeReport } from './refusal/decide-refusal.ts';
 import { decideAdmission, decideQuotaBlock } from './quota/decide-quota.ts';
 import { decideRequests, isRequest } from './refusal/decide-requests.ts';
@@ -59,17 +60,20 @@ function decideBound(snapshot: ClaimSnapshot, sandbox: Sandbox, surplus: readonl
     .map((extra): Step => ({ kind: 'deleteSandbox', sandbox: extra }));
   const present = buildCommittedForm(snapshot, sandbox);
   const annotate: Step = { kind: 'annotate', sandbox: present };
-  const publish: Step = { kind: 'publish', sandbox: present };
   if (refusal !== undefined) return [{ kind: 'report', report: refusal }, annotate];
   const delivery = decideDelivery(snapshot, sandbox);
   if (delivery.hasFailed) return delivery.plan;
   const inits = decideInits(snapshot, [sandbox]);
+  const holdMs = drop.length > 0 ? undefined : decideHold(snapshot, present);
+  const show: Plan =
+    holdMs === undefined ? [{ kind: 'publish', sandbox: present }, ...drop] : [{ kind: 'hold', ms: holdMs }];
+  const notes = holdMs === undefined ? [annotate] : [];
   const end = [...decidePause(snapshot, present), ...delivery.plan];
   const { start } = delivery;
-  if (source.kind !== 'found') return [...start, ...inits, publish, ...drop, annotate, ...end];
+  if (source.kind !== 'found') return [...start, ...inits, ...show, ...notes, ...end];
   const sync: Step = { kind: 'syncMetadata', sandbox, template: source.template };
   const note = decideNetworkNote(snapshot, sandbox);
-  return [...start, ...decideNetwork(snapshot), ...inits, publish, ...drop, sync, annotate, ...note, ...end];
+  return [...start, ...decideNetwork(snapshot), ...inits, ...show, sync, ...notes, ...note, ...end];
 }
 
 /** Reports, and retries in case the event of the change gets lost. */

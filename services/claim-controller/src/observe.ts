@@ -86,7 +86,10 @@ function observeStock(
   };
 }
 
-type FromMemory = Pick<ClaimSnapshot, 'failures' | 'timedSince' | 'knownForMs' | 'pausedForMs' | 'refusedRequest'>;
+type FromMemory = Pick<
+  ClaimSnapshot,
+  'failures' | 'timedSince' | 'knownForMs' | 'isInBurst' | 'committedForMs' | 'pausedForMs' | 'refusedRequest'
+>;
 
 function observeMemory({ memory, deliveries }: ObserveDeps, claim: SandboxClaim): FromMemory {
   const { pausedForMs, refusedRequest } = memory.of(claim);
@@ -94,6 +97,8 @@ function observeMemory({ memory, deliveries }: ObserveDeps, claim: SandboxClaim)
     failures: deliveries.findFailures(claim),
     timedSince: deliveries.getTimedSince(claim),
     knownForMs: memory.elapsedMs(claim),
+    isInBurst: memory.isInBurst(claim),
+    committedForMs: memory.findCommittedForMs(claim),
     pausedForMs,
     refusedRequest,
   };

@@ -25,6 +25,7 @@ export function claimSnapshot(parts: Partial<ClaimSnapshot> = {}): ClaimSnapshot
     warming: 0,
     nowMs: NOW,
     knownForMs: 0,
+    isInBurst: false,
     allowedLabelDomains: ['sandbox.users.io'],
     podDefaults: POD_DEFAULTS,
     envsFromSecrets: false,

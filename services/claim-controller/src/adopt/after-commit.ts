@@ -21,7 +21,7 @@ export async function continueAfterCommit(
   pass: Pass,
   { sandbox, then }: Committed,
 ): Promise<ReconcileResult> {
-  deps.memory.reached(pass.claim, 'committed');
+  deps.memory.recordCommit(pass.claim);
   deps.waiters.remove(getKey(pass.claim));
   let result: ReconcileResult = done;
   for (const next of then) {

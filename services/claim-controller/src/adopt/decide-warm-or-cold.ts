@@ -6,6 +6,7 @@ import { isRefusedAgain } from '../delivery/rules.ts';
 import { AFTER_COMMIT } from '../plan/plan.ts';
 import type { Shortage } from '../plan/plan.ts';
 import type { ClaimSnapshot } from '../plan/snapshot.ts';
+import { decideHold } from '../publish/decide-hold.ts';
 import { buildClaimedParts } from '../refusal/claimed-parts.ts';
 import { listContainerVariables } from '../runtime/claim-env.ts';
 import { hasDynamicVolumes } from '../volumes/volume-sources.ts';
@@ -46,7 +47,9 @@ export function decideShortage(
 ): Shortage {
   const queue = decideQueue(snapshot, template, pools);
   if (queue !== undefined) return queue;
-  return { kind: 'create', sandbox: buildColdSandbox(buildColdStart(snapshot, template)), then: AFTER_COMMIT };
+  const sandbox = buildColdSandbox(buildColdStart(snapshot, template));
+  const holdMs = decideHold({ ...snapshot, committedForMs: 0 }, sandbox);
+  return { kind: 'create', sandbox, then: holdMs === undefined ? AFTER_COMMIT : [], holdMs };
 }
 
 type Queue = Extract<Shortage, { readonly kind: 'queueForStock' }>;

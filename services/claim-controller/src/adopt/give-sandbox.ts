@@ -7,6 +7,7 @@ import type { Pass } from '../plan/pass.ts';
 import type { Shortage, Step } from '../plan/plan.ts';
 import type { Report } from '../plan/report.ts';
 import { openEarlyNotes } from '../publish/early-notes.ts';
+import { holdStatus } from '../publish/publish-sandbox.ts';
 import { writeStatus } from '../publish/publish.ts';
 import { reportStatus } from '../publish/status.ts';
 import { adopt } from './adopt.ts';
@@ -64,7 +65,10 @@ async function adoptWarm(deps: ApplyDeps, pass: Pass, step: Adoption): Promise<R
 async function createCold(deps: ApplyDeps, pass: Pass, step: Creation): Promise<ReconcileResult> {
   const wanted = withTrace(step.sandbox, deps.traces.findCarrier(pass.claim));
   const sandbox = await withChildSpan({ name: spanNames.claimColdStart }, () => createOrRead(deps, pass, wanted));
-  if (sandbox !== undefined) return continueAfterCommit(deps, pass, { sandbox, then: step.then });
+  if (sandbox !== undefined) {
+    const result = await continueAfterCommit(deps, pass, { sandbox, then: step.then });
+    return step.holdMs === undefined ? result : holdStatus(deps, pass, step.holdMs);
+  }
   const report = { reason: claimReasons.sandboxCreatePending, message: claimMessages.sandboxCreatePending };
   await writeStatus(deps, { ...pass, status: reportStatus(pass.claim, report, deps.nowMs()) });
   return requeueAfter(CREATE_PENDING_MS, 'a Sandbox of that name exists');

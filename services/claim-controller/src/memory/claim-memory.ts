@@ -21,6 +21,8 @@ interface ClaimRecord extends Commitment {
   counted?: boolean | undefined;
   /** It had to wait for stock. */
   waited?: boolean | undefined;
+  /** The status that shows the Sandbox was held. */
+  held?: boolean | undefined;
   /** The request that the API server refused as invalid, in the form of `requestOf`. */
   refusedRequest?: string | undefined;
   /** The end for which this process last paused the Sandbox, epoch milliseconds. */
@@ -62,17 +64,37 @@ export class ClaimMemory {
   }
 
   /**
-   * How many claims have arrived since a second before this one, itself included; at most one above the number that counts as
-   * few. A burst that takes seconds to serve is one to its last claim.
+   * Whether more claims than count as few have arrived since a second before this one, itself included. A burst that takes
+   * seconds to serve is one to its last claim.
    */
-  countArrivals(claim: SandboxClaim): number {
+  isInBurst(claim: SandboxClaim): boolean {
     const sinceMs = this.of(claim).observedMs - 1_000;
-    return this.#arrivals.filter((atMs) => atMs > sinceMs).length;
+    return this.#arrivals.filter((atMs) => atMs > sinceMs).length > pacing.claimAnnotations.fewPerSecond;
   }
 
   /** Records that the claim has reached the milestone now. */
   reached(claim: SandboxClaim, milestone: keyof Milestones): void {
     this.of(claim).milestones[milestone] = this.#clock.monotonic();
+  }
+
+  /** Milliseconds since this process last committed a Sandbox to the claim; undefined: it committed none. */
+  findCommittedForMs(claim: SandboxClaim): number | undefined {
+    const { committed } = this.of(claim).milestones;
+    return committed === undefined ? undefined : this.#clock.monotonic() - committed;
+  }
+
+  /** This process has committed a Sandbox to the claim now. */
+  recordCommit(claim: SandboxClaim): void {
+    const known = this.of(claim);
+    known.held = undefined;
+    delete known.milestones.released;
+    this.reached(claim, 'committed');
+  }
+
+  /** The first status of the claim is written now, held before or not. */
+  release(claim: SandboxClaim): void {
+    const { held, milestones } = this.of(claim);
+    if (held === true && milestones.released === undefined) this.reached(claim, 'released');
   }
 
   /** Milliseconds since this process first saw the claim. */

@@ -23,6 +23,8 @@ export type Step =
   | { readonly kind: 'initRuntimes'; readonly due: readonly Uninitialised[] }
   /** Show this Sandbox in the claim's status (W2); if the claim shows another one, the rest of the plan no longer holds. */
   | { readonly kind: 'publish'; readonly sandbox: Sandbox }
+  /** Show the Sandbox in a later pass, after `ms` at the latest. */
+  | { readonly kind: 'hold'; readonly ms: number }
   /** Write the bookkeeping annotations later, off the latency path. */
   | { readonly kind: 'annotate'; readonly sandbox: Sandbox }
   /** Bring the pod metadata of a bound Sandbox in line with template and claim. */
@@ -85,7 +87,13 @@ export interface Promised {
 
 /** What to do without a warm Sandbox. */
 export type Shortage =
-  | { readonly kind: 'create'; readonly sandbox: Sandbox; readonly then: readonly AfterCommit[] }
+  | {
+      readonly kind: 'create';
+      readonly sandbox: Sandbox;
+      readonly then: readonly AfterCommit[];
+      /** Leaves the rest to a later pass, after so many milliseconds at the latest. */
+      readonly holdMs?: number | undefined;
+    }
   /** Wait for the next candidate of these pools, and retry after `retryMs` in any case. */
   | {
       readonly kind: 'queueForStock';

@@ -52,6 +52,10 @@ export interface ClaimSnapshot {
   readonly nowMs: number;
   /** Milliseconds since this process first saw the claim. */
   readonly knownForMs: number;
+  /** Many claims arrive with this one. */
+  readonly isInBurst: boolean;
+  /** Milliseconds since this process last committed a Sandbox to the claim; undefined: it committed none. */
+  readonly committedForMs?: number | undefined;
   /** The end for which this process last paused the Sandbox, epoch milliseconds. */
   readonly pausedForMs?: number | undefined;
   /** The request that the API server refused as invalid, in the form of `requestOf`. */

@@ -1,6 +1,5 @@
 import { annotations, claimConditions, findCondition } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { pacing } from '@sandlot/pacing';
 import { carrier } from '@sandlot/telemetry';
 import { isComplete, mapShownSlots, countWantedSlots } from '../batch/slots.ts';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
@@ -42,10 +41,8 @@ function isPartial(claim: SandboxClaim): boolean {
 
 /** Whether the annotations of the claim are to be there when it is first seen Ready. */
 export function isEarly({ memory }: Pick<ApplyDeps, 'memory'>, claim: SandboxClaim): boolean {
-  const { fewPerSecond } = pacing.claimAnnotations;
   const snapshot = {
-    arrivals: memory.countArrivals(claim),
-    fewPerSecond,
+    isInBurst: memory.isInBurst(claim),
     hasWaited: memory.of(claim).waited === true,
     isNoted: claim.metadata.annotations?.[annotations.sandboxName] !== undefined,
   };

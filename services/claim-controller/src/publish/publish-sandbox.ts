@@ -1,5 +1,7 @@
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
+import { requeueAfter } from '@sandlot/kube';
+import type { ReconcileResult } from '@sandlot/kube';
 import { isDelivered } from '../delivery/rules.ts';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
 import type { Pass } from '../plan/pass.ts';
@@ -22,6 +24,7 @@ export async function publishSandbox(
 ): Promise<Shown> {
   const laterInMs = deps.runtime.findQuietMs(claim, committed);
   if (laterInMs !== undefined) return { laterInMs };
+  deps.memory.release(claim);
   const sandbox = deps.runtime.buildView(claim, committed);
   // Before the write: if its answer gets lost, the next pass finds the claim Ready and must not take it for earlier work.
   if (isReady(sandbox) && isDelivered(claim, sandbox)) deps.memory.markReady(claim, findRecordedReadyAt(claim));
@@ -32,4 +35,10 @@ export async function publishSandbox(
   if (published === 'written' && getPublishedName(claim) !== sandbox.metadata.name)
     announceBinding(deps, claim, sandbox);
   return published === 'lost' ? 'lost' : 'shown';
+}
+
+/** Leaves the first status to a later pass. If this process dies before, the next one finds the Sandbox and writes at once. */
+export function holdStatus({ memory }: Pick<ApplyDeps, 'memory'>, { claim }: Pass, ms: number): ReconcileResult {
+  memory.of(claim).held = true;
+  return requeueAfter(ms, 'the Sandbox of a claim is starting');
 }

@@ -7,7 +7,7 @@ import type { Launch } from './compat-metrics.ts';
 import { isDelivered } from '../delivery/rules.ts';
 import type { ClaimMemory } from '../memory/claim-memory.ts';
 import type { ClaimMetrics, LaunchPath } from './metrics.ts';
-import { listPhasesOfBinding } from './phases.ts';
+import { computeHeldMs, listPhasesOfBinding } from './phases.ts';
 import type { ClaimTraces } from './trace.ts';
 
 export interface MeasureDeps {
@@ -27,7 +27,8 @@ export function measureDelivery(
     ...launch,
     namespace: claim.metadata.namespace ?? '',
     warmpool_name: pool ?? 'none',
-    pod_condition: isReady(sandbox) ? 'ready' : 'not_ready',
+    // A Sandbox whose claim waits to show it was not Ready when the claim got it.
+    pod_condition: isReady(sandbox) && memory.of(claim).held !== true ? 'ready' : 'not_ready',
     created_by: normaliseCreator(claim.metadata.labels?.[labels.createdBy]),
   });
   if (launch.launch_type === 'warm') metrics.countPoolClaim(memory.of(claim).waited === true ? 'wait' : 'hit');
@@ -70,8 +71,9 @@ export function measureFirstReady(
   });
   metrics.observeReady(launch, { ms: sinceObservedMs, trace });
   const { observedMs, milestones } = known;
-  const startMs = observedMs + memory.elapsedMs(claim) - (milestones.bound ?? Number.NaN);
-  if (startMs >= 0) metrics.observePhase('start', launch.launch_type, startMs);
+  const sinceBoundMs = observedMs + memory.elapsedMs(claim) - (milestones.bound ?? Number.NaN);
+  const startMs = sinceBoundMs + computeHeldMs(milestones);
+  if (sinceBoundMs >= 0) metrics.observePhase('start', launch.launch_type, startMs);
 }
 
 interface Known {

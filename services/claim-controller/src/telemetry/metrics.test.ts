@@ -34,6 +34,26 @@ describe('the latency of claims', () => {
     const start = lines(text, 'sandlot_claim_phase_seconds_sum{phase="start",launch_type="cold"}').map(getValue);
     expect(start[0]).toBeGreaterThan(1.5);
   });
+
+  it('of a burst has the time for which the status of cold claims was held in the phase of the start', async () => {
+    await using harness = await ClaimHarness.start({ members: 0 });
+    const names = harness.claims(12);
+    const { registry } = harness.startController();
+    await harness.eventually(() => expect(harness.owned().size).toBe(12));
+    await harness.elapse(1_000);
+    for (const name of names) harness.makeReady(name);
+    await harness.eventually(() => expect(names.filter((name) => !harness.isReady(name))).toEqual([]));
+    await harness.elapse(100);
+    const text = await registry.metrics();
+    const find = (start: string): number => getValue(lines(text, start)[0] ?? '');
+    const sums = lines(text, 'sandlot_claim_phase_seconds_sum').filter((line) => line.includes('"cold"'));
+    const total = find('sandlot_claim_ready_seconds_sum{launch_type="cold"');
+    expect(sums.map(getValue).reduce((a, b) => a + b)).toBeCloseTo(total, 2);
+    expect(find('sandlot_claim_phase_seconds_sum{phase="start",launch_type="cold"}')).toBeGreaterThan(11);
+    expect(find('sandlot_claim_phase_seconds_sum{phase="publish",launch_type="cold"}')).toBeLessThan(6);
+    const given = lines(text, 'agent_sandbox_claim_creation_total').filter((line) => line.includes('"not_ready"'));
+    expect(given.map(getValue)).toEqual([12]);
+  });
 });
 
 describe('claims that fail', () => {

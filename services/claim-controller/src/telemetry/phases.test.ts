@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { listPhasesOfBinding } from './phases.ts';
+import { computeHeldMs, listPhasesOfBinding } from './phases.ts';
 
 describe('the phases of a binding', () => {
   it('add up to the time from first sight to the binding', () => {
@@ -17,6 +17,12 @@ describe('the phases of a binding', () => {
         expect(phases.every(([, ms]) => ms >= 0)).toBe(true);
       }),
     );
+  });
+
+  it('leave out the time for which the status was held', () => {
+    const milestones = { picked: 1, tried: 2, committed: 4, released: 904, bound: 909 };
+    expect(listPhasesOfBinding(0, milestones).at(-1)).toEqual(['publish', 5]);
+    expect(computeHeldMs(milestones)).toBe(900);
   });
 
   it.each([

@@ -6,6 +6,8 @@ export interface Milestones {
   tried?: number;
   /** The API server answered W1 or the creation: the Sandbox is the claim's. */
   committed?: number;
+  /** The status that shows the Sandbox was held, and is no more. */
+  released?: number;
   /** The API server answered W2: the claim's status names the Sandbox. */
   bound?: number;
 }
@@ -18,17 +20,26 @@ export const CLAIM_PHASES = ['queue', 'stock', 'commit', 'publish', 'start'] as 
 
 export type ClaimPhase = (typeof CLAIM_PHASES)[number];
 
-/** Milliseconds of each phase up to the binding. They add up to the time from `observedMs` to the binding. */
+/** For how long the first status was held. The Sandbox was starting, so this is part of the phase `start`. */
+export function computeHeldMs({ committed, released }: Milestones): number {
+  return committed === undefined || released === undefined ? 0 : released - committed;
+}
+
+/**
+ * Milliseconds of each phase up to the binding. They add up to the time from `observedMs` to the binding, less the time for
+ * which the status was held.
+ */
 export function listPhasesOfBinding(
   observedMs: number,
-  { picked, tried, committed, bound }: Milestones,
+  milestones: Milestones,
 ): readonly (readonly [ClaimPhase, number])[] {
+  const { picked, tried, committed, bound } = milestones;
   // An earlier process did part of the work: measure nothing rather than something wrong.
   if (picked === undefined || tried === undefined || committed === undefined || bound === undefined) return [];
   return [
     ['queue', picked - observedMs],
     ['stock', tried - picked],
     ['commit', committed - tried],
-    ['publish', bound - committed],
+    ['publish', bound - committed - computeHeldMs(milestones)],
   ];
 }
