@@ -52,7 +52,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{libs,services,tools}/**/*.test.ts', 'e2e/rights/*.test.ts'],
+          include: ['{libs,services,tools}/**/*.test.ts', 'e2e/{bench,rights}/**/*.test.ts'],
           exclude: ['**/*.integration.test.ts', '**/node_modules/**'],
           // Most files load longer than they run, so the files of a worker share its modules. A test undoes what it changes
           // in its process, such as OpenTelemetry's globals.

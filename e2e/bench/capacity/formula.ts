@@ -1,32 +1,44 @@
-import { PROCESSES } from './measure.ts';
-import type { Memory, ProcessName } from './measure.ts';
-
-/** Memory of a process: `baseMiB + perThousandMiB * Sandboxes / 1000`. */
+/** What something costs: `base + perThousand * Sandboxes / 1000`. */
 export interface Line {
-  readonly baseMiB: number;
-  readonly perThousandMiB: number;
+  readonly base: number;
+  readonly perThousand: number;
 }
 
 export interface Point {
   readonly sandboxes: number;
-  readonly memory: Memory;
+  readonly value: number;
 }
 
-/** The line through the points that fits best, for each process. */
-export function fitLines(points: readonly Point[]): Readonly<Record<ProcessName, Line>> {
-  const lines = PROCESSES.map((name) => [name, fitLine(points, name)] as const);
-  return Object.fromEntries(lines) as Record<ProcessName, Line>;
+/** The line by all sizes but the largest, and what it says of that one. */
+export interface Fit {
+  readonly line: Line;
+  readonly predicted: number;
+  readonly measured: number;
+  /** How far the prediction is from what was measured: positive where it is too high. */
+  readonly offPercent: number;
 }
 
-function fitLine(points: readonly Point[], name: ProcessName): Line {
-  const mean = (values: readonly number[]): number => values.reduce((sum, each) => sum + each, 0) / values.length;
-  const [x, y] = [points.map(({ sandboxes }) => sandboxes / 1_000), points.map(({ memory }) => memory[name])];
-  const [meanX, meanY] = [mean(x), mean(y)];
-  const spread = x.reduce((sum, each) => sum + (each - meanX) ** 2, 0);
-  const slope = x.reduce((sum, each, index) => sum + (each - meanX) * ((y[index] ?? 0) - meanY), 0) / spread;
-  return { baseMiB: meanY - slope * meanX, perThousandMiB: slope };
+/** The line with the least squares of differences to the points, which must have two sizes or more. */
+export function fitLine(points: readonly Point[]): Line {
+  const mean = (read: (point: Point) => number): number =>
+    points.reduce((sum, point) => sum + read(point), 0) / points.length;
+  const meanX = mean(({ sandboxes }) => sandboxes / 1_000);
+  const meanY = mean(({ value }) => value);
+  const spread = mean(({ sandboxes }) => (sandboxes / 1_000 - meanX) ** 2);
+  const perThousand = mean(({ sandboxes, value }) => (sandboxes / 1_000 - meanX) * (value - meanY)) / spread;
+  return { base: meanY - perThousand * meanX, perThousand };
 }
 
-export function predict({ baseMiB, perThousandMiB }: Line, sandboxes: number): number {
-  return baseMiB + (perThousandMiB * sandboxes) / 1_000;
+export function predict({ base, perThousand }: Line, sandboxes: number): number {
+  return base + (perThousand * sandboxes) / 1_000;
+}
+
+/** Fits the line to all points but the last, which is the largest and shows how far the line is off. */
+export function fitSmaller(points: readonly Point[]): Fit {
+  const last = points.at(-1);
+  if (last === undefined) throw new Error('a line needs points');
+  const line = fitLine(points.slice(0, -1));
+  const predicted = predict(line, last.sandboxes);
+  const offPercent = (100 * (predicted - last.value)) / last.value;
+  return { line, predicted, measured: last.value, offPercent };
 }

@@ -1,4 +1,4 @@
-// Memory and restarts by number of Sandboxes: npm run bench:capacity [-- --sizes 5000,10000,20000,30000] [--json FILE]
+// Memory and starts by number of Sandboxes: npm run bench:capacity [-- --sizes 5000,10000,20000,30000] [--json FILE]
 import { writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';

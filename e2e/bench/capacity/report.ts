@@ -1,53 +1,113 @@
-import { formatTable } from '../claims/report.ts';
+// The tables of docs/operations/capacity.md, to copy.
 import { CONTROLLERS } from '../claims/stage.ts';
-import { fitLines, predict } from './formula.ts';
+import { fitSmaller, predict } from './formula.ts';
 import type { Point } from './formula.ts';
-import { PROCESSES } from './measure.ts';
+import { GROWING } from './measure.ts';
 import type { Step } from './run.ts';
+import { buildStored, countLists, listMemory, listStarts } from './series.ts';
+import type { Series } from './series.ts';
 
-/** Memory by size, restarts by size, and how well the smaller sizes predict the largest one. */
+/** A table of series in the same unit. */
+interface Table {
+  readonly head: string;
+  readonly series: readonly Series[];
+  /** Digits after the point, of the slope and of all other numbers. */
+  readonly digits: { readonly slope: number; readonly others: number };
+}
+
+/** How far a prediction may be off. */
+const LIMIT_PERCENT = 20;
+/** The size that the page plans for. */
+const PLANNED = 200_000;
+
+type Tables = Readonly<Record<'memory' | 'stored' | 'time' | 'sent' | 'cpu', Table>>;
+
+/** Each table has what was measured by size, the line by all sizes but the largest, and how far it is off at that one. */
 export function renderReport(steps: readonly Step[]): string {
-  return [renderMemory(steps), renderFormula(steps), renderRestarts(steps)].join('\n\n');
+  const tables = buildTables(steps);
+  const { memory, stored, time, sent, cpu } = tables;
+  return [
+    ...['## Memory', renderTable(memory)],
+    ...['## Disk of etcd', renderTable(stored)],
+    ...['## Starts', renderTable(time), renderTable(sent), renderTable(cpu)],
+    `Lists during all starts: ${countLists(steps)}.`,
+    ...[`## ${formatNumber(PLANNED, 0)} Sandboxes`, renderPlan(steps, tables)],
+    `Off by more than ${LIMIT_PERCENT} %: ${listOff(Object.values(tables)).join('; ') || 'none'}.`,
+  ].join('\n\n');
 }
 
-function renderMemory(steps: readonly Step[]): string {
-  const rows = PROCESSES.map((name) => [name, ...steps.map(({ memory }) => memory[name].toFixed(0))]);
-  const stored = ['etcd, on its disk', ...steps.map(({ storedMiB }) => storedMiB.toFixed(0))];
-  return formatTable(['MiB', ...steps.map(({ sandboxes }) => `${sandboxes}`)], [...rows, stored]);
+function buildTables(steps: readonly Step[]): Tables {
+  return {
+    memory: { head: 'MiB', series: listMemory(steps), digits: { slope: 2, others: 0 } },
+    stored: { head: 'MiB on its disk', series: [buildStored(steps)], digits: { slope: 2, others: 0 } },
+    time: {
+      head: 'seconds from start to first work',
+      series: listStarts(steps, ({ firstWorkMs }) => firstWorkMs / 1_000),
+      digits: { slope: 3, others: 2 },
+    },
+    sent: {
+      head: 'MiB that the API server sends',
+      series: listStarts(steps, ({ load }) => load.watchMiB),
+      digits: { slope: 2, others: 1 },
+    },
+    cpu: {
+      head: 'seconds of CPU of the API server',
+      series: listStarts(steps, ({ load }) => load.cpuSeconds),
+      digits: { slope: 3, others: 2 },
+    },
+  };
 }
 
-/** The formula comes from all sizes but the largest, which shows how far it is off. */
-function renderFormula(steps: readonly Step[]): string {
-  const points: readonly Point[] = steps;
-  const lines = fitLines(points.slice(0, -1));
-  const last = points.at(-1);
-  const rows = PROCESSES.map((name) => {
-    const line = lines[name];
-    const predicted = predict(line, last?.sandboxes ?? 0);
-    const measured = last?.memory[name] ?? 0;
-    const off = `${((100 * (predicted - measured)) / measured).toFixed(0)} %`;
-    return [
-      name,
-      line.baseMiB.toFixed(0),
-      line.perThousandMiB.toFixed(2),
-      predicted.toFixed(0),
-      measured.toFixed(0),
-      off,
-    ];
+function renderTable({ head, series, digits }: Table): string {
+  const sizes = (series[0]?.points ?? []).map(({ sandboxes }) => formatNumber(sandboxes, 0));
+  const rows = series.map(({ name, points }) => {
+    const { line, offPercent } = fitSmaller(points);
+    const values = points.map(({ value }) => formatNumber(value, digits.others));
+    const formula = [formatNumber(line.base, digits.others), formatNumber(line.perThousand, digits.slope)];
+    return [name, ...formula, ...values, formatPercent(offPercent)];
   });
-  const size = last?.sandboxes ?? 0;
-  return formatTable(['formula', 'base', 'per 1,000', `predicted ${size}`, `measured ${size}`, 'off'], rows);
+  const [smallest, ...larger] = sizes;
+  return formatRows([head, 'base', 'slope', `at ${smallest ?? ''}`, ...larger, 'off'], rows);
 }
 
-function renderRestarts(steps: readonly Step[]): string {
-  const rows = steps.flatMap(({ sandboxes, restarts }) =>
-    CONTROLLERS.map((name) => {
-      const { firstReadyMs, load } = restarts[name];
-      const { lists, cpuSeconds, watchMiB } = load;
-      const numbers = [firstReadyMs.toFixed(0), lists.toFixed(0), cpuSeconds.toFixed(2)];
-      return [`${name}, ${sandboxes}`, ...numbers, watchMiB.toFixed(1)];
-    }),
+/** What the lines say of many more Sandboxes than were measured, of what grows with them. */
+function renderPlan(steps: readonly Step[], { stored, time, sent, cpu }: Tables): string {
+  const memory = listMemory(steps, GROWING).map(({ name, points }) => [name, `${formatPlanned(points)} MiB`]);
+  const disk = stored.series.map(({ points }) => ['disk of etcd', `${formatPlanned(points)} MiB`]);
+  const starts = CONTROLLERS.map((name) => {
+    const [seconds, sentMiB, cpuSeconds] = [time, sent, cpu].map((table) => formatPlanned(findPoints(table, name)));
+    return [`start of the ${name}`, `${seconds} s, ${sentMiB} MiB, ${cpuSeconds} s of CPU`];
+  });
+  return formatRows(['', 'by the formula'], [...memory, ...disk, ...starts]);
+}
+
+function findPoints({ series }: Table, wanted: string): readonly Point[] {
+  return series.find(({ name }) => name === wanted)?.points ?? [];
+}
+
+function formatPlanned(points: readonly Point[]): string {
+  return formatNumber(predict(fitSmaller(points).line, PLANNED), 0);
+}
+
+function listOff(tables: readonly Table[]): readonly string[] {
+  const offs = tables.flatMap(({ head, series }) =>
+    series.map(({ name, points }) => ({ what: `${name}, ${head}`, offPercent: fitSmaller(points).offPercent })),
   );
-  const head = ['restart', 'to its first work, ms', 'lists', 'CPU of the API server, s', 'watch MiB'];
-  return formatTable(head, rows);
+  const far = offs.filter(({ offPercent }) => !(Math.abs(offPercent) <= LIMIT_PERCENT));
+  return far.map(({ what, offPercent }) => `${what} (${formatPercent(offPercent)})`);
+}
+
+function formatRows(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |');
+  return [line(head), line(head.map((_, column) => (column === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
+}
+
+/** With commas as on the page. Without the sign of a number that is shown as zero. */
+function formatNumber(value: number, digits: number): string {
+  const rounded = Number(value.toFixed(digits)) + 0;
+  return rounded.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+function formatPercent(value: number): string {
+  return `${formatNumber(value, 0)} %`;
 }

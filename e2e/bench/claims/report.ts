@@ -63,7 +63,7 @@ function formatTimes(ratio: number): string {
 }
 
 /** A Markdown table, numbers to the right. */
-export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(' | ')} |`;

@@ -14,6 +14,9 @@ import { z } from 'zod';
 export const CONTROLLERS = ['claim-controller', 'sandbox-controller', 'warmpool-controller'] as const;
 export type ControllerName = (typeof CONTROLLERS)[number];
 
+/** Services that a stage runs as a Pod of the chart does, with an account of their own. All but the controllers need `admit` first. */
+export type ServiceName = ControllerName | 'snapshot-controller' | 'key-keeper';
+
 /** The heap limit that Node chooses in a pod of the chart with a limit of 512 MiB. */
 const POD_HEAP = '--max-old-space-size=256';
 
@@ -46,7 +49,7 @@ export class Stage implements AsyncDisposable {
   profiles: string | undefined;
   readonly #running = new Map<string, ServiceProcess>();
   /** Folders with the files that the kubelet mounts for a service account. */
-  readonly #accounts = new Map<ControllerName, string>();
+  readonly #accounts = new Map<ServiceName, string>();
 
   private constructor({ plane, nats, redis }: Servers, client: KubeClient) {
     this.plane = plane;
@@ -67,7 +70,7 @@ export class Stage implements AsyncDisposable {
     const limits = { claim: UNLIMITED, normal: UNLIMITED, background: UNLIMITED };
     const stage = new Stage({ plane, nats, redis }, createKubeClient({ credentials, limits }));
     await stage.client.create(namespaces, { metadata: { name: NAMESPACE } });
-    for (const name of CONTROLLERS) await stage.#admit(name);
+    for (const name of CONTROLLERS) await stage.admit(name);
     return stage;
   }
 
@@ -77,6 +80,32 @@ export class Stage implements AsyncDisposable {
       const spec = { priorityLevelConfiguration: { name: LEVELS[name] } };
       await this.client.mergePatch(flowSchemas, { name: formatFlowSchema(name) }, { spec });
     }
+  }
+
+  /** Creates a service account with all rights and its own flow schema, by which the API server counts its writes. */
+  async admit(name: ServiceName): Promise<void> {
+    const account = { kind: 'ServiceAccount', name: getAccountName(name), namespace: NAMESPACE };
+    await this.client.create(serviceAccounts, { metadata: { name: account.name, namespace: NAMESPACE } });
+    this.#accounts.set(name, await this.#mountCredentials(name));
+    await this.client.create(clusterRoleBindings, {
+      metadata: { name: `bench-${name}` },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+      subjects: [account],
+    });
+    await this.client.create(flowSchemas, {
+      metadata: { name: formatFlowSchema(name) },
+      spec: {
+        matchingPrecedence: 100,
+        priorityLevelConfiguration: { name: 'workload-low' },
+        distinguisherMethod: { type: 'ByUser' },
+        rules: [
+          {
+            subjects: [{ kind: 'ServiceAccount', serviceAccount: { name: account.name, namespace: NAMESPACE } }],
+            resourceRules: [WRITES],
+          },
+        ],
+      },
+    });
   }
 
   /** Starts one replica of each controller, or as many as `replicas` says. */
@@ -89,7 +118,12 @@ export class Stage implements AsyncDisposable {
     await Promise.all(others.map(({ name, replica }) => this.startReplica(name, replica)));
   }
 
-  async startReplica(name: ControllerName, replica: number): Promise<void> {
+  /** Starts a replica, with these `settings` beside those of all services. */
+  async startReplica(
+    name: ServiceName,
+    replica: number,
+    settings: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
     const instance = `${name}-${replica}`;
     const env = {
       KUBERNETES_SERVICE_HOST: new URL(this.plane.server).hostname,
@@ -102,6 +136,7 @@ export class Stage implements AsyncDisposable {
       NODE_OPTIONS:
         this.profiles === undefined ? POD_HEAP : `${POD_HEAP} --cpu-prof --cpu-prof-dir=${this.profiles}/${name}`,
       ...this.env,
+      ...settings,
     };
     const main = new URL(`file://${checkoutRoot}/services/${name}/dist/main.js`);
     this.#running.set(instance, await startServiceProcess(main, env));
@@ -121,14 +156,14 @@ export class Stage implements AsyncDisposable {
     await process?.kill();
   }
 
-  /** The metrics addresses of the replicas of a controller. */
-  metricsAddresses(name: ControllerName): string[] {
+  /** The metrics addresses of the replicas of a service. */
+  metricsAddresses(name: ServiceName): string[] {
     const replicas = [...this.#running].filter(([instance]) => instance.startsWith(name));
     return replicas.map(([, { metricsPort }]) => `127.0.0.1:${metricsPort}`);
   }
 
-  /** The metrics of all replicas of a controller. */
-  async fetchMetrics(name: ControllerName): Promise<string> {
+  /** The metrics of all replicas of a service. */
+  async fetchMetrics(name: ServiceName): Promise<string> {
     const pages = this.metricsAddresses(name).map((address) => fetch(`http://${address}/metrics`));
     return (await Promise.all(pages.map(async (page) => (await page).text()))).join('\n');
   }
@@ -155,35 +190,9 @@ export class Stage implements AsyncDisposable {
     await Promise.all([this.plane.stop(), this.nats.stop(), this.redis.stop()]);
   }
 
-  /** Creates a service account with all rights and its own flow schema, by which the API server counts its writes. */
-  async #admit(name: ControllerName): Promise<void> {
-    const account = { kind: 'ServiceAccount', name: getAccountName(name), namespace: NAMESPACE };
-    await this.client.create(serviceAccounts, { metadata: { name: account.name, namespace: NAMESPACE } });
-    this.#accounts.set(name, await this.#mountCredentials(name));
-    await this.client.create(clusterRoleBindings, {
-      metadata: { name: `bench-${name}` },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-      subjects: [account],
-    });
-    await this.client.create(flowSchemas, {
-      metadata: { name: formatFlowSchema(name) },
-      spec: {
-        matchingPrecedence: 100,
-        priorityLevelConfiguration: { name: 'workload-low' },
-        distinguisherMethod: { type: 'ByUser' },
-        rules: [
-          {
-            subjects: [{ kind: 'ServiceAccount', serviceAccount: { name: account.name, namespace: NAMESPACE } }],
-            resourceRules: [WRITES],
-          },
-        ],
-      },
-    });
-  }
-
   /** Creates the files of a service account, as in a pod. A client certificate would be verified with every request. */
-  async #mountCredentials(controller: ControllerName): Promise<string> {
-    const account = getAccountName(controller);
+  async #mountCredentials(service: ServiceName): Promise<string> {
+    const account = getAccountName(service);
     const args = ['create', 'token', account, '--namespace', NAMESPACE, '--duration', '24h'];
     const { code, stdout, stderr } = await this.plane.kubectl(args);
     if (code !== 0) throw new Error(`there is no token for ${account}: ${stderr}`);
@@ -202,7 +211,7 @@ const kubeconfig = z.object({
 });
 
 /** As in a release `sandlot` of the chart, whose policies know the controllers by their accounts. */
-export function getAccountName(name: ControllerName): string {
+export function getAccountName(name: ServiceName): string {
   return `${RELEASE}-${name}`;
 }
 
@@ -213,8 +222,8 @@ const LEVELS: Readonly<Record<ControllerName, string>> = {
   'warmpool-controller': `${RELEASE}-refills`,
 };
 
-/** The name of the flow schema for the writes of a controller, without leases and Events. */
-export function formatFlowSchema(name: ControllerName): string {
+/** The name of the flow schema for the writes of a service, without leases and Events. */
+export function formatFlowSchema(name: ServiceName): string {
   return `bench-${name}`;
 }
 

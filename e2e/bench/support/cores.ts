@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { promisify } from 'node:util';
+import { listTree } from './processes.ts';
 
 /** The parts of a control plane, as the arguments of its processes name them. */
 const CONTROL_PLANE = /\b(?:kube-apiserver|etcd|kube-controller-manager|kube-scheduler)\b/;
@@ -23,14 +24,4 @@ export async function separateControlPlane(): Promise<void> {
       if ((await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')) !== '') throw error;
     });
   }
-}
-
-/** A process and its descendants. */
-async function listTree(root: number): Promise<readonly number[]> {
-  const tasks = await readdir(`/proc/${root}/task`).catch(() => []);
-  const lists = await Promise.all(
-    tasks.map((task) => readFile(`/proc/${root}/task/${task}/children`, 'utf8').catch(() => '')),
-  );
-  const children = lists.flatMap((list) => list.split(' ').filter(Boolean).map(Number));
-  return [root, ...(await Promise.all(children.map(listTree))).flat()];
 }
