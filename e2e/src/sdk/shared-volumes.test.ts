@@ -97,7 +97,7 @@ describe('volumes that a create names', () => {
   it('are there again after a pause', async () => {
     const sandbox = await open(ours, nameVolume(OURS, '/kept'));
     await sandbox.files.write('/kept/note', 'before the pause');
-    await sandbox.pause();
+    expect(await sandbox.pause({ keepMemory: false })).toBe(true);
     const resumed = await Sandbox.connect(sandbox.sandboxId, ours);
     expect(await resumed.files.read('/kept/note')).toBe('before the pause');
   });
