@@ -184,12 +184,15 @@ describe('a disk', () => {
   const disk = (metadata: Metadata, spec: Metadata): Draft => object('PersistentVolumeClaim', { name: 'made', ...metadata }, spec);
   const saved = disk({ ownerReferences: [owner] }, cloneOf('work-notebook'));
   const plain = object('PersistentVolumeClaim', { name: 'plain' });
-  const kept = { ...saved, metadata: { ...saved.metadata, name: 'kept' } };
+  let kept: Draft;
   const remove = ({ metadata: { name } }: Draft): Promise<Answer> =>
     stage.send({ method: 'DELETE', path: `${buildPath(object('PersistentVolumeClaim', { name }))}?dryRun=All`, as: saver });
 
   beforeAll(async () => {
     await waitForRefusal(() => stage.tryCreate(disk({}, {}), saver));
+    // The garbage collector would delete the stored disk if its owner did not exist.
+    const uid = await stage.create(object('SandboxSnapshot', { name: owner.name }));
+    kept = disk({ name: 'kept', ownerReferences: [{ ...owner, uid }] }, cloneOf('work-notebook'));
     for (const draft of [plain, kept]) await stage.create(draft);
   });
 
