@@ -4,35 +4,10 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { TLSSocket } from 'node:tls';
-import { z } from 'zod';
+import type { z } from 'zod';
+import { saveBody, copyBody, uploadBody, downloadBody, holdBody, restoreBody } from './agent-bodies.ts';
+import type { SaveBody } from './agent-bodies.ts';
 import { agentIdentity, authority } from './certificates.ts';
-
-const saveBody = z.strictObject({
-  source: z.strictObject({
-    sandboxName: z.string(),
-    sandboxUid: z.string(),
-    podName: z.string(),
-    podUid: z.string(),
-  }),
-  mode: z.enum(['Hibernate', 'Snapshot']),
-  holdSeconds: z.int().min(1).optional(),
-  contents: z.literal('Files').optional(),
-  files: z.boolean().optional(),
-  mostBytes: z.int().min(0).optional(),
-});
-const copyBody = z.strictObject({ from: z.string().min(1) });
-const uploadBody = z.strictObject({});
-const downloadBody = z.strictObject({ digest: z.string().min(1) });
-const holdBody = z.strictObject({ action: z.literal('release') });
-const restoreBody = z.strictObject({
-  namespace: z.string(),
-  podName: z.string(),
-  snapshotUid: z.string(),
-  only: z.literal('files').optional(),
-  spare: z.boolean().optional(),
-});
-
-type SaveBody = z.output<typeof saveBody>;
 
 /** One Pod that may go on from a snapshot. */
 interface Grant {
@@ -112,6 +87,10 @@ export class TestAgent implements AsyncDisposable {
   holdsSaves = false;
   /** `METHOD /path` of requests that are answered as if the agent were gone. */
   readonly hides = new Set<string>();
+  /** It answers so many changes, and does all later ones without an answer: its controller has died by then. */
+  answers = Infinity;
+  /** Requests that changed something. */
+  changes = 0;
   readonly #saving = new Map<string, PromiseWithResolvers<Answer>>();
   #changed = Promise.withResolvers<undefined>();
 
@@ -212,9 +191,12 @@ export class TestAgent implements AsyncDisposable {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '' } = request;
     this.requests.push(`${method} ${url}`);
+    if (method !== 'GET') this.changes += 1;
+    const isUnheard = method !== 'GET' && this.changes > this.answers;
     try {
       if (this.hides.has(`${method} ${url}`)) throw new Error('hidden');
       const { status, body } = isController(request) ? await this.#answer(request) : FORBIDDEN;
+      if (isUnheard) throw new Error('unheard');
       response.writeHead(status, { 'Content-Type': 'application/json' });
       response.end(body === undefined ? undefined : JSON.stringify(body));
     } catch {
