@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { killProcessesOf, replaceRestartedPods, waitUntilRecovered } from '../support/kill9.ts';
 import { createBox, readIn, waitForEvent, waitForReadySandbox } from '../support/lifecycle.ts';
 import { pause, readStarts, startWriter } from '../support/memory/writer.ts';
-import { cordon, drain, uncordon } from '../support/nodes/drain.ts';
+import { cordon, drain, uncordon, WITH_MEMORY } from '../support/nodes/drain.ts';
 import { readAccess, LIFETIME_MS } from '../support/sdk/client.ts';
 import { expectContents, fill } from '../support/sdk/contents.ts';
 import type { Contents } from '../support/sdk/contents.ts';
@@ -17,8 +17,6 @@ import type { Team } from '../support/team.ts';
 
 const TENANT = 'tenant-a';
 const TEMPLATE = `drained-${process.pid}`;
-/** All Pods whose memory a drain saves, or has given up. */
-const WITH_MEMORY = 'sandlot.dev/memory';
 const SERVES = 'httpd -p 8080 -h /tmp; echo kept > /tmp/kept; exec 3> /data/open; sleep 100000 & echo $! > /tmp/pid; ';
 
 let team: Team;
@@ -58,7 +56,7 @@ async function expectNoMemoryLeft(namespace: string, sandboxName: string): Promi
 
 describe('kubectl drain', () => {
   it('saves what runs on the node: for the owner of a Sandbox and for clients of both languages all of it goes on', async () => {
-    await using python = await startPython('drained.py', { SANDLOT_TEMPLATE: TEMPLATE });
+    await using python = await startPython('moved.py', { SANDLOT_TEMPLATE: TEMPLATE });
     const { id: pythonId } = (await python.nextLine()) as { readonly id: string };
     const starts = await readStarts(team, 'written');
     const pid = await team.sh('written', 'cat /tmp/pid');
@@ -72,7 +70,7 @@ describe('kubectl drain', () => {
       await eventually(`${name} waits for the node`, () => isWaiting(namespace, name));
     }
     expect((await client.sandbox.getInfo()).state).toBe('running');
-    python.goOn();
+    python.send('check');
     expect(await python.nextLine()).toEqual({ state: 'running' });
 
     // Requests of both clients wait at the gateway meanwhile.

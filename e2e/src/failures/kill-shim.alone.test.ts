@@ -1,7 +1,7 @@
 import { pods } from '@sandlot/kube';
 import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { killDaemonIn, killShimsOf } from '../support/kill9.ts';
+import { killDaemonIn, killDaemonLater, killShimsOf } from '../support/kill9.ts';
 import { patchSpec } from '../support/lifecycle.ts';
 import { isAsleep, pause, readStarts, startWriter } from '../support/memory/writer.ts';
 import { openSandbox, readAccess } from '../support/sdk/client.ts';
@@ -87,27 +87,31 @@ describe('kill -9 of the daemon in a sandbox', () => {
     const options = await readAccess();
     await using sandbox = await openSandbox();
     const before = await startWitness(sandbox);
-    for (const delayMs of [10, 100, 300]) {
-      const pod = await readPodOf(team.client, sandbox);
-      const paused = sandbox.pause();
-      await pause(delayMs);
-      // The save may have stopped the sandbox, or the Pod may be gone: then there is no daemon to kill.
-      await Promise.allSettled([killDaemonIn(pod), paused]);
-      await paused;
-      const resumed = Sandbox.connect(sandbox.sandboxId, options);
+    let duringSaves = 0;
+    for (const delayMs of [0, 100, 200, 400]) {
+      // One that comes after the save has stopped the sandbox kills the daemon when the sandbox goes on.
+      const mark = `/tmp/killed-${delayMs}`;
+      await killDaemonLater(sandbox, { delayMs, mark });
+      const begunMs = Date.now();
+      await sandbox.pause();
+      const savedMs = Date.now();
+      const resumed = await Sandbox.connect(sandbox.sandboxId, options);
+      const { modifiedTime } = await eventually(`the daemon was killed after ${delayMs} ms`, () =>
+        sandbox.files.getInfo(mark),
+      );
+      const killedMs = modifiedTime?.getTime() ?? 0;
+      if (killedMs > begunMs && killedMs < savedMs) duringSaves += 1;
       await eventually('the daemon of the resumed sandbox is killed', async () => {
-        const next = await readPodOf(team.client, sandbox);
-        await killDaemonIn(next);
+        await killDaemonIn(await readPodOf(team.client, sandbox));
         return true;
       });
-      const { stdout } = await eventually('a command runs again', async () =>
-        (await resumed).commands.run('echo again'),
-      );
+      const { stdout } = await eventually('a command runs again', () => resumed.commands.run('echo again'));
       expect(stdout).toBe('again\n');
       const after = await hear(sandbox);
       expect(after, `after ${delayMs} ms`).toMatchObject({ secret: before.secret, pid: before.pid });
       expect(after.count).toBeGreaterThanOrEqual(before.count);
     }
+    expect(duringSaves).toBeGreaterThan(0);
   }, 180_000);
 
   it('right before a pause and right after a resume costs its clients no process', async () => {

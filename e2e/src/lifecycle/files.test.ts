@@ -6,6 +6,8 @@ import { Sandbox } from 'e2b';
 import { describe, expect, it } from 'vitest';
 import { createBox, patchSpec, readIn, waitForEvent, waitForPhase, waitForReadySandbox } from '../support/lifecycle.ts';
 import { openSandbox, readAccess } from '../support/sdk/client.ts';
+import { findHibernationOf, TENANT } from '../support/sdk/objects.ts';
+import { callApi } from '../support/security/tenants.ts';
 import { eventually, runInTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -89,6 +91,38 @@ describe('a Sandbox', () => {
       await expectBootWithFiles(team, 'frugal');
       const woken = await waitForReadySandbox(team, 'frugal');
       expect([woken.status?.resumedFrom, woken.status?.lost]).toEqual(['Files', undefined]);
+    }));
+});
+
+describe('the API', () => {
+  it('says with what a sandbox went on, and what it lost', () =>
+    runInTeam('files', async ({ client }) => {
+      const { apiKey } = await readAccess();
+      await using sandbox = await openSandbox();
+      const path = `/sandboxes/${sandbox.sandboxId}`;
+      const call = async (request: string, body?: object): Promise<object> =>
+        JSON.parse((await callApi(request, apiKey, body)).body) as object;
+      const connect = (): Promise<object> => call(`POST ${path}/connect`, { timeout: 300 });
+      expect(await call(`GET ${path}`)).not.toHaveProperty('resumedFrom');
+
+      await sandbox.pause();
+      for (const answer of [await connect(), await call(`GET ${path}`)]) {
+        expect(answer).toMatchObject({ resumedFrom: 'Memory' });
+        expect(answer).not.toHaveProperty('lost');
+      }
+
+      await sandbox.files.write('/home/user/kept', 'precious');
+      await sandbox.pause();
+      const saved = await findHibernationOf(client, sandbox);
+      await upgradeRunsc(join(STORE, TENANT, saved?.metadata.uid ?? ''));
+      const lost = {
+        reason: 'RestoreFailed',
+        message: expect.stringMatching(/^Memory was not restored and is lost: /) as string,
+        at: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+      };
+      for (const answer of [await connect(), await call(`GET ${path}`)])
+        expect(answer).toMatchObject({ resumedFrom: 'Files', lost });
+      expect(await sandbox.files.read('/home/user/kept')).toBe('precious');
     }));
 });
 

@@ -46,9 +46,9 @@ function waitForPhase(name: string, phase: string): Promise<SandboxSnapshot> {
   });
 }
 
-async function listHibernations(): Promise<SandboxSnapshot[]> {
+async function listHibernationsOf(sandboxName: string): Promise<SandboxSnapshot[]> {
   const { items } = await team.client.list(sandboxSnapshots, { namespace: team.namespace });
-  return items.filter(({ spec }) => spec.whenSaved === 'StayPaused');
+  return items.filter(({ spec }) => spec.whenSaved === 'StayPaused' && spec.sandboxName === sandboxName);
 }
 
 describe('a SandboxSnapshot', () => {
@@ -69,7 +69,7 @@ describe('a SandboxSnapshot', () => {
     });
   });
 
-  it('of a Sandbox without gVisor fails and says why, and the Sandbox goes on', async () => {
+  it('of a Sandbox without gVisor fails and says why, and the Sandbox goes on, and sleeps with its volumes alone', async () => {
     const pod = await start('plain', '');
     const uid = await findPodUid(pod);
     await team.apply(snapshotManifest('refused', 'plain'));
@@ -78,6 +78,11 @@ describe('a SandboxSnapshot', () => {
     expect(await findPodUid(pod)).toBe(uid);
     const row = await team.kubectl('get', 'sandboxsnapshots', 'refused', '--no-headers');
     expect(row).toMatch(/^refused\s+plain\s+Failed\s+NotGVisor\s/);
+
+    await patchSpec(team, 'plain', { operatingMode: 'Suspended' });
+    const asleep = await waitForSandbox(team, 'plain', ({ status: now }) => now?.phase === 'Suspended');
+    expect(asleep.status).toMatchObject({ keeps: 'Volumes', lost: { reason: 'HibernationFailed' } });
+    expect(asleep.status?.lost?.message).toContain('gVisor');
   });
 });
 
@@ -87,7 +92,7 @@ describe('the memory of a Sandbox that sleeps', () => {
     const before = await readCount(pod);
     await patchSpec(team, 'sleeper', { operatingMode: 'Suspended' });
     await eventually('its Pod is gone', async () => ((await findPodUid(pod)) === undefined ? true : undefined));
-    const [saved] = await listHibernations();
+    const [saved] = await listHibernationsOf('sleeper');
     const uid = saved?.metadata.uid ?? '';
 
     const mark = `{${annotations.restoreSnapshot}: "${uid}"}`;
@@ -111,6 +116,8 @@ spec:
     await patchSpec(team, 'sleeper', { operatingMode: 'Running' });
     await waitForSandbox(team, 'sleeper', (sandbox) => findReadyCondition(sandbox)?.status === 'True');
     expect(await readCount(pod)).toBeGreaterThan(before);
-    await eventually('the memory is used up', async () => ((await listHibernations()).length === 0 ? true : undefined));
+    await eventually('the memory is used up', async () =>
+      (await listHibernationsOf('sleeper')).length === 0 ? true : undefined,
+    );
   });
 });

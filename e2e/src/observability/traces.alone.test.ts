@@ -8,7 +8,7 @@ import { createBox, waitForSandbox } from '../support/lifecycle.ts';
 import { findReadyCondition, getSandboxName, waitForFullPool, waitForReadyClaim } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
-import { startClientTrace, Trace } from '../support/traces.ts';
+import { startClientTrace, Trace, turn } from '../support/traces.ts';
 
 const manifests = `
 apiVersion: extensions.agents.x-k8s.io/v1beta1
@@ -45,14 +45,6 @@ async function claimSandbox(
   const metadata = { namespace: team.namespace, name, annotations };
   await team.client.create(sandboxClaims, { metadata, spec });
   return { claim: await waitForReadyClaim(team, name), traceId };
-}
-
-/** Suspends or resumes a Sandbox with the trace context of a client. Returns the id of the trace. */
-async function turn(name: string, operatingMode: string): Promise<string> {
-  const { traceId, annotations } = startClientTrace();
-  const key = { namespace: team.namespace, name };
-  await team.client.mergePatch(sandboxes, key, { metadata: { annotations }, spec: { operatingMode } });
-  return traceId;
 }
 
 describe('a warm claim', () => {
@@ -109,9 +101,12 @@ describe('a cold claim with a disk', () => {
   });
 
   it('is suspended and resumed in traces of their own, below the span of the client', async () => {
-    const suspension = await Trace.waitFor(await turn('cold', 'Suspended'), ['sandbox.suspend', 'sandbox.reconcile']);
+    const suspension = await Trace.waitFor(await turn(team, 'cold', 'Suspended'), [
+      'sandbox.suspend',
+      'sandbox.reconcile',
+    ]);
     expect(suspension.shape()).toEqual(['sandbox.reconcile < sandbox.suspend', 'sandbox.suspend < client']);
-    const resume = await Trace.waitFor(await turn('cold', 'Running'), ['sandbox.resume', ...CHAIN]);
+    const resume = await Trace.waitFor(await turn(team, 'cold', 'Running'), ['sandbox.resume', ...CHAIN]);
     resume.expectChain('sandbox.resume', CHAIN);
     expect(resume.spans.filter(({ name }) => name === 'pvc.provision')).toEqual([]);
     expect(resume.only('sandbox.resume').links).toHaveLength(1);
@@ -134,9 +129,12 @@ describe('a Sandbox that hibernates', () => {
     const pod = { terminationGracePeriodSeconds: 0, runtimeClassName: 'gvisor' };
     await createBox(team, 'asleep', { pod, spec: { suspensionStrategy: { type: 'Hibernate' } } });
     await waitForSandbox(team, 'asleep', (sandbox) => findReadyCondition(sandbox)?.status === 'True');
-    const suspension = await Trace.waitFor(await turn('asleep', 'Suspended'), ['sandbox.suspend', 'snapshot.save']);
+    const suspension = await Trace.waitFor(await turn(team, 'asleep', 'Suspended'), [
+      'sandbox.suspend',
+      'snapshot.save',
+    ]);
     expect(suspension.spans.filter(({ name }) => name === 'snapshot.restore')).toEqual([]);
-    const resume = await Trace.waitFor(await turn('asleep', 'Running'), ['sandbox.resume', 'snapshot.restore']);
+    const resume = await Trace.waitFor(await turn(team, 'asleep', 'Running'), ['sandbox.resume', 'snapshot.restore']);
     expect(resume.spans.filter(({ name }) => name === 'snapshot.save')).toEqual([]);
     const about = { 'k8s.namespace.name': team.namespace, 'sandlot.sandbox.name': 'asleep' };
     for (const span of [suspension.only('snapshot.save'), resume.only('snapshot.restore')])

@@ -1,6 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { pods } from '@sandlot/kube';
 import type { KubeClient, Pod } from '@sandlot/kube';
+import type { Sandbox } from 'e2b';
 import { inject } from 'vitest';
 import { runKubectlOrFail } from './kubectl.ts';
 import { eventually } from './team.ts';
@@ -94,16 +95,31 @@ export async function killShimsOf({ metadata: { uid = 'none' } }: Pod): Promise<
   return found.length;
 }
 
-/** Ends the process whose command line is exactly that of the daemon, and prints its pid. */
-const KILL_DAEMON = `
+/** Prints the pid of the process whose command line is exactly that of the daemon. */
+const FIND_DAEMON = `
 for process in /proc/[0-9]*; do
-  if [ "$(tr '\\0' ' ' < $process/cmdline)" = 'sandlot-runtime serve ' ]; then kill -9 "\${process#/proc/}" && echo "\${process#/proc/}"; fi
+  if [ "$(tr '\\0' ' ' < $process/cmdline)" = 'sandlot-runtime serve ' ]; then echo "\${process#/proc/}"; fi
 done 2> /dev/null`;
+const KILL_DAEMON = `pid=$(${FIND_DAEMON}) && kill -9 $pid && echo $pid`;
 
 /** Kills the daemon in a sandbox, but not its supervisor. From inside: the node does not see the processes of gVisor. */
 export async function killDaemonIn({ metadata: { namespace = '', name = '' } }: Pod): Promise<void> {
   const killed = await runKubectlOrFail(['-n', namespace, 'exec', name, '--', 'sh', '-c', KILL_DAEMON]);
   if (killed === '') throw new Error(`no daemon in ${name} to kill`);
+}
+
+/**
+ * Has a process of the sandbox kill the daemon `delayMs` from now, and then make the file `mark`. It is one of the client's: gVisor
+ * restores no process of `kubectl exec`.
+ */
+export async function killDaemonLater(
+  sandbox: Sandbox,
+  { delayMs, mark }: { readonly delayMs: number; readonly mark: string },
+): Promise<void> {
+  const { stdout: pid } = await sandbox.commands.run(FIND_DAEMON);
+  const script = `sleep ${delayMs / 1_000}; kill -9 ${pid.trim()}; : > ${mark}`;
+  const running = await sandbox.commands.run(script, { background: true, timeoutMs: 0, user: 'root' });
+  await running.disconnect();
 }
 
 /** The processes of a pod's containers, except the pause process. This machine is the node. */

@@ -1,8 +1,10 @@
+import { sandboxes } from '@sandlot/api-types';
 import { fetchTrace } from '@sandlot/local-cluster';
 import type { ReceivedSpan } from '@sandlot/local-cluster';
 import { tracesUrl } from '@sandlot/up';
 import { expect } from 'vitest';
 import { eventually } from './team.ts';
+import type { Team } from './team.ts';
 
 /** The span of the client in every trace that a test starts. */
 const CLIENT_SPAN = 'b7ad6b7169203331';
@@ -12,6 +14,14 @@ export function startClientTrace(): { readonly traceId: string; readonly annotat
   const traceId = crypto.randomUUID().replaceAll('-', '');
   const traceparent = `00-${traceId}-${CLIENT_SPAN}-01`;
   return { traceId, annotations: { 'opentelemetry.io/trace-context': JSON.stringify({ traceparent }) } };
+}
+
+/** Suspends or resumes a Sandbox with the trace context of a client. Returns the id of the trace. */
+export async function turn(team: Team, name: string, operatingMode: 'Running' | 'Suspended'): Promise<string> {
+  const { traceId, annotations } = startClientTrace();
+  const key = { namespace: team.namespace, name };
+  await team.client.mergePatch(sandboxes, key, { metadata: { annotations }, spec: { operatingMode } });
+  return traceId;
 }
 
 /** A trace from the backend. */

@@ -2,20 +2,23 @@ import { nodes } from '@sandlot/kube';
 import { runKubectlOrFail } from '../kubectl.ts';
 import type { Team } from '../team.ts';
 
-/** Drains the node of the pods with these labels. The controllers stay on it. */
-export async function drain(team: Team, podSelector: string): Promise<void> {
+/** All Pods whose memory a drain saves, or has given up. */
+export const WITH_MEMORY = 'sandlot.dev/memory';
+
+/** Drains a node of the pods with these labels. The controllers stay on it. Default: the only node. */
+export async function drain(team: Team, podSelector: string, nodeName?: string): Promise<void> {
   const how = ['--ignore-daemonsets', '--delete-emptydir-data', '--force', '--timeout=60s'];
-  await runKubectlOrFail(['drain', await readNodeName(team), ...how, `--pod-selector=${podSelector}`]);
+  await runKubectlOrFail(['drain', nodeName ?? (await readNodeName(team)), ...how, `--pod-selector=${podSelector}`]);
 }
 
-/** Keeps pods off the node. */
-export async function cordon(team: Team): Promise<void> {
-  await runKubectlOrFail(['cordon', await readNodeName(team)]);
+/** Keeps pods off a node. Default: the only node. */
+export async function cordon(team: Team, nodeName?: string): Promise<void> {
+  await runKubectlOrFail(['cordon', nodeName ?? (await readNodeName(team))]);
 }
 
-/** Lets pods onto the node again. */
-export async function uncordon(team: Team): Promise<void> {
-  await runKubectlOrFail(['uncordon', await readNodeName(team)]);
+/** Lets pods onto a node again. Default: the only node. */
+export async function uncordon(team: Team, nodeName?: string): Promise<void> {
+  await runKubectlOrFail(['uncordon', nodeName ?? (await readNodeName(team))]);
 }
 
 async function readNodeName(team: Team): Promise<string> {
