@@ -41,6 +41,6 @@ export { openCluster } from './cluster/open.ts';
 export { createSimulatedCluster } from './cluster/simulated.ts';
 export { readClusterStatus } from './cluster/status.ts';
 export type { ComponentStatus } from './cluster/status.ts';
-export { gvisorPlaces } from './node/gvisor.ts';
+export { gvisorPlaces, readGvisorBuild } from './node/gvisor.ts';
 export { createCluster } from './node/node.ts';
 export type { ClusterOptions } from './node/node.ts';

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { createCluster, ensureBinaries, ensurePackages } from '@sandlot/local-cluster';
+import { createCluster, ensureBinaries, ensurePackages, readGvisorBuild } from '@sandlot/local-cluster';
 import type { ClusterHandle, Progress } from '@sandlot/local-cluster';
 import type { UpOptions } from './arguments.ts';
 import type { DemoResult } from './demo/demo.ts';
@@ -110,7 +110,9 @@ async function installAll(cluster: ClusterHandle, { built, observed, progress }:
     await publishStandIns(images, { registry, crane: await cluster.bin('crane'), progress });
   };
   const apiServer = cluster.server;
-  const values = buildChartValues(images, { registry: named, apiServer, observers: observed ? observers : undefined });
+  const gvisorBuild = await readGvisorBuild();
+  const surroundings = { registry: named, apiServer, gvisorBuild, observers: observed ? observers : undefined };
+  const values = buildChartValues(images, surroundings);
   await publish(images.filter(({ name }) => isOfChart(name)));
   await Promise.all([installChart(target, values, progress), publishOthers()]);
   await Promise.all([

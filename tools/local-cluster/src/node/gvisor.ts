@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { machinePaths } from '../cluster/paths.ts';
 
 /** containerd's name for gVisor, which the RuntimeClass refers to. */
@@ -29,6 +30,11 @@ export const gvisorPlaces = {
   runscRoot: `${machinePaths.gvisorState}/k8s.io`,
   socketFolder: machinePaths.run,
 } as const;
+
+/** Names the build of gVisor that Pods of the first node start with: another build has another name. */
+export async function readGvisorBuild(): Promise<string> {
+  return basename(dirname(await readlink(machinePaths.runsc))).slice(0, 12);
+}
 
 /** What the installer of the product writes on the nodes of its users. */
 const shimConfig = readFileSync(

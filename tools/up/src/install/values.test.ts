@@ -84,6 +84,14 @@ describe('buildChartValues', () => {
     });
   });
 
+  it('replaces the Pods of the node component when gVisor was built anew', () => {
+    const local = { registry: { host: 'h', path: '' }, apiServer: 'https://h:1' };
+    const getPodAnnotations = (gvisorBuild: string): object | undefined =>
+      buildChartValues(images, { ...local, gvisorBuild }).hibernation.node.podAnnotations;
+    expect(getPodAnnotations('a')).not.toEqual(getPodAnnotations('b'));
+    expect(getPodAnnotations('a')).toEqual(getPodAnnotations('a'));
+  });
+
   it('lets Prometheus scrape the services and sends every trace to Jaeger', () => {
     const values = buildChartValues(images, {
       registry: { host: 'h', path: '' },

@@ -36,7 +36,7 @@ export interface ChartValues {
   readonly hibernation: {
     readonly enabled?: true;
     readonly disks?: { readonly method: 'Clone' };
-    readonly node: { readonly image: { readonly tag: string } } & Partial<NodePlaces>;
+    readonly node: { readonly image: { readonly tag: string }; readonly podAnnotations?: object } & Partial<NodePlaces>;
     readonly installer?: { readonly image: { readonly tag: string } };
   };
   readonly keyKeeper: { readonly image: { readonly tag: string } };
@@ -70,14 +70,20 @@ export interface Observers {
 /** The chart samples fewer traces by default, for clusters with many claims. */
 const EVERY_TRACE = 1;
 
+/** What the chart finds where it is installed. */
+export interface Surroundings {
+  readonly registry: Registry;
+  /** URL of the local cluster's API server. Absent: the cluster is a user's. */
+  readonly apiServer?: string | undefined;
+  /** {@link readGvisorBuild} of the local cluster. */
+  readonly gvisorBuild?: string | undefined;
+  readonly observers?: Observers | undefined;
+}
+
 /** Returns the values with which the chart runs these images, NATS and Redis included, from this registry. */
 export function buildChartValues(
   images: readonly BuiltImage[],
-  {
-    registry,
-    apiServer,
-    observers,
-  }: { registry: Registry; apiServer?: string | undefined; observers?: Observers | undefined },
+  { registry, apiServer, gvisorBuild, observers }: Surroundings,
 ): ChartValues {
   const getTag = (name: ImageName): string => images.find((image) => image.name === name)?.tag ?? 'missing';
   const controller = (name: ImageName): { image: { tag: string } } => ({ image: { tag: getTag(name) } });
@@ -98,7 +104,7 @@ export function buildChartValues(
     claimController: { ...controller('claim-controller'), envsFromSecrets: true, persistentVolumes: true },
     runtime: { ...controller('runtime'), ...(isLocal ? { delivery: 'ImageVolume' as const } : {}) },
     snapshotController: controller('snapshot-controller'),
-    hibernation: buildHibernationValues(controller, isLocal),
+    hibernation: buildHibernationValues(controller, { isLocal, gvisorBuild }),
     keyKeeper: controller('key-keeper'),
     api: controller('api'),
     gateway: {
@@ -118,11 +124,13 @@ export function buildChartValues(
 
 function buildHibernationValues(
   controller: (name: ImageName) => { image: { tag: string } },
-  isLocal: boolean,
+  { isLocal, gvisorBuild }: { readonly isLocal: boolean; readonly gvisorBuild: string | undefined },
 ): ChartValues['hibernation'] {
   const node = controller('node');
   if (!isLocal) return { node, installer: controller('node-installer') };
-  return { enabled: true, disks: { method: 'Clone' }, node: { ...node, ...gvisorPlaces } };
+  // A Pod keeps the runsc that it mounted at its start, so another build needs another Pod.
+  const changes = gvisorBuild === undefined ? {} : { podAnnotations: { 'checksum/runsc': gvisorBuild } };
+  return { enabled: true, disks: { method: 'Clone' }, node: { ...node, ...gvisorPlaces, ...changes } };
 }
 
 function buildNetworkPolicyValues(
