@@ -132,7 +132,8 @@ const gathers = {
     off: { holdMs: 0 },
     usedIn: ['services/claim-controller/src/publish/decide-hold.ts'],
     why: 'While more claims arrive than fewPerSecond of claimAnnotations, a cold one shows its Sandbox only when that is Ready, but at most holdMs late: one status write instead of two.',
-    measured: '20 cold claims at once cost 40 status writes instead of 20.',
+    measured:
+      'A life without a pool costs 5 writes instead of 4, and 1,000 of them take 1.56 times as long as with a bare client instead of 1.41 times.',
   }),
   outbox: describeMechanism({
     kind: 'gather',
