@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBinaries } from '@sandlot/local-cluster';
 import { parse } from 'yaml';
@@ -99,6 +101,35 @@ export function render(values: object = {}, kubeVersion = KUBE_VERSION): Promise
 export function templateAnew(values: object, kubeVersion = KUBE_VERSION): Promise<HelmResult> {
   const flags = ['-n', release.namespace, '--kube-version', kubeVersion, ...valueFlags(values)];
   return helm(['template', release.name, chartFolder, ...flags]);
+}
+
+const SHOWN_NOTES = `
+{{- define "test.notes" }}NOTES{{ end }}
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: notes }
+data:
+  text: {{ include "test.notes" . | toJson }}
+`;
+
+/**
+ * What helm says after an installation with these top-level values. Without a cluster helm shows no notes, so a copy of the chart
+ * has them in an object. Throws with helm's message if it fails.
+ */
+export function renderNotes(values: object = {}): Promise<string> {
+  return remember(['notes', values], async () => {
+    const copy = await mkdtemp(join(tmpdir(), 'sandlot-chart-'));
+    try {
+      await cp(chartFolder, copy, { recursive: true, filter: (path) => !path.includes('/tests') });
+      const notes = await readFile(join(copy, 'templates/NOTES.txt'), 'utf8');
+      await writeFile(join(copy, 'templates/notes.yaml'), SHOWN_NOTES.replace('NOTES', () => notes));
+      const flags = ['-n', release.namespace, '--kube-version', KUBE_VERSION, ...valueFlags(values)];
+      const shown = await parseObjects(await helm(['template', release.name, copy, '-s', 'templates/notes.yaml', ...flags]));
+      return shown[0]?.data?.['text'] ?? '';
+    } finally {
+      await rm(copy, { recursive: true });
+    }
+  });
 }
 
 async function parseObjects({ code, stdout, stderr }: HelmResult): Promise<readonly Rendered[]> {

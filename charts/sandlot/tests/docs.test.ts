@@ -18,6 +18,20 @@ describe('the README of the chart', () => {
     expect(() => listValueRows('m:\n  # why\n  a: 1\n  b: 2\n')).toThrow('m.b has no comment');
   });
 
+  it('does not take the comment about the file for that of a map which comes first', () => {
+    const rows = listValueRows('# about the file\n\nm:\n  # first\n  a: 1\n');
+    expect(rows).toEqual([{ path: 'm.a', default: '1', comment: 'first' }]);
+  });
+
+  it('lists the fields of a map with a comment if they have comments of their own', () => {
+    const rows = listValueRows('# about all\nm:\n  # about one\n  n:\n    # first\n    a: 1\n');
+    expect(rows).toEqual([
+      { path: 'm', default: '', comment: 'about all' },
+      { path: 'm.n', default: '', comment: 'about one' },
+      { path: 'm.n.a', default: '1', comment: 'first' },
+    ]);
+  });
+
   it('uses the comment above a key, not the one about the file, and descends into maps without a comment', () => {
     const rows = listValueRows('# about the file\n\n# first\na: 1\nm:\n  # second\n  b: [x]\n# third\nn: { c: 2 }\n');
     expect(rows).toEqual([

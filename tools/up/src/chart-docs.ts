@@ -11,19 +11,19 @@ const END = '<!-- /values -->';
 export interface ValueRow {
   /** Such as `nats.persistence.size`. */
   readonly path: string;
-  /** The default in values.yaml as JSON, on one line. */
+  /** The default in values.yaml as JSON, on one line. Empty for a map whose fields follow. */
   readonly default: string;
   readonly comment: string;
 }
 
 /**
- * Returns every value with the comment above it. A map with a comment is one value. In a map without one, each field is a
- * value. Throws if a value has no comment.
+ * Returns every value with the comment above it. A map with a comment is one value, unless its fields have comments too: then it
+ * is a row without a default, before theirs. In a map without a comment, each field is a value. Throws if a value has no comment.
  */
 export function listValueRows(yaml: string): readonly ValueRow[] {
   const document = parseDocument(yaml);
   if (!isMap(document.contents)) throw new Error('values.yaml is not a map');
-  return listRows(document.contents, '', getLastParagraph(document.contents.commentBefore ?? document.commentBefore));
+  return listRows(document.contents, '', getLastParagraph(document.contents.commentBefore));
 }
 
 function listRows(map: YAMLMap, prefix: string, headComment: string): readonly ValueRow[] {
@@ -33,12 +33,18 @@ function listRows(map: YAMLMap, prefix: string, headComment: string): readonly V
     // The comment of a map's first key belongs to the map node itself.
     const comment = own === '' && index === 0 ? headComment : own;
     const { value } = pair;
-    if (isMap(value) && comment === '' && value.items.length > 0) {
-      return listRows(value, `${path}.`, getLastParagraph(value.commentBefore));
+    if (isMap(value) && value.items.length > 0 && (comment === '' || hasComments(value))) {
+      const about = comment === '' ? [] : [{ path, default: '', comment }];
+      return [...about, ...listRows(value, `${path}.`, getLastParagraph(value.commentBefore))];
     }
     if (comment === '') throw new Error(`${path} has no comment in values.yaml`);
     return [{ path, default: JSON.stringify(toPlain(value)), comment }];
   });
+}
+
+function hasComments(map: YAMLMap): boolean {
+  const isExplained = ({ value }: Pair): boolean => isMap(value) && hasComments(value);
+  return map.commentBefore !== undefined || map.items.some((pair) => getComment(pair) !== '' || isExplained(pair));
 }
 
 function getKey(pair: Pair): string {
@@ -67,7 +73,7 @@ function toPlain(value: unknown): unknown {
 export function formatValuesTable(rows: readonly ValueRow[]): string {
   const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
   const lines = rows.map(
-    ({ path, default: value, comment }) => `| \`${path}\` | \`${cell(value)}\` | ${cell(comment)} |`,
+    ({ path, default: value, comment }) => `| \`${path}\` | ${value === '' ? '' : `\`${cell(value)}\``} | ${cell(comment)} |`,
   );
   return ['| value | default | what it does |', '|---|---|---|', ...lines].join('\n');
 }

@@ -67,6 +67,19 @@ describe('an end of the gateway', () => {
   });
 });
 
+describe('the end of the API', () => {
+  it('takes load balancers of clouds into account', async () => {
+    const spec = find(await render(), 'Deployment', 'sandlot-api').spec?.template?.spec;
+    expect(spec).toMatchObject({ containers: [{ lifecycle: { preStop: { sleep: { seconds: 15 } } } }] });
+  });
+
+  it('is refused if it would cut a create off', async () => {
+    const api = { drainDelaySeconds: 20, terminationGracePeriodSeconds: 79 };
+    expect((await template({ api })).stderr).toContain('drainDelaySeconds and a create need 80 s');
+    expect((await template({ api: { ...api, terminationGracePeriodSeconds: 80 } })).code).toBe(0);
+  });
+});
+
 it('gives load balancers time before the API closes its port', async () => {
   const values = { api: { drainDelaySeconds: 20, terminationGracePeriodSeconds: 90 } };
   const spec = find(await render(values), 'Deployment', 'sandlot-api').spec?.template?.spec;
