@@ -7,7 +7,11 @@ import { parse } from 'yaml';
 interface Job {
   readonly permissions?: Readonly<Record<string, string>>;
   readonly needs?: string | readonly string[];
-  readonly steps: readonly { readonly run?: string; readonly uses?: string }[];
+  readonly steps: readonly {
+    readonly run?: string;
+    readonly uses?: string;
+    readonly with?: Readonly<Record<string, unknown>>;
+  }[];
 }
 
 const workflow = parse(await readFile(join(checkoutRoot, '.github/workflows/release.yml'), 'utf8')) as {
@@ -36,6 +40,16 @@ describe('the release workflow', () => {
   test.each(jobs)('writes no text of a tag into the shell of %s', (_, { steps }) => {
     const scripts = steps.map(({ run }) => run ?? '').join('\n');
     expect(scripts).not.toMatch(/\$\{\{\s*(?:github\.(?:ref_name|head_ref|event)|matrix)[^&|]*\}\}/);
+  });
+
+  test('runs the tests with the history, from which they read earlier charts', () => {
+    const { steps = [] } = workflow.jobs['test'] ?? {};
+    expect(steps.find(({ uses }) => uses?.startsWith('actions/checkout@'))?.with).toMatchObject({ 'fetch-depth': 0 });
+  });
+
+  test('attaches the archive of the chart, for clusters without a network', () => {
+    const scripts = (workflow.jobs['publish']?.steps ?? []).map(({ run }) => run ?? '').join('\n');
+    expect(scripts).toMatch(/gh release create .*"sandlot-\$VERSION\.tgz"/s);
   });
 
   test('calls commands of tools/release that exist', async () => {
