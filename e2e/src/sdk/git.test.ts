@@ -40,3 +40,31 @@ it('git works: init, commit, branches, remotes, push, clone and pull', async () 
   const { stdout } = await sandbox.commands.run('git log -1 --format=%an', { cwd: '/home/user/copy' });
   expect(stdout).toBe('Ben\n');
 });
+
+it('git resets, restores, keeps its configuration and stores credentials', async () => {
+  const { files } = sandbox;
+  const { git }: Older = sandbox;
+  const path = '/home/user/undone';
+  await git.configureUser('Ana', 'ana@example.com');
+  await git.init(path, { initialBranch: 'main' });
+  for (const content of ['one\n', 'two\n']) {
+    await files.write(`${path}/a.txt`, content);
+    await git.add(path);
+    await git.commit(path, content.trim());
+  }
+  await files.write(`${path}/a.txt`, 'spoiled\n');
+  await git.restore(path, { paths: ['a.txt'] });
+  expect(await files.read(`${path}/a.txt`)).toBe('two\n');
+  await git.reset(path, { mode: 'hard', target: 'HEAD~1' });
+  expect(await files.read(`${path}/a.txt`)).toBe('one\n');
+
+  await git.setConfig('pull.rebase', 'true', { scope: 'local', path });
+  expect(await git.getConfig('pull.rebase', { scope: 'local', path })).toBe('true');
+  expect(await git.getConfig('pull.rebase', { scope: 'global' })).toBeUndefined();
+
+  await git.dangerouslyAuthenticate({ username: 'ana', password: 'only-a-test', host: 'git.example.com' });
+  const asked = await sandbox.commands.run(
+    `printf 'protocol=https\\nhost=git.example.com\\n\\n' | git credential fill`,
+  );
+  expect(asked.stdout).toContain('username=ana\npassword=only-a-test\n');
+});

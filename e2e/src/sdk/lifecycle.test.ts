@@ -15,6 +15,9 @@ beforeAll(async () => {
 
 const states = async (sandboxId: string): Promise<string> => (await Sandbox.getInfo(sandboxId, options)).state;
 
+/** The client marks it as deprecated; older programs use it. */
+type OlderInfo = { readonly [name in 'getFullInfo']: (typeof Sandbox)[name] };
+
 describe('Sandbox.create', () => {
   it('returns a sandbox that runs commands at once, with its variables, metadata and lifetime', async () => {
     const metadata = { run: RUN, 'a key/with=signs&': 'and a välue % of + them' };
@@ -22,6 +25,8 @@ describe('Sandbox.create', () => {
     const { stdout } = await sandbox.commands.run('echo "$GREETING"');
     expect(stdout).toBe('hello there\n');
     const info = await sandbox.getInfo();
+    const { getFullInfo }: OlderInfo = Sandbox;
+    expect(await getFullInfo.call(Sandbox, sandbox.sandboxId, options)).toEqual(info);
     expect(info).toMatchObject({
       sandboxId: sandbox.sandboxId,
       templateId: 'base',
@@ -119,9 +124,15 @@ async function byStart(sandboxes: readonly Sandbox[]): Promise<readonly string[]
   return sorted.map(({ sandboxId }) => sandboxId);
 }
 
+type OlderTemplates = { readonly [name in 'aliasExists']: (typeof Template)[name] };
+
 it('Template.exists tells which templates a tenant may use', async () => {
   expect(await Template.exists('base', options)).toBe(true);
   expect(await Template.exists('nonesuch', options)).toBe(false);
+  // The name by which older programs know it.
+  const { aliasExists }: OlderTemplates = Template;
+  const found = ['base', 'nonesuch'].map((name) => aliasExists.call(Template, name, options));
+  expect(await Promise.all(found)).toEqual([true, false]);
 });
 
 it('egress rules by domain are refused, not ignored', async () => {

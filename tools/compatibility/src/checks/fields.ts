@@ -22,10 +22,20 @@ const crd = z.object({
 
 /** Fields of our CRDs that neither a row nor the list of our own fields names, and rows whose state the CRD contradicts. */
 export function findFieldProblems(read: Read): readonly string[] {
-  return fieldTables.flatMap((kind) => {
-    const schema = crd.parse(parse(readOrFail(read, `${CRDS}/${kind.crd}.yaml`))).spec.versions[0]?.schema;
-    return findProblemsOfKind(kind, schema?.openAPIV3Schema ?? {});
-  });
+  return fieldTables.flatMap((kind) =>
+    findProblemsOfKind(kind, readSchema(readOrFail(read, `${CRDS}/${kind.crd}.yaml`))),
+  );
+}
+
+/** The schema of the first version of a CRD, given its YAML. */
+export function readSchema(yaml: string): Node {
+  return crd.parse(parse(yaml)).spec.versions[0]?.schema.openAPIV3Schema ?? {};
+}
+
+/** The fields of a schema of agent-sandbox that no row names. */
+export function listFieldsWithoutRow({ table }: KindFields, schema: Node): readonly string[] {
+  const paths = new Set(table.items.map(getRow).map(({ name }) => name));
+  return ['spec', 'status'].flatMap((part) => listUnlisted(schema.properties?.[part], part, { paths, own: [] }));
 }
 
 /** The problems of one kind, given its schema. */

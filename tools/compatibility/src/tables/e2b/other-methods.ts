@@ -50,7 +50,7 @@ export const templateMethods: Table = {
   what: 'method',
   items: [
     ['Template.exists', 'yes', EXISTS],
-    ['Template.aliasExists', 'no', 'no test shows it; it sends what `exists` sends', 'untested'],
+    ['Template.aliasExists', 'yes', EXISTS],
     ['Template.build', 'no', BUILD],
     ['Template.buildInBackground', 'no', BUILD],
     ['Template.getBuildStatus', 'no', BUILD],

@@ -22,7 +22,10 @@ const FILES = 'e2e/src/sdk/files.test.ts';
 const KERNEL = 'e2e/src/sdk/code-interpreter-client.test.ts';
 const CONTEXT = [KERNEL, 'has its own state and folder, is listed, restarted and removed'] as const;
 const GIT = ['e2e/src/sdk/git.test.ts', 'git works: init, commit, branches, remotes, push, clone and pull'] as const;
-const GIT_UNTESTED = 'no test shows it; it runs git in the sandbox, as the others do';
+const GIT_UNDO = [
+  'e2e/src/sdk/git.test.ts',
+  'git resets, restores, keeps its configuration and stores credentials',
+] as const;
 const PYTHON = 'e2e/src/sdk/python/e2b_client.py';
 
 export const sandboxMethods: Table = {
@@ -38,7 +41,11 @@ export const sandboxMethods: Table = {
     ['Sandbox.list', 'yes', [LIFE, 'returns pages in order, filtered by metadata, state, template and start']],
     ['Sandbox.kill', 'yes', KILLED],
     ['Sandbox.getInfo', 'yes', KILLED],
-    ['Sandbox.getFullInfo', 'no', 'no test shows it; it sends what `getInfo` sends', 'untested'],
+    [
+      'Sandbox.getFullInfo',
+      'yes',
+      [LIFE, 'returns a sandbox that runs commands at once, with its variables, metadata and lifetime'],
+    ],
     [
       'Sandbox.getMetrics',
       'partly',
@@ -143,10 +150,10 @@ export const insideMethods: Table = {
     ['git.push', 'yes', GIT],
     ['git.pull', 'yes', GIT],
     ['git.configureUser', 'yes', GIT],
-    ['git.reset', 'no', GIT_UNTESTED, 'untested'],
-    ['git.restore', 'no', GIT_UNTESTED, 'untested'],
-    ['git.setConfig', 'no', GIT_UNTESTED, 'untested'],
-    ['git.getConfig', 'no', GIT_UNTESTED, 'untested'],
-    ['git.dangerouslyAuthenticate', 'no', GIT_UNTESTED, 'untested'],
+    ['git.reset', 'yes', GIT_UNDO],
+    ['git.restore', 'yes', GIT_UNDO],
+    ['git.setConfig', 'yes', GIT_UNDO],
+    ['git.getConfig', 'yes', GIT_UNDO],
+    ['git.dangerouslyAuthenticate', 'yes', GIT_UNDO],
   ],
 };
