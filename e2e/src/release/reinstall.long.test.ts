@@ -5,15 +5,14 @@ import { readCredentials } from '../support/backup/credentials.ts';
 import { listMembers, readHolding } from '../support/backup/holdings.ts';
 import { Load } from '../support/load/load.ts';
 import { listHarm, NO_HARM, printReport } from '../support/load/report.ts';
+import { readTokens, tryTokens } from '../support/load/tokens.ts';
 import { claimManifest, formatPoolManifest } from '../support/manifests.ts';
 import { install, readCurrent, uninstall } from '../support/releases/helm.ts';
 import type { Release } from '../support/releases/previous.ts';
 import { waitForFullPool, waitForReadyClaim } from '../support/sandboxes.ts';
-import { ask } from '../support/sdk/http.ts';
 import { createTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
-const DAEMON_PORT = 49_983;
 const SPARE = 'spare';
 
 /** How long the load runs before, and how long nothing is installed, in milliseconds. */
@@ -27,17 +26,6 @@ let credentials: string;
 let tokens: readonly string[];
 let members: readonly (string | undefined)[];
 
-const readTokens = (): readonly string[] =>
-  load.lives.map(({ sandbox }) => String(Reflect.get(sandbox, 'envdAccessToken')));
-
-/** The status with which the daemon of a life answers a token. */
-async function askDaemon(index: number, token: string): Promise<number> {
-  const host = load.lives[index]?.sandbox.getHost(DAEMON_PORT);
-  const answer = await ask(host, { path: '/envs', headers: { 'x-access-token': token } });
-  answer.resume();
-  return answer.statusCode ?? 0;
-}
-
 beforeAll(async () => {
   team = stack.use(await createTeam('reinstall'));
   load = stack.use(await Load.start(team));
@@ -47,7 +35,7 @@ beforeAll(async () => {
   await sleep(EACH_MS);
   current = await readCurrent();
   credentials = await readCredentials();
-  tokens = readTokens();
+  tokens = readTokens(load);
   // Execs and wakes cannot succeed while there is no gateway. Claims go on, and wait.
   await load.stopRequests();
   members = await listMembers(team);
@@ -74,11 +62,8 @@ describe('after another installation', () => {
 
   it('the credentials are those of before, and every sandbox answers the token of before', async () => {
     expect(await readCredentials()).toBe(credentials);
-    expect(readTokens()).toEqual(tokens);
-    for (const [index, token] of tokens.entries()) {
-      expect(await askDaemon(index, token)).toBe(200);
-      expect(await askDaemon(index, `${token}x`)).toBe(401);
-    }
+    expect(readTokens(load)).toEqual(tokens);
+    expect(await tryTokens(load, tokens)).toEqual(tokens.map(() => [200, 401]));
   });
 
   it('no sandbox was touched, and a member of before serves a claim', async () => {
