@@ -16,7 +16,9 @@ beforeAll(async () => {
 const states = async (sandboxId: string): Promise<string> => (await Sandbox.getInfo(sandboxId, options)).state;
 
 /** The client marks it as deprecated; older programs use it. */
-type OlderInfo = { readonly [name in 'getFullInfo']: (typeof Sandbox)[name] };
+interface OlderInfo {
+  getFullInfo(sandboxId: string, options: Access): Promise<object>;
+}
 
 describe('Sandbox.create', () => {
   it('returns a sandbox that runs commands at once, with its variables, metadata and lifetime', async () => {
@@ -25,8 +27,8 @@ describe('Sandbox.create', () => {
     const { stdout } = await sandbox.commands.run('echo "$GREETING"');
     expect(stdout).toBe('hello there\n');
     const info = await sandbox.getInfo();
-    const { getFullInfo }: OlderInfo = Sandbox;
-    expect(await getFullInfo.call(Sandbox, sandbox.sandboxId, options)).toEqual(info);
+    const older: OlderInfo = Sandbox;
+    expect(await older.getFullInfo(sandbox.sandboxId, options)).toEqual(info);
     expect(info).toMatchObject({
       sandboxId: sandbox.sandboxId,
       templateId: 'base',
@@ -124,14 +126,16 @@ async function byStart(sandboxes: readonly Sandbox[]): Promise<readonly string[]
   return sorted.map(({ sandboxId }) => sandboxId);
 }
 
-type OlderTemplates = { readonly [name in 'aliasExists']: (typeof Template)[name] };
+interface OlderTemplates {
+  aliasExists(name: string, options: Access): Promise<boolean>;
+}
 
 it('Template.exists tells which templates a tenant may use', async () => {
   expect(await Template.exists('base', options)).toBe(true);
   expect(await Template.exists('nonesuch', options)).toBe(false);
   // The name by which older programs know it.
-  const { aliasExists }: OlderTemplates = Template;
-  const found = ['base', 'nonesuch'].map((name) => aliasExists.call(Template, name, options));
+  const older: OlderTemplates = Template;
+  const found = ['base', 'nonesuch'].map((name) => older.aliasExists(name, options));
   expect(await Promise.all(found)).toEqual([true, false]);
 });
 

@@ -73,7 +73,8 @@ function toPlain(value: unknown): unknown {
 export function formatValuesTable(rows: readonly ValueRow[]): string {
   const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
   const lines = rows.map(
-    ({ path, default: value, comment }) => `| \`${path}\` | ${value === '' ? '' : `\`${cell(value)}\``} | ${cell(comment)} |`,
+    ({ path, default: value, comment }) =>
+      `| \`${path}\` | ${value === '' ? '' : `\`${cell(value)}\``} | ${cell(comment)} |`,
   );
   return ['| value | default | what it does |', '|---|---|---|', ...lines].join('\n');
 }
