@@ -5,7 +5,15 @@ import { createKubeClient, findShard, loadCredentials, namespaces } from '@sandl
 import type { KubeClient } from '@sandlot/kube';
 import { readCompleteLines, startControlPlane, startNats, startRedis } from '@sandlot/local-cluster';
 import type { ControlPlane } from '@sandlot/local-cluster';
-import { findGaps, findOverlaps, findStrayWrites, parseWrites, ShardedReplicas } from '@sandlot/service-testkit';
+import {
+  findGaps,
+  findOverlaps,
+  findStrayWrites,
+  parseWrites,
+  ShardedReplicas,
+  waitForHolders,
+  watchTerms,
+} from '@sandlot/service-testkit';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { container } from '../test/real-cluster.ts';
 
@@ -61,15 +69,6 @@ const someReady = (wave: string): Promise<void> =>
     const ready = (await listSandboxes()).filter(isReady).map(({ metadata: { name = '' } }) => name);
     expect(ready.some((name) => name.startsWith(wave))).toBe(true);
   }, PATIENCE);
-const untilHolders = (count: number): Promise<void> =>
-  vi.waitFor(() => expect(replicas.listHolders()).toHaveLength(count), PATIENCE);
-
-const listTokens = (shards: readonly number[]): readonly number[] =>
-  shards.map((shard) => replicas.findTerm(shard)?.token ?? 0);
-const untilMoved = (shards: readonly number[], before: readonly number[]): Promise<void> =>
-  vi.waitFor(() => {
-    for (const [at, token] of listTokens(shards).entries()) expect(token).toBeGreaterThan(before[at] ?? 0);
-  }, PATIENCE);
 
 /** No replica wrote to a Sandbox or Pod of a shard that it did not hold, and no two wrote to one at the same time. */
 async function expectNoStrays(): Promise<void> {
@@ -85,34 +84,32 @@ async function expectNoStrays(): Promise<void> {
 
 it('three replicas share the Sandboxes, and the shard of a killed one moves', async () => {
   await replicas.start(3);
-  await untilHolders(SHARDS);
+  await waitForHolders(replicas, SHARDS);
   await createWave('shared', 3);
   await allReady();
   const [killed = ''] = replicas.listHolders();
-  const lost = replicas.listShardsOf(killed);
-  const before = listTokens(lost);
+  const untilMoved = watchTerms(replicas, replicas.listShardsOf(killed));
   const created = createWave('killed', 6);
   await someReady('killed');
   await replicas.kill(killed);
   await created;
-  await untilMoved(lost, before);
+  await untilMoved();
   await createWave('after', 1);
   await allReady();
   await expectNoStrays();
 }, 240_000);
 
 it('a replica that was stopped for longer than its lease writes nothing more for the shard that it lost', async () => {
-  await untilHolders(SHARDS);
+  await waitForHolders(replicas, SHARDS);
   // The third replica takes the shard, so that the stopped one gets none again.
   await replicas.start(1);
   const [frozen = ''] = replicas.listHolders();
-  const lost = replicas.listShardsOf(frozen);
-  const before = listTokens(lost);
+  const untilMoved = watchTerms(replicas, replicas.listShardsOf(frozen));
   const created = createWave('frozen', 12);
   await someReady('frozen');
   await replicas.freeze(frozen);
   await created;
-  await untilMoved(lost, before);
+  await untilMoved();
   await createWave('meanwhile', 1);
   await allReady();
   replicas.thaw(frozen);

@@ -6,13 +6,14 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { fieldTables } from '../tables/agent-sandbox/fields.ts';
 import { listFieldsWithoutRow, readSchema } from './fields.ts';
 
-/** The newest release whose Go module the proxies serve. */
-const MODULE = 'sigs.k8s.io/agent-sandbox@v0.5.0';
+/** The module that pins the release of agent-sandbox which the local cluster runs. */
+const FOLDER = join(import.meta.dirname, '../../../local-cluster/go-agent-sandbox');
+const MODULE = 'sigs.k8s.io/agent-sandbox';
 const run = promisify(execFile);
 
 let crds: string;
 beforeAll(async () => {
-  const { stdout } = await run('go', ['mod', 'download', '-json', MODULE], { cwd: '/', timeout: 500_000 });
+  const { stdout } = await run('go', ['mod', 'download', '-json', MODULE], { cwd: FOLDER, timeout: 500_000 });
   crds = join((JSON.parse(stdout) as { readonly Dir: string }).Dir, 'k8s/crds');
 }, 600_000);
 
