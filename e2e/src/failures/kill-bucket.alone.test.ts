@@ -91,13 +91,10 @@ async function wakeOn(nodeName: string, { victim, delayMs }: Kill): Promise<bool
   return hasMet;
 }
 
-describe.each([
-  ['node', [0, 300]],
-  ['snapshot-controller', [100]],
-] as const)('kill -9 of %s', (victim, delaysMs) => {
+describe.each(['node', 'snapshot-controller'])('kill -9 of %s', (victim) => {
   it('during uploads and downloads loses no byte of the memory, which goes on where it is needed', async () => {
     const met: [upload: boolean, download: boolean][] = [];
-    for (const delayMs of delaysMs) {
+    for (const delayMs of [0, 300]) {
       const { spec } = await team.client.get(pods, { namespace: team.namespace, name: NAME });
       const [from, to] = spec.nodeName === FIRST_NODE ? [FIRST_NODE, node.name] : [node.name, FIRST_NODE];
       const upload = await sleep({ victim, delayMs });

@@ -63,3 +63,23 @@ function open(values: Values, [first, ...rest]: readonly string[]): Values {
 export async function renderWorkload({ kind, name }: Component, values: object): Promise<Rendered> {
   return find(await render(values), kind, `sandlot-${name}`);
 }
+
+const toleration = { key: 'dedicated', operator: 'Equal', value: 'sandlot', effect: 'NoSchedule' };
+const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } } };
+/** Where Pods are to run. */
+export const placement = {
+  priorityClassName: 'important',
+  nodeSelector: { 'example.com/pool': 'system' },
+  tolerations: [toleration],
+  affinity,
+};
+
+/** What an operator adds to Pods. */
+export const extras = {
+  podLabels: { 'example.com/team': 'platform' },
+  podAnnotations: { 'example.com/scrape': 'no' },
+  extraEnv: [{ name: 'GREETING', value: 'hello' }],
+  extraEnvFrom: [{ secretRef: { name: 'more', optional: true } }],
+  extraVolumes: [{ name: 'certificates', configMap: { name: 'certificates' } }],
+  extraVolumeMounts: [{ name: 'certificates', mountPath: '/etc/certificates', readOnly: true }],
+};

@@ -1,26 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { find, podTemplates, render, template, withHibernation } from '../chart.ts';
 import type { PodTemplate } from '../chart.ts';
-import { components, renderWorkload, rows, valuesOf } from './components.ts';
+import { components, extras, placement, renderWorkload, rows, valuesOf } from './components.ts';
 import type { Component } from './components.ts';
 
-const toleration = { key: 'dedicated', operator: 'Equal', value: 'sandlot', effect: 'NoSchedule' };
-const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } } };
 const spread = { maxSkew: 2, topologyKey: 'example.com/rack', whenUnsatisfiable: 'DoNotSchedule' };
-const placement = {
-  priorityClassName: 'important',
-  nodeSelector: { 'example.com/pool': 'system' },
-  tolerations: [toleration],
-  affinity,
-};
-const extras = {
-  podLabels: { 'example.com/team': 'platform' },
-  podAnnotations: { 'example.com/scrape': 'no' },
-  extraEnv: [{ name: 'GREETING', value: 'hello' }],
-  extraEnvFrom: [{ secretRef: { name: 'more', optional: true } }],
-  extraVolumes: [{ name: 'certificates', configMap: { name: 'certificates' } }],
-  extraVolumeMounts: [{ name: 'certificates', mountPath: '/etc/certificates', readOnly: true }],
-};
 
 function expectExtras({ metadata, spec }: PodTemplate): void {
   expect(metadata).toMatchObject({ labels: extras.podLabels, annotations: extras.podAnnotations });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Rendered } from '../chart.ts';
 import { profiles, render, valueSets, withHibernation } from '../chart.ts';
-import { components, valuesOf } from '../components/components.ts';
+import { components, extras, placement, valuesOf } from '../components/components.ts';
 import { readCustomSchemas, readDefinitions, releases } from './sources.ts';
 import type { Definitions, Schema } from './strict-schema.ts';
 import { buildKindSchema } from './strict-schema.ts';
@@ -18,20 +18,6 @@ const exposed = {
   autoscaling: { enabled: true, targetMemory: 80 },
 };
 
-const extras = {
-  priorityClassName: 'important',
-  nodeSelector: { 'example.com/pool': 'system' },
-  tolerations: [{ key: 'dedicated', operator: 'Equal', value: 'sandlot', effect: 'NoSchedule' }],
-  affinity: { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
-  serviceAccountAnnotations: { 'iam.example.com/role': 'sandlot' },
-  podLabels: { 'example.com/team': 'platform' },
-  podAnnotations: { 'example.com/scrape': 'no' },
-  extraEnv: [{ name: 'GREETING', value: 'hello' }],
-  extraEnvFrom: [{ secretRef: { name: 'more', optional: true } }],
-  extraVolumes: [{ name: 'certificates', configMap: { name: 'certificates' } }],
-  extraVolumeMounts: [{ name: 'certificates', mountPath: '/etc/certificates', readOnly: true }],
-};
-
 /** Renderings with what no other set of values has. */
 const features: Readonly<Record<string, object>> = {
   doors: { api: exposed, gateway: { ...exposed, tls: { secret: 'wildcard' }, agentSandbox: { router: { enabled: true, namespace: 'x' } } } },
@@ -39,7 +25,7 @@ const features: Readonly<Record<string, object>> = {
   shards: { controllers: { shards: 2 } },
   'no key-keeper': { keyKeeper: { enabled: false } },
   'no network policies': { networkPolicy: { enabled: false } },
-  extras: { extraObjects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'mine' } }], ...valuesOf(components, extras) },
+  extras: { extraObjects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'mine' } }], ...valuesOf(components, { ...placement, ...extras, serviceAccountAnnotations: { 'iam.example.com/role': 'sandlot' } }) },
   monitoring: { metrics: { podMonitor: { enabled: true }, rules: { enabled: true }, dashboards: { enabled: true } } },
 };
 
