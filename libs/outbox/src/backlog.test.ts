@@ -10,7 +10,7 @@ import type { Toy } from '../test/index.ts';
 type Step =
   | { readonly kind: 'set'; readonly uid: string; readonly state: number }
   | { readonly kind: 'delete'; readonly uid: string }
-  | { readonly kind: 'wait' | 'crash' | 'down' | 'up' }
+  | { readonly kind: 'wait' | 'stop' | 'down' | 'up' }
   | { readonly kind: 'dying'; readonly steps: number };
 
 const uid = fc.constantFrom('a', 'b', 'c');
@@ -22,7 +22,7 @@ const steps = fc.array(
     },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('delete' as const), uid }) },
     { weight: 5, arbitrary: fc.record({ kind: fc.constant('wait' as const) }) },
-    { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('crash' as const, 'down' as const, 'up' as const) }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('stop' as const, 'down' as const, 'up' as const) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('dying' as const), steps: fc.integer({ min: 0, max: 8 }) }) },
   ),
   { maxLength: 30 },
@@ -54,7 +54,7 @@ class History {
     });
     this.#end = async () => {
       const ended = outbox[Symbol.asyncDispose]();
-      for (let round = 0; round < 10; round += 1) await this.clock.advance(1_000);
+      for (let second = 0; second < 31; second += 1) await this.clock.advance(1_000);
       await ended;
     };
   }
@@ -74,7 +74,7 @@ class History {
       case 'up':
         this.server.isUp = step.kind === 'up';
         return;
-      case 'crash':
+      case 'stop':
       case 'dying':
         await this.start(step.kind === 'dying' ? step.steps : Infinity);
     }
@@ -110,7 +110,7 @@ describe('a new relay whose informer may not list a namespace', () => {
   });
 });
 
-describe('any history of crashes and outages', () => {
+describe('any history of stops, crashes and outages', () => {
   it('publishes every state that a relay saw last, and an end for every beginning, under one id each', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {

@@ -150,9 +150,9 @@ export class Backlog<T extends KubeObject> {
   forgetRecorded(): void {
     for (const work of this.#works.values()) {
       const entry = this.recorded?.get(work.uid);
-      for (const name of entry?.again === true ? [] : (entry?.facts ?? [])) {
-        if (work.parcels.delete(name)) this.#parcels -= 1;
-      }
+      const names = entry?.again === true ? [] : (entry?.facts ?? []);
+      for (const name of names) this.recordSent(work, name);
+      if (work.parcels.size === 0 && !work.gone) this.#works.delete(work.uid);
     }
   }
 

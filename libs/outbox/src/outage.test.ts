@@ -49,7 +49,7 @@ function build(seed: number, maxParcels: number): World {
   };
   const end = async (): Promise<void> => {
     const ended = outbox[Symbol.asyncDispose]();
-    await clock.advance(20_000);
+    for (let second = 0; second < 31; second += 1) await clock.advance(1_000);
     await ended;
   };
   return { server, lives, pass, mostPending: () => most, [Symbol.asyncDispose]: end };

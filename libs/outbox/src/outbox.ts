@@ -1,14 +1,14 @@
-import type { Bus, EventType, Ledger, LedgerIdentity, TraceHeaders } from '@sandlot/bus';
-import { UnsendableError } from '@sandlot/bus';
+import type { Bus, EventType, Ledger, LedgerIdentity } from '@sandlot/bus';
 import type { Informer, KubeObject } from '@sandlot/kube';
 import { pacing } from '@sandlot/pacing';
 import { computeBackoffMs } from '@sandlot/std';
 import type { Clock, Logger, Random } from '@sandlot/std';
 import { Backlog } from './backlog.ts';
-import type { Entry, Parcel, Work } from './backlog.ts';
+import type { Entry } from './backlog.ts';
+import { Delivery } from './delivery.ts';
 import type { AnyFact, FactSource } from './fact.ts';
 import type { OutboxMetrics } from './metrics.ts';
-import { formatRecord, parseRecord } from './record.ts';
+import { parseRecord } from './record.ts';
 
 /** Key of the ledger with the identity of the stream that has the recorded events. No UID has this form. */
 const STREAM_KEY = '_stream';
@@ -48,17 +48,6 @@ export interface Outbox<T extends KubeObject> extends AsyncDisposable {
   report(object: T, fact: AnyFact): void;
 }
 
-/** The work on one object at the start of its turn. Facts that arrive during the turn have a later version. */
-interface Taken extends Pick<Work, 'version' | 'facts' | 'about' | 'gone'> {
-  readonly work: Work;
-  readonly parcels: readonly (readonly [string, Parcel])[];
-}
-
-function takeWork(work: Work): Taken {
-  const { version, facts, about, gone } = work;
-  return { work, version, facts, about, gone, parcels: [...work.parcels] };
-}
-
 /** Creates an outbox. Without a server it does nothing. */
 export function createOutbox<T extends KubeObject>(options: OutboxOptions<T>): Outbox<T> {
   const ledger = options.bus.openLedger(options.name);
@@ -66,12 +55,11 @@ export function createOutbox<T extends KubeObject>(options: OutboxOptions<T>): O
   return new Relay(options, ledger);
 }
 
-const LAST_WORDS_MS = 2_000;
+/** How long an outbox that is disposed of tries to publish, enough for a restart of NATS. The chart's grace allows for it. */
+const LAST_WORDS_MS = 30_000;
 const FAILURE_BASE_MS = 200;
 const FAILURE_MAX_MS = 10_000;
-
-/** Ends kept for a stream that is lost soon after. All other facts derive from the objects again. */
-const REMEMBERED_ENDS = 1_000;
+const LAST_WORDS_RETRY_MS = 1_000;
 
 /**
  * Compares the records with the objects of the informer, publishes the difference and then records it. A crash in between
@@ -81,7 +69,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   readonly #o: OutboxOptions<T>;
   readonly #ledger: Ledger;
   readonly #backlog: Backlog<T>;
-  readonly #ends = new Map<string, Parcel>();
+  readonly #delivery: Delivery<T>;
   readonly #closing = new AbortController();
   readonly #ended: Promise<void>;
   readonly #delayMs: number;
@@ -92,8 +80,6 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   #stampDue = false;
   /** Ends are still to be derived: the informer may not list all its namespaces, so that objects only look gone. */
   #endsDue = false;
-  /** Resolves when the events that clients wait for leave. */
-  #gathering: Promise<undefined> | undefined;
 
   constructor(options: OutboxOptions<T>, ledger: Ledger) {
     const { clock, maxParcels = 20_000, metrics, name } = options;
@@ -102,10 +88,11 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     this.#delayMs = options.delayMs ?? pacing.outbox.gatherMs;
     const now = () => ({ wallMs: clock.now(), monotonicMs: clock.monotonic() });
     this.#backlog = new Backlog({ source: options, now, maxParcels });
+    this.#delivery = new Delivery({ ...options, ledger, backlog: this.#backlog });
     options.informer.onChange(({ old, next }) => {
       if (!this.#active) return;
       if (old !== undefined && old.metadata.uid !== next?.metadata.uid) this.#gone(old);
-      if (next !== undefined) this.#sendEarly(this.#backlog.observe(next));
+      if (next !== undefined) this.#delivery.sendEarly(this.#backlog.observe(next));
     });
     metrics.watch({ name, types: options.types, getStats: () => this.#stats() });
     this.#ended = this.#run(this.#closing.signal);
@@ -113,19 +100,39 @@ class Relay<T extends KubeObject> implements Outbox<T> {
 
   report(object: T, fact: AnyFact): void {
     if (!this.#active && this.#o.isActive()) this.#wake();
-    if (this.#active) this.#sendEarly(this.#backlog.addReported(object, fact));
+    if (this.#active) this.#delivery.sendEarly(this.#backlog.addReported(object, fact));
   }
 
-  /** Publishes waiting facts for at most 2 s; the next process derives the rest. */
+  /** Publishes waiting facts for at most 30 s: the next process cannot derive those of an object that is gone by then. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await this.#ended;
-    const { clock, bus } = this.#o;
-    if (!this.#active || this.#backlog.recorded === undefined || !bus.isConnected()) return;
+    if (this.#backlog.size === 0) return;
     const late = new AbortController();
-    const flushed = this.#flush(late.signal, clock.monotonic()).catch(() => undefined);
-    await Promise.race([flushed, clock.sleep(LAST_WORDS_MS, late.signal)]);
+    await Promise.race([this.#sendLastWords(late.signal), this.#o.clock.sleep(LAST_WORDS_MS, late.signal)]);
     late.abort();
+    const { log, name } = this.#o;
+    const unpublished = this.#backlog.parcels;
+    if (unpublished > 0) log.warn({ outbox: name, unpublished }, 'stopped before NATS took all events');
+  }
+
+  async #sendLastWords(signal: AbortSignal): Promise<void> {
+    const { clock, random, bus } = this.#o;
+    for (let attempt = 0; this.#backlog.size > 0 && !signal.aborted; attempt += 1) {
+      if (bus.isConnected()) await this.#handOver(signal).catch(() => undefined);
+      if (this.#backlog.size === 0) return;
+      const bounds = { baseMs: FAILURE_BASE_MS, maxMs: LAST_WORDS_RETRY_MS, random };
+      await clock.sleep(computeBackoffMs({ attempt, ...bounds }), signal);
+    }
+  }
+
+  /** Publishes what waits without deriving more: another process does that, or the next. */
+  async #handOver(signal: AbortSignal): Promise<void> {
+    if (this.#backlog.recorded === undefined) {
+      this.#backlog.recorded = (await this.#readRecords()).recorded;
+      this.#backlog.forgetRecorded();
+    }
+    await this.#delivery.flush(signal, this.#o.clock.monotonic());
   }
 
   #stats(): { pending: number; oldestSeconds: number } {
@@ -156,10 +163,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   async #cycle(signal: AbortSignal): Promise<void> {
     const { isActive, bus, clock, checkMs = 15_000 } = this.#o;
     if (signal.aborted) return;
-    if (!isActive()) {
-      this.#rest();
-      return;
-    }
+    if (!isActive()) return this.#retire(signal);
     this.#wake();
     if (!bus.isConnected()) {
       this.#checkedMs = -Infinity;
@@ -167,7 +171,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     }
     if (clock.monotonic() - this.#checkedMs >= checkMs) await this.#verify();
     if (this.#endsDue && this.#showsAll()) this.#compareAll();
-    await this.#flush(signal, clock.monotonic() - this.#delayMs);
+    await this.#delivery.flush(signal, clock.monotonic() - this.#delayMs);
     if (this.#backlog.size === 0) await this.#tidy();
   }
 
@@ -181,16 +185,23 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   #wake(): void {
     if (this.#active) return;
     this.#active = true;
+    this.#backlog.recorded = undefined;
     for (const object of this.#o.informer.store.values()) this.#backlog.observe(object);
   }
 
-  /** Another process publishes now. This one reads the records anew when it becomes active again. */
-  #rest(): void {
-    if (!this.#active) return;
-    this.#active = false;
-    this.#identity = undefined;
-    this.#checkedMs = -Infinity;
-    this.#backlog.clear();
+  /**
+   * Another process publishes now. This one derives no more facts, and publishes those that still wait. It reads the records
+   * anew for that, and when it becomes active again.
+   */
+  async #retire(signal: AbortSignal): Promise<void> {
+    if (this.#active) {
+      this.#active = false;
+      this.#identity = undefined;
+      this.#checkedMs = -Infinity;
+      this.#backlog.recorded = undefined;
+    }
+    if (this.#backlog.size > 0 && this.#o.bus.isConnected()) await this.#handOver(signal);
+    if (this.#backlog.size === 0) this.#backlog.clear();
   }
 
   async #verify(): Promise<void> {
@@ -215,18 +226,22 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   }
 
   async #load({ stream }: LedgerIdentity): Promise<void> {
-    const texts = await this.#ledger.read();
-    const again = texts.get(STREAM_KEY) !== stream;
-    texts.delete(STREAM_KEY);
-    const recorded = new Map<string, Entry>();
-    for (const [uid, text] of texts) {
-      const { facts, about } = parseRecord(text) ?? { facts: [] };
-      recorded.set(uid, again ? { facts, about, again } : { facts, about });
-    }
+    const { recorded, ofStream } = await this.#readRecords();
+    const again = ofStream !== stream;
+    if (again) for (const [uid, entry] of recorded) recorded.set(uid, { ...entry, again });
     this.#backlog.recorded = recorded;
     this.#stampDue = again;
     this.#backlog.forgetRecorded();
     this.#compareAll();
+  }
+
+  /** The records by UID, and the identity of the stream that has the recorded events. */
+  async #readRecords(): Promise<{ recorded: Map<string, Entry>; ofStream: string | undefined }> {
+    const texts = await this.#ledger.read();
+    const ofStream = texts.get(STREAM_KEY);
+    texts.delete(STREAM_KEY);
+    const entries = [...texts].map(([uid, text]) => [uid, parseRecord(text) ?? { facts: [] }] as const);
+    return { recorded: new Map(entries), ofStream };
   }
 
   /** The server lost its data: publishes and records again all facts that still hold, and the latest ends. */
@@ -237,7 +252,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     );
     for (const [uid, entry] of this.#backlog.recorded ?? [])
       this.#backlog.recorded?.set(uid, { ...entry, again: true });
-    for (const [uid, parcel] of this.#ends) this.#backlog.restore(uid, parcel);
+    for (const [uid, parcel] of this.#delivery.ends) this.#backlog.restore(uid, parcel);
     this.#stampDue = true;
     this.#compareAll();
   }
@@ -268,107 +283,8 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     this.#backlog.recordGone(object.metadata.uid ?? '', object);
   }
 
-  /** Publishes the facts seen before `dueMs`. */
-  async #flush(signal: AbortSignal, dueMs: number): Promise<void> {
-    const due: Work[] = [];
-    for (const work of this.#backlog.works()) {
-      if (work.sinceMs > dueMs) break;
-      due.push(work);
-    }
-    const size = this.#o.concurrency ?? 256;
-    for (let from = 0; from < due.length && !signal.aborted; from += size) {
-      await this.#publishAll(due.slice(from, from + size).map(takeWork));
-    }
-  }
-
-  /**
-   * Publishes the facts of objects, then records them. All objects take each step together, so that their messages travel in
-   * few packets. Throws after the last step if any failed; the next pass retries those.
-   */
-  async #publishAll(all: readonly Taken[]): Promise<void> {
-    const failures: unknown[] = [];
-    const each = async (taken: readonly Taken[], step: (one: Taken) => Promise<void>): Promise<Taken[]> => {
-      const results = await Promise.allSettled(taken.map(step));
-      return taken.filter((_, index) => {
-        const result = results[index];
-        if (result?.status === 'rejected') failures.push(result.reason);
-        return result?.status === 'fulfilled';
-      });
-    };
-    const begun = await each(all, (one) => this.#begin(one));
-    const published = await each(begun, (one) => this.#publish(one));
-    await each(published, (one) => this.#close(one));
-    if (failures.length > 0) throw failures[0];
-  }
-
-  /** Records a new object before its first event, so that its end is published even if every process dies in between. */
-  async #begin({ work, about }: Taken): Promise<void> {
-    if (this.#o.findEnd === undefined || this.#backlog.recorded?.has(work.uid) === true) return;
-    await this.#record(work.uid, { facts: [], about });
-  }
-
-  async #publish({ work, parcels }: Taken): Promise<void> {
-    await Promise.all(parcels.map(([, parcel]) => this.#deliver(parcel)));
-    for (const [name] of parcels) this.#backlog.recordSent(work, name);
-  }
-
-  async #close({ work, version, parcels, facts, about, gone }: Taken): Promise<void> {
-    if (gone) await this.#forget(work.uid, parcels.at(-1)?.[1]);
-    else await this.#record(work.uid, { facts, about });
-    this.#backlog.close(work, version);
-  }
-
-  async #record(uid: string, entry: Entry): Promise<void> {
-    await this.#ledger.write(uid, formatRecord(entry));
-    this.#backlog.recorded?.set(uid, entry);
-  }
-
-  async #forget(uid: string, end: Parcel | undefined): Promise<void> {
-    const [oldest] = this.#ends.keys();
-    if (end !== undefined) this.#ends.set(uid, end);
-    if (oldest !== undefined && this.#ends.size > REMEMBERED_ENDS) this.#ends.delete(oldest);
-    if (this.#backlog.recorded?.has(uid) === true) await this.#ledger.remove(uid);
-    this.#backlog.recorded?.delete(uid);
-  }
-
   async #stamp(): Promise<void> {
     await this.#ledger.write(STREAM_KEY, this.#identity?.stream ?? '');
     this.#stampDue = false;
   }
-
-  /** Sends events ahead of their turn, once the records are known: a hint of an old binding is useless. */
-  #sendEarly(parcels: readonly Parcel[]): void {
-    if (parcels.length === 0 || this.#backlog.recorded === undefined || !this.#o.bus.isConnected()) return;
-    this.#gathering ??= this.#o.clock.sleep(pacing.outbox.earlyMs).then(() => (this.#gathering = undefined));
-    for (const parcel of parcels) {
-      const sent = this.#gathering.then(() => this.#send(parcel));
-      parcel.early = sent.then(
-        () => true,
-        () => false,
-      );
-    }
-  }
-
-  async #deliver(parcel: Parcel): Promise<void> {
-    if ((await parcel.early) === true) return;
-    await this.#send(parcel);
-  }
-
-  async #send({ event, trace }: Parcel): Promise<void> {
-    const { bus, metrics, log } = this.#o;
-    try {
-      await bus.send(event, parseTrace(trace));
-      metrics.countPublished(event.type, 'acked');
-    } catch (error) {
-      metrics.countPublished(event.type, error instanceof UnsendableError ? 'dropped' : 'failed');
-      if (!(error instanceof UnsendableError)) throw error;
-      log.error({ event: event.id, reason: error.message }, 'dropped an event that no server accepts');
-    }
-  }
-}
-
-function parseTrace(text: string | undefined): TraceHeaders {
-  if (text === undefined) return {};
-  const [, traceparent] = /"traceparent":"(00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2})"/.exec(text) ?? [];
-  return traceparent === undefined ? {} : { traceparent };
 }

@@ -14,7 +14,8 @@ let theirs: string;
 let admin: string;
 beforeAll(async () => {
   stack = await Stack.start();
-  ours = await stack.key({ namespace: 'team-a' });
+  // The refused creates of this file, one after the other, come faster than the default rate.
+  ours = await stack.key({ namespace: 'team-a', limits: { createsPerSecond: 0 } });
   theirs = await stack.key({ namespace: 'team-b' });
   admin = await stack.key({ namespace: 'team-a', role: 'admin' });
   api = await stack.api();
