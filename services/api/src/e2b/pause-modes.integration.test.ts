@@ -202,6 +202,45 @@ describe('a sandbox whose node is being emptied', () => {
   });
 });
 
+describe('a sandbox that is not Ready for a while', () => {
+  const away = { status: 'False', lastTransitionTime: '2026-01-01T00:00:01Z' };
+  const back = { status: 'True', lastTransitionTime: '2026-01-01T00:00:02Z' };
+
+  it.each([
+    ['resumes before the pause, and is Ready again when no daemon has answered', [away], [back]],
+    ['ceases to be Ready during the pause', [], [away]],
+    ['starts again during the pause', [], [away, back]],
+  ])('%s: a connect goes on with its memory', async (_, before, during) => {
+    const sandbox = await create('sleeper');
+    const { sandboxId } = sandbox;
+    for (const state of before) await setReady(sandboxId, state);
+    gateway.daemons.set(sandboxId, 'closed');
+    const pausing = post(`/sandboxes/${sandboxId}/pause`);
+    while (!gateway.asked.includes(sandboxId)) await api.call('GET /health');
+    for (const state of during) await setReady(sandboxId, state);
+    expect((await pausing).status).toBe(204);
+    expect(await show(sandboxId)).not.toHaveProperty('envdUnresponsiveAtPause');
+    gateway.daemons.delete(sandboxId);
+    await sandbox.connect();
+    expect(stack.standIn.continued.get(sandboxId)).toBe('memory');
+    await sandbox.kill();
+  });
+});
+
+/** Gives the Sandbox another condition Ready, as the sandbox-controller does. */
+async function setReady(id: string, state: { readonly status: string; readonly lastTransitionTime: string }) {
+  const { metadata, status } = await readSandbox(id);
+  const others = (status?.conditions ?? []).filter(({ type }) => type !== 'Ready');
+  const ready = { type: 'Ready', reason: 'Test', message: '', ...state };
+  const key = { namespace: NAMESPACE, name: metadata.name ?? '' };
+  await stack.client.mergePatch(
+    sandboxes,
+    key,
+    { status: { conditions: [...others, ready] } },
+    { subresource: 'status' },
+  );
+}
+
 const readClaim = (name: string): Promise<SandboxClaim> =>
   stack.client.get(sandboxClaims, { namespace: NAMESPACE, name });
 

@@ -18,6 +18,13 @@ export function isReady({ status }: SandboxClaim): boolean {
   return findCondition(status?.conditions, 'Ready')?.status === 'True';
 }
 
+/** Whether the Sandbox was Ready from the one state to the other. A Sandbox that resumes is not. */
+export function wasReadyThroughout(before: Sandbox, after: Sandbox): boolean {
+  const [first, last] = [before, after].map(({ status }) => findCondition(status?.conditions, sandboxConditions.ready));
+  const isStillReady = first?.status === 'True' && last?.status === 'True';
+  return isStillReady && first.lastTransitionTime === last.lastTransitionTime;
+}
+
 /** Whether the claim was ever Ready: until then the client that creates the sandbox does not have its id. */
 export function wasReady({ status }: SandboxClaim): boolean {
   return status?.completionTime !== undefined;

@@ -5,7 +5,7 @@ import { endpoint, route } from '../../http/route.ts';
 import type { Route } from '../../http/route.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import type { SavedMemory } from '../../state/saved-memory.ts';
-import { getState, isReady } from '../../state/sandbox-state.ts';
+import { getState, isReady, wasReadyThroughout } from '../../state/sandbox-state.ts';
 import { findDoing } from '../../state/transition.ts';
 import type { Snapshots } from '../../state/snapshots.ts';
 import { checkDaemon } from '../daemon/check-daemon.ts';
@@ -119,11 +119,20 @@ async function isDaemonUnresponsive(
   return decision === 'mark';
 }
 
-/** That nothing answers says nothing about the daemon of a sandbox that stands still. */
+/**
+ * No answer says nothing about the daemon of a sandbox that resumes or stands still, for which the gateway holds requests. So it counts
+ * only if the same start of the sandbox was Ready before and after.
+ */
 async function readHealth(deps: PauseDeps, claimed: ClaimedSandbox): Promise<DaemonHealth> {
   const health = await checkDaemon(deps, claimed);
-  if (health !== 'unresponsive' || claimed.sandbox === undefined) return health;
-  return (await deps.savedMemory.isMoving(claimed.sandbox)) ? 'unknown' : health;
+  const before = claimed.sandbox;
+  if (health !== 'unresponsive' || before === undefined) return health;
+  const after = await deps.state.readSandbox({
+    namespace: before.metadata.namespace,
+    name: before.metadata.name ?? '',
+  });
+  const hasRun = after !== undefined && wasReadyThroughout(before, after);
+  return hasRun && !(await deps.savedMemory.isMoving(after)) ? health : 'unknown';
 }
 
 const UNHEALTHY = 'the sandbox was not paused: its daemon does not answer';
