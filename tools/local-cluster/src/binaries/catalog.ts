@@ -78,7 +78,7 @@ const gvisorRecipes = {
   runsc: {
     package: 'gvisor.dev/gvisor/runsc',
     ldflags: `-X gvisor.dev/gvisor/runsc/version.version=${runscVersion}`,
-    patch: { module: 'gvisor.dev/gvisor', file: 'patches/runsc-page-readers.patch' },
+    patch: { module: 'gvisor.dev/gvisor', file: 'patches/runsc-background-loading.patch' },
   },
   /** The shim through which containerd runs gVisor pods. It belongs to the product. */
   'containerd-shim-runsc-v1': { package: '.' },
