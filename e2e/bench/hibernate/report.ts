@@ -62,6 +62,11 @@ const rows: readonly Row[] = [
     floor: (_, smallest) => computeMedian(smallest.sleeps.map((one) => one.readyMs)),
   },
   {
+    name: 'resume to Ready of memory that is on the disk alone, to the goal',
+    values: ({ sleeps }) => sleeps.map((one) => one.fromDiskMs),
+    floor: resumeGoal,
+  },
+  {
     name: '`connect` to the end of the first command, to the goal',
     values: ({ sleeps }) => sleeps.map((one) => one.commandMs),
     floor: resumeGoal,

@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { glob } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findCondition, getPodName, sandboxes, sandboxSnapshots, sandboxTemplates } from '@sandlot/api-types';
 import type { Sandbox as SandboxObject, SandboxSnapshot } from '@sandlot/api-types';
@@ -124,9 +126,14 @@ export interface Slept {
   readonly readyMs: number;
   /** From the call of `connect` to the end of the first command. */
   readonly commandMs: number;
+  /** From the edit of the Sandbox to Ready, when its memory is on the disk alone. */
+  readonly fromDiskMs: number;
 }
 
-/** Suspends the Sandbox and resumes it by an edit; then once more, by the stock client. Settles before each measurement. */
+/**
+ * Suspends the Sandbox and resumes it by an edit; then once more, by the stock client; then by an edit again, from the disk. Settles before each
+ * measurement.
+ */
 export async function sleepAndWake(stand: Stand, sandbox: Sandbox, settle: () => Promise<void>): Promise<Slept> {
   const key = { namespace: stand.namespace, name: sandbox.sandboxId };
   await settle();
@@ -136,10 +143,11 @@ export async function sleepAndWake(stand: Stand, sandbox: Sandbox, settle: () =>
   });
   await waitUntilGone(stand, key.name);
   await settle();
-  const readyMs = await time(async () => {
+  const resume = async (): Promise<void> => {
     await stand.client.mergePatch(sandboxes, key, { spec: { operatingMode: 'Running' } });
     await waitUntilReady(stand, key.name);
-  });
+  };
+  const readyMs = await time(resume);
   await sandbox.pause();
   await waitUntilGone(stand, key.name);
   await settle();
@@ -147,7 +155,17 @@ export async function sleepAndWake(stand: Stand, sandbox: Sandbox, settle: () =>
     const awake = await Sandbox.connect(sandbox.sandboxId, stand.options);
     await awake.commands.run('true');
   });
-  return { savedMs, readyMs, commandMs };
+  await sandbox.pause();
+  await waitUntilGone(stand, key.name);
+  await settle();
+  await dropCachedMemory(stand);
+  return { savedMs, readyMs, commandMs, fromDiskMs: await time(resume) };
+}
+
+/** Takes the memory of the snapshots in the namespace out of the page cache. */
+async function dropCachedMemory({ storeFolder, namespace }: Stand): Promise<void> {
+  for await (const file of glob(join(storeFolder, namespace, '*', 'pages.img')))
+    await run('dd', [`if=${file}`, 'iflag=nocache', 'count=0', 'status=none']);
 }
 
 function waitUntilAsleep({ client, namespace }: Stand, name: string): Promise<SandboxSnapshot> {
