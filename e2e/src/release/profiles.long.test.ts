@@ -1,26 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { checkoutRoot } from '@sandlot/up';
 import { expect, inject, it } from 'vitest';
-import { parse } from 'yaml';
 import { runKubectlOrFail } from '../support/kubectl.ts';
 import { changeRelease, testRelease } from '../support/nodes/release.ts';
-
-type Values = Readonly<Record<string, unknown>>;
-
-/** The values of a profile, without the requests and the disks that one machine does not have. */
-async function readProfile(name: string): Promise<Values> {
-  const text = await readFile(join(checkoutRoot, `charts/sandlot/profiles/${name}.yaml`), 'utf8');
-  return withoutSizes(parse(text) as Values);
-}
-
-function withoutSizes(values: Values): Values {
-  const kept = Object.entries(values).filter(([key]) => key !== 'persistence' && key !== 'resources');
-  return Object.fromEntries(kept.map(([key, value]) => [key, isObject(value) ? withoutSizes(value) : value]));
-}
-
-const isObject = (value: unknown): value is Values =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+import { readProfile } from '../support/releases/profiles.ts';
 
 /** Ready replicas by Deployment. */
 async function countReady(): Promise<Readonly<Record<string, number>>> {
@@ -44,7 +25,7 @@ const double = { 'sandbox-controller': 2, 'warmpool-controller': 2, 'claim-contr
 it.each([
   ['small', { ...single, 'key-keeper': 1, streams: 1, api: 1, gateway: 1 }],
   ['ha', { ...double, 'key-keeper': 2, streams: 2, api: 3, gateway: 3 }],
-])('a release with the profile %s has its replicas, and serves its first claim', async (name, replicas) => {
+] as const)('a release with the profile %s has its replicas, and serves its first claim', async (name, replicas) => {
   await using _release = await changeRelease(await readProfile(name));
   expect(await countReady()).toEqual(replicas);
   await testRelease();

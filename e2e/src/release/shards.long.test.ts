@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sandboxClaims } from '@sandlot/api-types';
 import { findShard, leases } from '@sandlot/kube';
 import type { Lease } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { killProcessesOfPod, waitUntilServing } from '../support/kill9.ts';
+import { formatTimes, timeBind } from '../support/load/binds.ts';
 import { Load } from '../support/load/load.ts';
 import { listHarm, NO_HARM, printReport } from '../support/load/report.ts';
-import { claimManifest } from '../support/manifests.ts';
 import { changeRelease } from '../support/nodes/release.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
@@ -17,8 +16,6 @@ const REPLICAS = 3;
 const KILLS = 6;
 /** How long the load runs between two kills, in milliseconds. */
 const EACH_MS = 15_000;
-/** How often a claim is looked at whose bind is timed. */
-const LOOK_EVERY_MS = 20;
 
 const stack = new AsyncDisposableStack();
 let team: Team;
@@ -46,24 +43,6 @@ function readLease(): Promise<Lease> {
   return team.client.get(leases, { namespace: inject('releaseNamespace'), name: `sandlot-${COMPONENT}-${shard}` });
 }
 
-/** Makes a claim and returns how long it took until its status named a Sandbox. */
-async function timeFirstBind(round: number): Promise<number> {
-  const beganMs = performance.now();
-  const name = `first-${round}`;
-  const key = { namespace: team.namespace, name };
-  await team.apply(claimManifest(name, '{warmPoolRef: {name: boxes}}'));
-  while ((await team.client.get(sandboxClaims, key)).status?.sandbox === undefined) await sleep(LOOK_EVERY_MS);
-  const tookMs = performance.now() - beganMs;
-  await team.client.delete(sandboxClaims, key);
-  return tookMs;
-}
-
-function formatTimes(times: readonly number[]): string {
-  const sorted = times.toSorted((a, b) => a - b);
-  const format = (ms: number | undefined): string => `${Math.round(ms ?? Number.NaN)} ms`;
-  return `median ${format(sorted[Math.floor((sorted.length - 1) / 2)])}, max ${format(sorted.at(-1))}, of ${sorted.length}`;
-}
-
 describe(`a release with ${SHARDS} shards and ${REPLICAS} replicas, under a steady load`, () => {
   it.each(Array.from({ length: KILLS }, (_, round) => round))(
     'outlives the end of the holder of a shard (%i)',
@@ -75,7 +54,7 @@ describe(`a release with ${SHARDS} shards and ${REPLICAS} replicas, under a stea
       });
       await killProcessesOfPod(team.client, COMPONENT, before.spec?.holderIdentity ?? '');
       const killedMs = Date.now();
-      gaps.push(await timeFirstBind(round));
+      gaps.push(await timeBind(team, `first-${round}`));
       const after = await readLease();
       expect(after.spec?.leaseTransitions).toBeGreaterThan(before.spec?.leaseTransitions ?? 0);
       moves.push(Date.parse(after.spec?.acquireTime ?? '') - killedMs);
