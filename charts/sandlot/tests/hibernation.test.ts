@@ -138,6 +138,21 @@ describe('the default class of snapshots', () => {
     expect((await readClass({ ...withHibernation, hibernation: { enabled: true, retention } })).spec).toEqual({ retention });
   });
 
+  it('is a hook of Helm, an ordinary object or nothing, as the values say', async () => {
+    const renderAs = (classAs: string) =>
+      render({ ...withHibernation, hibernation: { ...withHibernation.hibernation, classAs } });
+    const { metadata: hook } = await readClass(withHibernation);
+    expect(hook.annotations).toMatchObject({ 'helm.sh/hook': 'post-install,post-upgrade' });
+    const { metadata, spec } = find(await renderAs('Object'), 'SandboxSnapshotClass', 'node');
+    expect(metadata.annotations).toEqual({
+      'sandlot.dev/is-default-class': 'true',
+      'argocd.argoproj.io/sync-options': 'SkipDryRunOnMissingResource=true',
+      'argocd.argoproj.io/sync-wave': '1',
+    });
+    expect(spec).toEqual((await readClass(withHibernation)).spec);
+    expect((await renderAs('None')).filter(({ kind }) => kind === 'SandboxSnapshotClass')).toEqual([]);
+  });
+
   it('has the quota of the values, and none without', async () => {
     const quota = { bytesPerNamespace: 53_687_091_200, snapshotsPerNamespace: 0 };
     const hibernation = { ...withHibernation.hibernation, quota };
