@@ -48,6 +48,8 @@ async function startRelay({ lastStep = Infinity }: { lastStep?: number } = {}): 
     metrics: noOutboxMetrics,
     delayMs: 20,
     checkMs: 100,
+    // A dead process has no last words.
+    ...(lastStep === Infinity ? {} : { lastWordsMs: 0 }),
     ...toyTelling,
   });
   const stop = async (): Promise<void> => {

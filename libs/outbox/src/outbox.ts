@@ -40,6 +40,8 @@ export interface OutboxOptions<T extends KubeObject> extends FactSource<T> {
   readonly concurrency?: number | undefined;
   /** Events kept while the server is away; default 20,000, about 10 MiB. */
   readonly maxParcels?: number | undefined;
+  /** How long it tries to publish when it is disposed of. Default 30,000 ms, enough for a restart of NATS; the chart's grace allows for it. */
+  readonly lastWordsMs?: number | undefined;
 }
 
 /** Publishes the facts of objects from its creation until it is disposed. */
@@ -55,8 +57,6 @@ export function createOutbox<T extends KubeObject>(options: OutboxOptions<T>): O
   return new Relay(options, ledger);
 }
 
-/** How long an outbox that is disposed of tries to publish, enough for a restart of NATS. The chart's grace allows for it. */
-const LAST_WORDS_MS = 30_000;
 const FAILURE_BASE_MS = 200;
 const FAILURE_MAX_MS = 10_000;
 const LAST_WORDS_RETRY_MS = 1_000;
@@ -72,7 +72,9 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   readonly #delivery: Delivery<T>;
   readonly #closing = new AbortController();
   readonly #ended: Promise<void>;
+  readonly #watching: Disposable;
   readonly #delayMs: number;
+  #disposal: Promise<void> | undefined;
   #active = false;
   #identity: LedgerIdentity | undefined;
   #checkedMs = -Infinity;
@@ -89,7 +91,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     const now = () => ({ wallMs: clock.now(), monotonicMs: clock.monotonic() });
     this.#backlog = new Backlog({ source: options, now, maxParcels });
     this.#delivery = new Delivery({ ...options, ledger, backlog: this.#backlog });
-    options.informer.onChange(({ old, next }) => {
+    this.#watching = options.informer.onChange(({ old, next }) => {
       if (!this.#active) return;
       if (old !== undefined && old.metadata.uid !== next?.metadata.uid) this.#gone(old);
       if (next !== undefined) this.#delivery.sendEarly(this.#backlog.observe(next));
@@ -103,15 +105,21 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     if (this.#active) this.#delivery.sendEarly(this.#backlog.addReported(object, fact));
   }
 
-  /** Publishes waiting facts for at most 30 s: the next process cannot derive those of an object that is gone by then. */
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Publishes waiting facts: the next process cannot derive those of an object that is gone by then. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposal ??= this.#dispose();
+    return this.#disposal;
+  }
+
+  async #dispose(): Promise<void> {
+    const { clock, lastWordsMs = 30_000, log, name } = this.#o;
+    this.#watching[Symbol.dispose]();
     this.#closing.abort();
     await this.#ended;
     if (this.#backlog.size === 0) return;
     const late = new AbortController();
-    await Promise.race([this.#sendLastWords(late.signal), this.#o.clock.sleep(LAST_WORDS_MS, late.signal)]);
+    await Promise.race([this.#sendLastWords(late.signal), clock.sleep(lastWordsMs, late.signal)]);
     late.abort();
-    const { log, name } = this.#o;
     const unpublished = this.#backlog.parcels;
     if (unpublished > 0) log.warn({ outbox: name, unpublished }, 'stopped before NATS took all events');
   }
@@ -128,6 +136,8 @@ class Relay<T extends KubeObject> implements Outbox<T> {
 
   /** Publishes what waits without deriving more: another process does that, or the next. */
   async #handOver(signal: AbortSignal): Promise<void> {
+    // The server may have lost its data meanwhile.
+    await this.#identify();
     if (this.#backlog.recorded === undefined) {
       this.#backlog.recorded = (await this.#readRecords()).recorded;
       this.#backlog.forgetRecorded();
