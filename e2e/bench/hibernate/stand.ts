@@ -131,8 +131,8 @@ export interface Slept {
 }
 
 /**
- * Suspends the Sandbox and resumes it by an edit; then once more, by the stock client; then by an edit again, from the disk. Settles before each
- * measurement.
+ * Suspends the Sandbox and resumes it by an edit; then once more, by the stock client; then by an edit again, from the disk.
+ * Settles before each measurement.
  */
 export async function sleepAndWake(stand: Stand, sandbox: Sandbox, settle: () => Promise<void>): Promise<Slept> {
   const key = { namespace: stand.namespace, name: sandbox.sandboxId };

@@ -120,8 +120,8 @@ async function isDaemonUnresponsive(
 }
 
 /**
- * No answer says nothing about the daemon of a sandbox that resumes or stands still, for which the gateway holds requests. So it counts
- * only if the same start of the sandbox was Ready before and after.
+ * The gateway holds requests to a sandbox that resumes or stands still. So a missing answer counts only if the same start of the sandbox
+ * was Ready before and after.
  */
 async function readHealth(deps: PauseDeps, claimed: ClaimedSandbox): Promise<DaemonHealth> {
   const health = await checkDaemon(deps, claimed);
