@@ -92,9 +92,13 @@ async function measureSize(mebibytes: number): Promise<Measured> {
       result.snapshots.push(await takeSnapshot(stand, sandbox, `${template}-${mebibytes}-${round}`));
       result.sleeps.push(await sleepAndWake(stand, sandbox, () => settle(mebibytes)));
     }
-    for (let round = 0; round < forkRounds; round += 1) result.forksOf1.push(await fork(stand, sandbox, 1));
+    for (let round = 0; round < forkRounds; round += 1) {
+      await settle(mebibytes);
+      result.forksOf1.push(await fork(stand, sandbox, 1));
+    }
     for (let round = 0; round < forkRounds; round += 1) {
       say(`${mebibytes} MiB, forks of ten, round ${round + 1} of ${forkRounds} …`);
+      await settle(mebibytes);
       result.forksOf10.push(await fork(stand, sandbox, 10));
     }
   } finally {
