@@ -258,10 +258,22 @@ accounts {
 }
 {{- end -}}
 
-{{/* The volume less a fifth, because a full file system stops the server: 1638Mi of 2Gi, in NATS' spelling. */}}
-{{- define "sandlot.nats.fileStore" -}}
+{{/* Mebibytes of JetStream: the volume less a fifth, because a full file system stops the server. */}}
+{{- define "sandlot.nats.fileMebibytes" -}}
 {{- $size := .Values.nats.persistence.size -}}
-{{- $unit := regexFind "[A-Za-z]+$" $size -}}
 {{- $amount := regexFind "^[0-9]+" $size | int64 -}}
-{{- if eq $unit "Gi" }}{{ div (mul $amount 1024 4) 5 }}MB{{ else }}{{ div (mul $amount 4) 5 }}MB{{ end -}}
+{{- div (mul $amount (ternary 1024 1 (hasSuffix "Gi" $size)) 4) 5 -}}
+{{- end -}}
+
+{{/* The same in NATS' spelling. NATS reserves the largest size of each stream, and refuses a stream that does not fit any more. */}}
+{{- define "sandlot.nats.fileStore" -}}
+{{- $mebibytes := include "sandlot.nats.fileMebibytes" . | int64 -}}
+{{- $records := include "sandlot.nats.buckets" . | fromJsonArray | len -}}
+{{- with .Values.nats.streams -}}
+{{- /* 16 MiB are those of the dead letters, which libs/bus fixes. */ -}}
+{{- $needed := add 16 (div (add (int64 .maxBytes) (mul $records (int64 .recordMaxBytes)) 1048575) 1048576) -}}
+{{- /* With fewer copies than servers, a server has only some of the streams. */ -}}
+{{- if and (gt $needed $mebibytes) (eq (int $.Values.nats.streamReplicas) (int $.Values.nats.replicas)) }}{{ fail (printf "nats.streams: maxBytes, %d records of recordMaxBytes and 16 MiB of dead letters are %d MiB, and a volume of nats.persistence.size %s has %d MiB for them; raise the size, or lower the others" $records $needed $.Values.nats.persistence.size $mebibytes) }}{{ end -}}
+{{- end -}}
+{{ $mebibytes }}MB
 {{- end -}}

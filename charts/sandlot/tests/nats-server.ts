@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectBus } from '@sandlot/bus';
+import type { StreamSizing } from '@sandlot/bus';
 import { ensureBinaries } from '@sandlot/local-cluster';
 import { silentLogger } from '@sandlot/std';
 import { find, render, withHibernation } from './chart.ts';
@@ -66,9 +67,9 @@ export async function startNatsServer(edit: Edit = (config) => config): Promise<
 }
 
 /** Declares the streams and all records, as the process does that alone may. */
-export async function declareStreams({ url }: NatsServer): Promise<void> {
+export async function declareStreams({ url }: NatsServer, sizing: StreamSizing = {}): Promise<void> {
   const access = { url, user: 'streams', password: formatPassword('streams') };
-  const bus = await connectBus({ ...access, service: 'streams', log: silentLogger });
+  const bus = await connectBus({ ...access, service: 'streams', log: silentLogger, streams: sizing });
   const ledgers = ['sandboxes', 'pools', 'templates', 'claims', 'snapshots'].map((name) => bus.openLedger(name));
   while (!bus.isConnected()) await sleep(10);
   for (;;) {

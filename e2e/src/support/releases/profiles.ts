@@ -5,14 +5,17 @@ import { parse } from 'yaml';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The values of a profile of the chart, without the requests and the disks that one machine does not have. */
+/** What one machine does not have: requests, and disks with the streams that need them. */
+const SIZES: ReadonlySet<string> = new Set(['resources', 'persistence', 'maxBytes', 'recordMaxBytes']);
+
+/** The values of a profile of the chart, without its sizes. */
 export async function readProfile(name: 'small' | 'ha'): Promise<Values> {
   const text = await readFile(join(checkoutRoot, `charts/sandlot/profiles/${name}.yaml`), 'utf8');
   return withoutSizes(parse(text) as Values);
 }
 
 function withoutSizes(values: Values): Values {
-  const kept = Object.entries(values).filter(([key]) => key !== 'persistence' && key !== 'resources');
+  const kept = Object.entries(values).filter(([key]) => !SIZES.has(key));
   return Object.fromEntries(kept.map(([key, value]) => [key, isObject(value) ? withoutSizes(value) : value]));
 }
 
