@@ -8,7 +8,8 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-const COMMAND_TIMEOUT_MS = 120_000;
+/** Longer than any `--timeout` that a test gives to kubectl itself, whose message says more. */
+const COMMAND_TIMEOUT_MS = 330_000;
 
 /** Runs kubectl with `input` on standard input. Does not throw: a failure is a result. */
 export async function kubectl(args: readonly string[], input = ''): Promise<CommandResult> {

@@ -50,6 +50,8 @@ export class StandIn implements AsyncDisposable {
   readonly continued = new Map<string, Continued>();
   /** What becomes of a claim that starts from a snapshot. */
   restores: (claim: SandboxClaim) => 'ready' | 'failed' | 'silent' = () => 'ready';
+  /** A claim is served when it resolves. */
+  mayServe: (claim: SandboxClaim) => Promise<void> = () => Promise.resolve();
 
   constructor({ client, bus }: StandInOptions) {
     this.#client = client;
@@ -98,6 +100,7 @@ export class StandIn implements AsyncDisposable {
       await this.#claimStatus(claim, { conditions: [condition('Ready', 'False', problem)], phase: 'Claiming' });
       return;
     }
+    await this.mayServe(claim);
     await this.#serve(claim, template);
   }
 

@@ -11,6 +11,7 @@ import type { Source } from '../e2b/templates/find-source.ts';
 import { buildKeyAnnotations, CONTROL_VIEW } from './annotations.ts';
 import { buildEnvs } from './env-secret.ts';
 import { endFields } from './lifetime.ts';
+import { getFirstEndMs } from './start-end.ts';
 
 export interface ClaimInput {
   readonly request: CreateRequest;
@@ -57,7 +58,7 @@ export function buildE2bClaim(input: ClaimInput): SandboxClaim {
 function buildEnding({ request, nowMs }: ClaimInput): Partial<ReturnType<typeof endFields>> {
   const { timeoutSeconds, autoPause, control } = request;
   if (control.neverTimeout === true) return {};
-  return endFields(autoPause ? 'pause' : 'kill', { endMs: nowMs + timeoutSeconds * 1_000, timeoutSeconds });
+  return endFields(autoPause ? 'pause' : 'kill', { endMs: getFirstEndMs(timeoutSeconds, nowMs), timeoutSeconds });
 }
 
 function getAnnotations({

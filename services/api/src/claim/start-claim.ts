@@ -3,17 +3,20 @@ import { sandboxClaims } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { isAlreadyExists, isNotFound, isUnknownOutcome } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
-import type { Logger } from '@sandlot/std';
+import type { Clock, Logger } from '@sandlot/std';
 import { buildOutcome } from '../e2b/operations/create-outcome.ts';
 import type { Asked } from '../e2b/operations/create-outcome.ts';
+import { patchClaim } from '../e2b/operations/guarded-patches.ts';
 import { firstRequestInProgress, readyTooLate } from '../errors/create-errors.ts';
 import type { ClaimedSandbox, ClusterState } from '../state/cluster-state.ts';
 import { createEnvSecret } from './env-secret.ts';
 import type { Variables } from './env-secret.ts';
+import { buildEndOfStarted, buildEndOfStarting, getRenewalMs } from './start-end.ts';
 
 export interface StartDeps {
   readonly client: KubeClient;
   readonly state: ClusterState;
+  readonly clock: Pick<Clock, 'now'>;
   readonly log: Logger;
   /** Where the values of environment variables are stored. */
   readonly envsNamespace: string;
@@ -28,6 +31,8 @@ export interface Start {
   /** Whether a request with the same Idempotency-Key may have created the claim. */
   readonly mayExist: boolean;
   readonly timeoutMs: number;
+  /** The sandbox ends so long after it is Ready; undefined: its end stays as it is in the claim. */
+  readonly lifetimeSeconds: number | undefined;
   /** Ends the wait when the client is gone; undefined: it goes on. */
   readonly signal: AbortSignal | undefined;
 }
@@ -64,21 +69,43 @@ async function createClaim(deps: StartDeps, { claim, mayExist }: Start): Promise
   }
 }
 
-/** Waits until the claim is Ready. Throws an ApiError if it fails or the create times out. */
-async function waitUntilReady({ state }: StartDeps, start: Start, claim: SandboxClaim): Promise<ClaimedSandbox> {
-  const { asked, timeoutMs, signal } = start;
-  const found = await state.waitUntil(
-    { claim, sandbox: undefined },
-    (current) => {
-      const outcome = buildOutcome(current?.claim ?? claim, asked);
-      if (outcome.kind === 'failed') throw outcome.error;
-      return outcome.kind === 'ready' ? current : undefined;
-    },
-    { timeoutMs, signal },
-  );
+/** Waits until the claim is Ready, and sets its end. Throws an ApiError if it fails or the create times out. */
+async function waitUntilReady(deps: StartDeps, start: Start, claim: SandboxClaim): Promise<ClaimedSandbox> {
+  const { timeoutMs, lifetimeSeconds } = start;
+  const found = await waitAndRenew(deps, start, claim);
   if (found === undefined) throw readyTooLate(`${Math.round(timeoutMs / 1_000)} s are over`);
   const { namespace = '', name = '' } = found.claim.metadata;
-  return (await state.findSandbox(namespace, name)) ?? found;
+  const ready = (await deps.state.findSandbox(namespace, name)) ?? found;
+  if (lifetimeSeconds === undefined) return ready;
+  return patchClaim(deps, ready, (current) => buildEndOfStarted(current.claim, lifetimeSeconds, deps.clock.now()));
+}
+
+/** Waits until the claim is Ready, and moves its end on in time. Resolves with undefined on timeout or when the client is gone. */
+async function waitAndRenew(
+  deps: StartDeps,
+  { asked, timeoutMs, lifetimeSeconds, signal }: Start,
+  created: SandboxClaim,
+): Promise<ClaimedSandbox | undefined> {
+  const { state, clock } = deps;
+  const renewalMs = lifetimeSeconds === undefined ? Number.POSITIVE_INFINITY : getRenewalMs(lifetimeSeconds);
+  const deadlineMs = clock.now() + timeoutMs;
+  let claimed: ClaimedSandbox = { claim: created, sandbox: undefined };
+  for (;;) {
+    const leftMs = deadlineMs - clock.now();
+    const found = await state.waitUntil(
+      claimed,
+      (current) => {
+        claimed = current ?? claimed;
+        const outcome = buildOutcome(claimed.claim, asked);
+        if (outcome.kind === 'failed') throw outcome.error;
+        return outcome.kind === 'ready' ? current : undefined;
+      },
+      { timeoutMs: Math.min(leftMs, renewalMs), signal },
+    );
+    if (found !== undefined || signal?.aborted === true || lifetimeSeconds === undefined || leftMs <= renewalMs)
+      return found;
+    claimed = await patchClaim(deps, claimed, () => buildEndOfStarting(created, lifetimeSeconds, clock.now()));
+  }
 }
 
 /** Deletes a claim whose id no client has; the claim-controller deletes its variables. Never rejects. */

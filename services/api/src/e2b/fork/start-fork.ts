@@ -24,7 +24,6 @@ export interface ForkDeps extends StartDeps {
   readonly answers: AnswerOptions;
   readonly limits: Pick<Limits, 'getAllowance'>;
   readonly createMetrics: CreateMetrics;
-  readonly clock: { now(): number };
 }
 
 export interface Fork {
@@ -63,6 +62,7 @@ async function startForkClaim(deps: ForkDeps, fork: Fork): Promise<ClaimedSandbo
     place,
     mayExist: false,
     timeoutMs: Math.max(0, deadlineMs - clock.now()),
+    lifetimeSeconds: undefined,
     // The other forks go on without the client as well.
     signal: undefined,
   });

@@ -108,7 +108,7 @@ function assertAllowed({ neverTimeout, keepFailed = false, sandboxName }: Contro
 /** Creates the claim and waits until it is Ready. Deletes the claim again if anything fails after its creation. */
 async function createClaimedSandbox(deps: CreateDeps, creation: Creation): Promise<ClaimedSandbox> {
   const { key, request, identity, signal } = creation;
-  const { createTimeoutMs } = request.control;
+  const { createTimeoutMs, neverTimeout } = request.control;
   const source = await findSource(deps, key, request.templateID);
   const claim = buildClaim(deps, creation, source);
   return startClaim(deps, {
@@ -118,6 +118,7 @@ async function createClaimedSandbox(deps: CreateDeps, creation: Creation): Promi
     place: deps.limits.sandboxQuota.reserve(key),
     mayExist: identity.digest !== undefined,
     timeoutMs: createTimeoutMs ?? deps.createTimeoutMs,
+    lifetimeSeconds: neverTimeout === true ? undefined : request.timeoutSeconds,
     // With an Idempotency-Key the client may disconnect and repeat the create, so the first request goes on without it.
     signal: identity.digest === undefined ? signal : undefined,
   });
