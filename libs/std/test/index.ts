@@ -5,6 +5,9 @@ import type { Random } from '../src/random.ts';
 export { identities } from './identities.ts';
 export type { TestIdentity } from './identities.ts';
 
+/** So many timers at one moment are a loop without a pause. */
+const MOST_AT_ONCE = 20_000;
+
 interface PendingTimer {
   readonly dueMs: number;
   readonly fn: () => void;
@@ -44,11 +47,18 @@ export class FakeClock implements Clock {
     return next === undefined ? undefined : next.dueMs - this.#elapsedMs;
   }
 
-  /** Moves time by `ms`: runs the timers that fall due and lets promises settle after each. */
+  /**
+   * Moves time by `ms`: runs the timers that fall due and lets promises settle after each. Rejects when the code under
+   * test starts timers without a delay again and again, which would stop time for ever.
+   */
   async advance(ms: number): Promise<void> {
     const targetMs = this.#elapsedMs + ms;
+    let atOnce = 0;
     await settle();
     for (let next = this.#earliest(); next !== undefined && next.dueMs <= targetMs; next = this.#earliest()) {
+      atOnce = next.dueMs > this.#elapsedMs ? 0 : atOnce + 1;
+      if (atOnce > MOST_AT_ONCE)
+        throw new Error(`${MOST_AT_ONCE} timers at ${this.#elapsedMs} ms: a loop without a pause`);
       this.#elapsedMs = Math.max(this.#elapsedMs, next.dueMs);
       this.#pending.delete(next);
       next.fn();

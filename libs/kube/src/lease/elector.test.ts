@@ -129,6 +129,25 @@ describe('a lease', () => {
     expect(b.leads).toBe(true);
   });
 
+  it('is asked for every few seconds when it was left to others and the API server then refuses', async () => {
+    const { clock, server, candidate } = setup();
+    server.write({ holderIdentity: '', leaseDurationSeconds: 1, leaseTransitions: 1 });
+    let [calls, isAway] = [0, false];
+    const weather = (): Weather => {
+      calls += 1;
+      return isAway ? refused() : { delayMs: 0 };
+    };
+    const a = candidate({ identity: 'a', weather, patienceMs: () => 250 });
+    await clock.advance(100);
+    isAway = true;
+    await clock.advance(20_000);
+    expect(calls).toBeGreaterThan(6);
+    expect(calls).toBeLessThan(14);
+    isAway = false;
+    await clock.advance(3_000);
+    expect(a.leads).toBe(true);
+  });
+
   it('is held until its holder has drained after a stop', async () => {
     const { clock, candidate } = setup();
     const a = candidate({ identity: 'a' });

@@ -307,12 +307,15 @@ export class LeaseElector {
 
   #nextAttemptMs(): number {
     const jitteredMs = this.#retryMs * (1 + JITTER * this.#random());
-    const { patienceMs } = this.#options;
-    if (this.#freeSinceMs !== undefined && patienceMs !== undefined)
-      return Math.max(0, Math.min(jitteredMs, this.#freeSinceMs + patienceMs() - this.#clock.monotonic()));
+    const nowMs = this.#clock.monotonic();
+    const { identity, patienceMs } = this.#options;
+    if (this.#freeSinceMs !== undefined && patienceMs !== undefined) {
+      const leftMs = this.#freeSinceMs + patienceMs() - nowMs;
+      // With no patience left the last attempt failed: an API server that refuses must not be asked without a pause.
+      return leftMs > 0 ? Math.min(jitteredMs, leftMs) : jitteredMs;
+    }
     if (this.#observation === undefined) return jitteredMs;
-    const { identity } = this.#options;
-    const plan = bid(this.#observation, { identity, nowMs: this.#clock.monotonic() });
+    const plan = bid(this.#observation, { identity, nowMs });
     return plan.kind === 'wait' ? Math.min(jitteredMs, plan.expiresInMs) : jitteredMs;
   }
 }
