@@ -5,7 +5,7 @@ import { KubeError } from '../src/errors.ts';
 import type { KubeErrorCode } from '../src/errors.ts';
 import type { Lease } from '../src/objects/resources.ts';
 import { LeaseElector } from '../src/lease/elector.ts';
-import type { LeaseOptions, Term } from '../src/lease/elector.ts';
+import type { ElectorOptions, LeaseOptions, Term } from '../src/lease/elector.ts';
 
 type Spec = NonNullable<Lease['spec']>;
 
@@ -73,7 +73,7 @@ export class LeaseServer {
   }
 }
 
-export interface CandidateOptions extends Partial<LeaseOptions> {
+export interface CandidateOptions extends Partial<LeaseOptions>, Pick<ElectorOptions, 'patienceMs'> {
   readonly random?: Random;
   /** How fast its clock runs. */
   readonly rate?: number;

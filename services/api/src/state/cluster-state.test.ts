@@ -59,7 +59,8 @@ type Setup = Awaited<ReturnType<typeof setup>>;
 function setReason({ server }: Pick<Setup, 'server'>, reason: string): void {
   server.change(sandboxClaims, KEY, (object) => {
     const lastTransitionTime = '2026-01-01T00:00:00Z';
-    object.status = { conditions: [{ type: 'Ready', status: 'False', reason, message: '', lastTransitionTime }] };
+    const ready = { type: 'Ready', status: 'False', reason, message: '', lastTransitionTime } as const;
+    object.status = { ...object.status, conditions: [ready] };
   });
 }
 
@@ -118,6 +119,25 @@ describe('findSandbox', () => {
     server.faults.stallWatches();
     await client.create(sandboxClaims, apiClaim('new'));
     expect((await state.findSandbox('team', 'new'))?.claim.metadata.name).toBe('new');
+  });
+
+  it('reads both objects from the API server when the caller doubts what the watches show', async () => {
+    const { server, state } = await setup();
+    server.seed(sandboxes, sandbox({ namespace: 'team', name: 'warm-1' }));
+    server.change(sandboxClaims, KEY, (object) => {
+      object.status = { sandbox: { name: 'warm-1' } };
+    });
+    await expect.poll(() => state.claims.get('team/box')?.status?.sandbox?.name, { interval: 1 }).toBe('warm-1');
+    await expect.poll(() => state.sandboxes.get('team/warm-1')?.metadata.name, { interval: 1 }).toBe('warm-1');
+    server.faults.stallWatches();
+    server.change(sandboxes, { namespace: 'team', name: 'warm-1' }, (object) => {
+      object.spec.operatingMode = 'Suspended';
+    });
+    setReason({ server }, 'Later');
+    const doubts = (found: ClaimedSandbox): boolean => findReason(found.claim) === 'Later';
+    expect(findReason((await state.findSandbox('team', 'box'))?.claim)).toBeUndefined();
+    const found = await state.findSandbox('team', 'box', doubts);
+    expect([findReason(found?.claim), found?.sandbox?.spec.operatingMode]).toEqual(['Later', 'Suspended']);
   });
 
   it('does not find a claim that this replica has deleted and the watch still shows', async () => {

@@ -62,13 +62,21 @@ export class ClusterState {
 
   /**
    * The claim with that sandbox id and its Sandbox; undefined if the API made no such claim or it is being deleted. Reads from
-   * the API server what the informers do not have yet. Rejects with a KubeError.
+   * the API server what the informers do not have yet, and both objects if `isCurrent` doubts what the informers have. Rejects
+   * with a KubeError.
    */
-  async findSandbox(namespace: string, id: string): Promise<ClaimedSandbox | undefined> {
-    const key = `${namespace}/${id}`;
-    const claim = this.claims.get(key) ?? (await this.readClaim({ namespace, name: id }));
-    if (claim === undefined || !isMadeByApi(claim) || claim.metadata.deletionTimestamp !== undefined) return undefined;
-    return { claim, sandbox: await this.#loadSandbox(claim) };
+  async findSandbox(
+    namespace: string,
+    id: string,
+    isCurrent: (claimed: ClaimedSandbox) => boolean = () => true,
+  ): Promise<ClaimedSandbox | undefined> {
+    const cached = this.claims.get(`${namespace}/${id}`);
+    if (cached !== undefined) {
+      const known = await this.#withSandboxOf(cached);
+      if (known === undefined || isCurrent(known)) return known;
+    }
+    const claim = await this.readClaim({ namespace, name: id });
+    return claim === undefined ? undefined : this.#withSandboxOf(claim, { reads: cached !== undefined });
   }
 
   /** Adds the Sandbox of a claim, without asking the API server. */
@@ -117,13 +125,15 @@ export class ClusterState {
     this.sandboxes[Symbol.dispose]();
   }
 
-  async #loadSandbox(claim: SandboxClaim): Promise<Sandbox | undefined> {
+  /** Undefined for a claim that is no sandbox of the API. `reads` ignores the informer of Sandboxes. */
+  async #withSandboxOf(claim: SandboxClaim, { reads = false } = {}): Promise<ClaimedSandbox | undefined> {
+    if (!isMadeByApi(claim) || claim.metadata.deletionTimestamp !== undefined) return undefined;
     const key = findSandboxKey(claim);
-    if (key === undefined) return undefined;
-    const cached = this.sandboxes.get(key);
+    if (key === undefined) return { claim, sandbox: undefined };
+    const cached = reads ? undefined : this.sandboxes.get(key);
     // The watch may show the claim's status before it shows the adoption, which also brings the lifecycle fields.
-    if (cached !== undefined && !hasSignOfPool(cached)) return cached;
-    return this.readSandbox(parseKey(key));
+    if (cached !== undefined && !hasSignOfPool(cached)) return { claim, sandbox: cached };
+    return { claim, sandbox: await this.readSandbox(parseKey(key)) };
   }
 
   #onHint(
