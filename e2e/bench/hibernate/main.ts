@@ -92,6 +92,8 @@ async function measureSize(mebibytes: number): Promise<Measured> {
       result.snapshots.push(await takeSnapshot(stand, sandbox, `${template}-${mebibytes}-${round}`));
       result.sleeps.push(await sleepAndWake(stand, sandbox, () => settle(mebibytes)));
     }
+    // The last resume may still load its memory from the disk, and a save waits for that.
+    if (forkRounds > 0) await takeSnapshot(stand, sandbox, `${template}-${mebibytes}-loaded`);
     for (let round = 0; round < forkRounds; round += 1) {
       await settle(mebibytes);
       result.forksOf1.push(await fork(stand, sandbox, 1));
