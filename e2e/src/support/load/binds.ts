@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sandboxClaims } from '@sandlot/api-types';
-import { claimManifest } from '../manifests.ts';
 import type { Team } from '../team.ts';
+import { createWarmClaim } from './claims.ts';
 
 /** How often a claim is looked at whose bind is timed. */
 const LOOK_EVERY_MS = 20;
@@ -10,7 +10,7 @@ const LOOK_EVERY_MS = 20;
 export async function timeBind(team: Team, name: string): Promise<number> {
   const beganMs = performance.now();
   const key = { namespace: team.namespace, name };
-  await team.apply(claimManifest(name, '{warmPoolRef: {name: boxes}}'));
+  await createWarmClaim(team, name);
   while ((await team.client.get(sandboxClaims, key)).status?.sandbox === undefined) await sleep(LOOK_EVERY_MS);
   const tookMs = performance.now() - beganMs;
   await team.client.delete(sandboxClaims, key);
