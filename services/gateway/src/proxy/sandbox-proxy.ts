@@ -105,7 +105,7 @@ export class SandboxProxy {
     const { id } = exchange;
     if (end.kind === 'go') this.#forward(exchange, query, end);
     else if (end.kind === 'gone') this.#refuse(exchange, { kind: 'gone', id, reason: end.reason });
-    else if (end.kind === 'late') this.#refuse(exchange, { kind: 'late', id, seconds: this.#deps.holdMs / 1_000 });
+    else if (end.kind !== 'left') this.#refuse(exchange, { kind: end.kind, id, seconds: this.#deps.holdMs / 1_000 });
   }
 
   #forward(exchange: SandboxExchange, query: Query, { target, terms }: Extract<Decision, { kind: 'go' }>): void {

@@ -84,6 +84,12 @@ const CONTENTS: { readonly [K in Refusal['kind']]: (refusal: Extract<Refusal, { 
     message: `The sandbox is not ready after ${seconds} s; try again`,
     more: { sandboxId: id },
   }),
+  delayed: ({ id, seconds }) => ({
+    status: 503,
+    message: `The sandbox sleeps, and is not ready after ${seconds} s: the gateway could not ask for its wake all the time, because it had no connection to NATS; try again`,
+    more: { sandboxId: id },
+    retryAfter: 1,
+  }),
   'traffic-token': ({ id }) => ({
     status: 403,
     message: 'The sandbox is not public: send its traffic access token as e2b-traffic-access-token',

@@ -7,6 +7,8 @@ export type Refusal =
   | { readonly kind: 'port-closed'; readonly id: string; readonly port: number }
   | { readonly kind: 'no-answer'; readonly id: string; readonly port: number; readonly detail: string }
   | { readonly kind: 'late'; readonly id: string; readonly seconds: number }
+  /** As `late`, but the gateway could not ask for the wake all the time: NATS was away. */
+  | { readonly kind: 'delayed'; readonly id: string; readonly seconds: number }
   | { readonly kind: 'malformed'; readonly message: string }
   | { readonly kind: 'traffic-token'; readonly id: string }
   | { readonly kind: 'unauthorised'; readonly status: 401 | 403; readonly message: string }
@@ -24,6 +26,7 @@ export const REFUSAL_KINDS = [
   'port-closed',
   'no-answer',
   'late',
+  'delayed',
   'malformed',
   'traffic-token',
   'unauthorised',

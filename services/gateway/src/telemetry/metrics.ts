@@ -12,7 +12,7 @@ import type { Refusal } from '../refusals/refusal.ts';
 import type { TrafficTotals } from './traffic.ts';
 
 /** How a request that waited for its sandbox ended. */
-export const WAIT_ENDS = ['go', 'gone', 'late', 'left'] as const;
+export const WAIT_ENDS = ['go', 'gone', 'late', 'delayed', 'left'] as const;
 export type WaitOutcome = (typeof WAIT_ENDS)[number];
 
 export interface AnswerMeasure {

@@ -3,10 +3,13 @@ import type { Decision } from '../decide.ts';
 import type { Directory } from '../directory/directory.ts';
 import type { Query } from '../directory/query.ts';
 import type { SandboxSnapshot } from '../directory/snapshot.ts';
-import type { WakeRequester } from './wake-requester.ts';
+import type { Wake, WakeRequester } from './wake-requester.ts';
 
-/** How a wait ends: with a decision, `late` after the limit, or `left` because the client has gone. */
-export type WaitEnd = Exclude<Decision, { kind: 'wait' }> | { readonly kind: 'late' | 'left' };
+/**
+ * How a wait ends: with a decision, `late` after the limit, `delayed` if NATS was away meanwhile and the gateway could not ask
+ * for the wake, or `left` because the client has gone.
+ */
+export type WaitEnd = Exclude<Decision, { kind: 'wait' }> | { readonly kind: 'late' | 'delayed' | 'left' };
 
 export interface WaitDeps {
   readonly directory: Pick<Directory, 'find' | 'watch' | 'findLive'>;
@@ -38,8 +41,9 @@ const KILLED: WaitEnd = { kind: 'gone', reason: 'killed' };
 export function waitUntilReady({ directory, wakeRequester, clock }: WaitDeps, wait: Wait): Promise<WaitEnd> {
   const { promise, resolve } = Promise.withResolvers<WaitEnd>();
   const stack = new DisposableStack();
-  let wake: (Disposable & { readonly uid: string }) | undefined;
+  let wake: (Wake & { readonly uid: string }) | undefined;
   let isShown = false;
+  let wasDelayed = false;
   const end = (how: WaitEnd): void => {
     stack.dispose();
     wake?.[Symbol.dispose]();
@@ -47,6 +51,7 @@ export function waitUntilReady({ directory, wakeRequester, clock }: WaitDeps, wa
   };
   const requestWake = (sandbox: (typeof wait.first)['wake']): void => {
     if (sandbox?.uid === wake?.uid) return;
+    wasDelayed ||= wake?.isDelayed() === true;
     wake?.[Symbol.dispose]();
     wake = sandbox === undefined ? undefined : { ...wakeRequester.request(sandbox), uid: sandbox.uid };
   };
@@ -67,7 +72,8 @@ export function waitUntilReady({ directory, wakeRequester, clock }: WaitDeps, wa
     if (decision?.kind === 'gone' && !isShownNow()) end(isUnknown(decision) ? KILLED : decision);
   };
   stack.use(directory.watch(wait.query, look));
-  const timer = clock.setTimeout(() => end({ kind: 'late' }), wait.limitMs);
+  const endLate = (): void => end({ kind: wasDelayed || wake?.isDelayed() === true ? 'delayed' : 'late' });
+  const timer = clock.setTimeout(endLate, wait.limitMs);
   stack.defer(() => timer.cancel());
   const again = clock.setTimeout(() => void askAgain(), ASK_AGAIN_MS);
   stack.defer(() => again.cancel());

@@ -5,10 +5,19 @@ import type { SandboxRef } from '../directory/target.ts';
 
 /** The sandbox-controller honours a wake request for 5 s; the gateway repeats it well before, while a request waits. */
 const REPEAT_MS = 2_000;
+const NO_TIMER: Timer = { cancel: () => undefined };
 
 interface WakeRequest {
   waiting: number;
   timer: Timer;
+  /** Monotonic time of the last message that could not be sent. */
+  unsentMs: number;
+}
+
+/** The wish of one request that a Sandbox wakes. */
+export interface Wake extends Disposable {
+  /** Whether NATS was away when a message for it was due. */
+  isDelayed(): boolean;
 }
 
 /** Asks the sandbox-controller over the bus to wake sleeping Sandboxes, once for all requests that wait for the same one. */
@@ -24,11 +33,13 @@ export class WakeRequester {
   }
 
   /** Requests a wake until the result is disposed of. The first message carries the trace context of its caller. */
-  request(sandbox: SandboxRef): Disposable {
+  request(sandbox: SandboxRef): Wake {
+    const sinceMs = this.#clock.monotonic();
     const request = this.#open.get(sandbox.uid) ?? this.#begin(sandbox);
     request.waiting += 1;
     let isOver = false;
     return {
+      isDelayed: () => request.unsentMs >= sinceMs,
       [Symbol.dispose]: () => {
         if (isOver) return;
         isOver = true;
@@ -41,11 +52,13 @@ export class WakeRequester {
   }
 
   #begin(sandbox: SandboxRef): WakeRequest {
-    const repeat = (): Timer => {
+    const repeat = (): void => {
+      if (!this.#bus.isConnected()) request.unsentMs = this.#clock.monotonic();
       this.#send(sandbox);
-      return this.#clock.setTimeout(() => (request.timer = repeat()), REPEAT_MS);
+      request.timer = this.#clock.setTimeout(repeat, REPEAT_MS);
     };
-    const request: WakeRequest = { waiting: 0, timer: repeat() };
+    const request: WakeRequest = { waiting: 0, timer: NO_TIMER, unsentMs: -Infinity };
+    repeat();
     this.#open.set(sandbox.uid, request);
     return request;
   }
