@@ -195,10 +195,10 @@ const limits = {
   }),
   events: describeMechanism({
     kind: 'limit',
-    values: { perSecond: 10, burst: 50 },
-    off: NO_RATE,
+    values: { perSecond: 10, burst: 50, routinePerSecond: 2, routineBurst: 50, routineLongestMs: 20_000 },
+    off: { ...NO_RATE, routinePerSecond: ANY, routineBurst: ANY, routineLongestMs: ANY },
     usedIn: ['libs/kube/src/events/recorder.ts'],
-    why: 'Kubernetes Events are for people, who read no more than this. They share etcd with the claims.',
+    why: 'Kubernetes Events are for people, who read no more than this. They share etcd with the claims. The routine ones, of which every claim gets one, have a lower rate of their own, and are left out when they would come later than routineLongestMs.',
     measured: '1,000 Events at once are 1,000 writes, instead of 50, and then 10 a second.',
   }),
   causeReads: describeMechanism({

@@ -162,6 +162,22 @@ describe('event recorder', () => {
     expect(t.writes).toHaveLength(100);
   });
 
+  it('leaves out routine events that would come late, and writes others at once all the same', async () => {
+    const t = setup();
+    for (let n = 0; n < 200; n++) t.recorder.record(boundEvent({ object: claim(`c${n}`), isRoutine: true }));
+    await t.clock.advance(0);
+    expect(t.writes).toHaveLength(50);
+    expect(t.dropped).toHaveLength(110);
+    t.recorder.record(boundEvent({ type: 'Warning', reason: 'Broken' }));
+    await t.clock.advance(0);
+    expect(t.writes).toHaveLength(51);
+    await t.clock.advance(20_000);
+    expect(t.writes).toHaveLength(91);
+    t.recorder.record(boundEvent({ object: claim('later'), isRoutine: true }));
+    await t.clock.advance(1_000);
+    expect(t.writes).toHaveLength(92);
+  });
+
   it('writes a burst of 1,000 events at once without pacing.events, instead of 50', async () => {
     using _ = switchOffPacing('events');
     const t = setup();

@@ -23,6 +23,8 @@ export interface EventInput {
   /** The action that the controller took. Default: the reason. */
   readonly action?: string | undefined;
   readonly related?: Regarding | undefined;
+  /** Every object of its kind gets one in its life. The recorder leaves it out when many come at once. */
+  readonly isRoutine?: boolean;
 }
 
 /**
@@ -78,6 +80,10 @@ class SeriesRecorder implements EventRecorder {
   readonly #metrics: KubeMetrics;
   readonly #log: Logger;
   readonly #bucket = new TokenBucket(pacing.events);
+  readonly #routineBucket = new TokenBucket({
+    perSecond: pacing.events.routinePerSecond,
+    burst: pacing.events.routineBurst,
+  });
   /** By identity, least recently used first. */
   readonly #series = new Map<string, Series>();
   readonly #writes = new Set<Promise<void>>();
@@ -127,7 +133,12 @@ class SeriesRecorder implements EventRecorder {
   async #write(series: Series): Promise<void> {
     while (series.count !== (series.written?.count ?? 0)) {
       const quietMs = series.written === undefined ? 0 : pacing.eventSeries.intervalMs;
-      const waitMs = Math.max(quietMs, this.#bucket.take(this.#clock.monotonic()));
+      const waitMs = Math.max(quietMs, this.#takeTurn(series.input));
+      if (waitMs === Infinity) {
+        this.#metrics.countDroppedEvent('overflow');
+        this.#series.delete(getIdentity(series.input));
+        return;
+      }
       if (waitMs > 0) await this.#clock.sleep(waitMs, this.#flushing.signal);
       const { count } = series;
       try {
@@ -139,6 +150,12 @@ class SeriesRecorder implements EventRecorder {
         return;
       }
     }
+  }
+
+  /** Milliseconds until the Event may be written; Infinity when it is left out. */
+  #takeTurn({ isRoutine = false }: EventInput): number {
+    const nowMs = this.#clock.monotonic();
+    return isRoutine ? this.#routineBucket.take(nowMs, pacing.events.routineLongestMs) : this.#bucket.take(nowMs);
   }
 
   #send(series: Series): Promise<Event> {

@@ -24,6 +24,7 @@ export function announceBinding(deps: ApplyDeps, claim: SandboxClaim, sandbox: S
     reason: warm ? eventReasons.sandboxAdopted : eventReasons.sandboxProvisioned,
     message: warm ? `Adopted warm pool Sandbox "${name}"` : `Created Sandbox "${name}"`,
     related: sandbox,
+    isRoutine: true,
   });
   const pool = findPoolName(deps, claim, sandbox);
   measureDelivery(deps, claim, { sandbox, pool });
