@@ -57,7 +57,7 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
 # No Pod is created before its NetworkPolicy is there, unless the template manages none.
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
-  verbs: [get]
+  verbs: [get, list, watch]
 - apiGroups: [extensions.agents.x-k8s.io]
   resources: [sandboxtemplates]
   verbs: [get]

@@ -14,7 +14,7 @@ const expected = {
     '/pods/resize': 'patch',
     '/services': READ_WRITE,
     '/persistentvolumeclaims': READ_WRITE,
-    'networking.k8s.io/networkpolicies': 'get',
+    'networking.k8s.io/networkpolicies': 'get list watch',
     'extensions.agents.x-k8s.io/sandboxtemplates': 'get',
     'events.k8s.io/events': 'create list patch',
   },

@@ -43,6 +43,7 @@ export function addSandboxController(
   const doubts = createChannelSource();
   const collections = createCollections(informers, { clock, enqueue: (key) => doubts.push(key) });
   followSandboxes(informers, state);
+  manager.addInformer(informers.policies);
   const recorder = createRecorder(parts);
   const metrics = createSandboxMetrics(parts.registry, {
     isCounting: () => manager.isLeader(),
@@ -62,6 +63,7 @@ export function addSandboxController(
     recorder,
     ...state,
     collections,
+    policies: informers.policies.store,
     clock,
     settings,
     drain: addDrain(parts, informers, collections),

@@ -1,7 +1,7 @@
 import { resolveMode, findCondition, getPodName, sandboxConditions } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { persistentVolumeClaims, pods as podResource } from '@sandlot/kube';
-import type { KubeClient, PersistentVolumeClaim, Pod } from '@sandlot/kube';
+import type { KubeClient, NetworkPolicy, PersistentVolumeClaim, Pod, Store } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { listDiskNames } from './disks/disk-names.ts';
 import type { DrainView } from './drain/drain-view.ts';
@@ -20,6 +20,7 @@ import { findPublishableText } from './writes/error-text.ts';
 export interface ObserveDeps extends ProcessState {
   readonly client: KubeClient;
   readonly collections: Collections;
+  readonly policies: Pick<Store<NetworkPolicy>, 'get'>;
   readonly clock: Clock;
   readonly settings: Settings;
   readonly signal: AbortSignal;

@@ -16,7 +16,7 @@ export const ROLE = {
     },
     { apiGroups: [''], resources: ['pods/resize'], verbs: ['patch'] },
     { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
-    { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['get'] },
+    { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['get', 'list', 'watch'] },
     { apiGroups: ['extensions.agents.x-k8s.io'], resources: ['sandboxtemplates'], verbs: ['get'] },
     {
       apiGroups: ['sandlot.dev'],

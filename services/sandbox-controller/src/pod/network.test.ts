@@ -86,7 +86,7 @@ describe('the Pod of a Sandbox of a template', () => {
     expect(h.pod()).toBeUndefined();
   });
 
-  it('costs one read of the policy, and none while it runs', async () => {
+  it('costs no read of the policy that the watch shows, none while it runs, and one when it is resumed', async () => {
     h.createPolicy(POLICY, 'template');
     h.createOfTemplate();
     await h.startController();
@@ -95,6 +95,10 @@ describe('the Pod of a Sandbox of a template', () => {
     await h.untilReady();
     h.edit((spec) => (spec.ttlSecondsAfterFinished = 60));
     await h.elapse(60_000);
+    expect(countReads()).toBe(0);
+    await suspend();
+    h.edit((spec) => (spec.operatingMode = 'Running'));
+    await untilPod();
     expect(countReads()).toBe(1);
   });
 });

@@ -9,7 +9,7 @@ import {
 } from '@sandlot/api-types';
 import type { NeededPolicy, Sandbox } from '@sandlot/api-types';
 import { networkPolicies } from '@sandlot/kube';
-import type { KubeClient } from '@sandlot/kube';
+import type { KubeClient, NetworkPolicy, Store } from '@sandlot/kube';
 import { getPriority } from '../pacing/priority.ts';
 import type { Failure, Settings, Snapshot } from '../plan/snapshot.ts';
 import { isCopyPending, isStartRefused } from '../start-memory/start-record.ts';
@@ -17,6 +17,8 @@ import type { RejectedWrites } from '../writes/rejected-writes.ts';
 
 export interface NetworkDeps {
   readonly client: KubeClient;
+  /** Those of Sandlot, of templates and namespaces. */
+  readonly policies: Pick<Store<NetworkPolicy>, 'get'>;
   readonly rejectedWrites: RejectedWrites;
   readonly settings: Settings;
   readonly signal: AbortSignal;
@@ -26,8 +28,8 @@ type Seen = Pick<Snapshot, 'ownedPods' | 'foreignPod' | 'failures'>;
 type SeenMemory = Pick<Snapshot, 'hibernations'>;
 
 /**
- * Looks for the NetworkPolicy that a new Pod needs, in the one situation in which this pass may create a Pod. A read by name
- * costs less than a watch of all policies. Without the policy it waits longer each time, as after a rejected write.
+ * Looks for the NetworkPolicy that a new Pod needs, in the one situation in which this pass may create a Pod. Without the
+ * policy it waits longer each time, as after a rejected write.
  */
 export async function observeNetwork(
   deps: NetworkDeps,
@@ -54,11 +56,15 @@ export function isPodDue(sandbox: Sandbox, { ownedPods, foreignPod, failures }: 
 }
 
 async function findGap(
-  { client, signal }: NetworkDeps,
+  { client, policies, signal }: NetworkDeps,
   sandbox: Sandbox,
   needed: NeededPolicy,
 ): Promise<string | undefined> {
-  const { namespace } = sandbox.metadata;
+  const { namespace = '' } = sandbox.metadata;
+  // A burst of first starts must not cost as many reads. A later start asks the API server, because much time has passed in
+  // which the policy may have gone, and the watch may lag.
+  const isFirst = (sandbox.status?.conditions ?? []).length === 0;
+  if (isFirst && isPolicyInPlace(needed, policies.get(`${namespace}/${needed.name}`))) return undefined;
   const options = { signal, priority: getPriority(sandbox) };
   const policy = await client.find(networkPolicies, { namespace, name: needed.name }, options);
   if (isPolicyInPlace(needed, policy)) return undefined;

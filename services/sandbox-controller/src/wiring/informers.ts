@@ -10,6 +10,7 @@ import type { Sandbox, SandboxSnapshot, SandboxSnapshotClass } from '@sandlot/ap
 import {
   createInformer,
   findController,
+  networkPolicies,
   nodes,
   persistentVolumeClaims,
   podDisruptionBudgets,
@@ -21,6 +22,7 @@ import type {
   Informer,
   InformerOptions,
   KubeObject,
+  NetworkPolicy,
   Node,
   PersistentVolumeClaim,
   Pod,
@@ -29,7 +31,7 @@ import type {
 } from '@sandlot/kube';
 import { hasMemoryState, isProtected } from '../drain/protection.ts';
 import type { Settings } from '../plan/snapshot.ts';
-import { reduceChild, reduceNode, reducePod, reduceSandbox } from './transform.ts';
+import { reduceChild, reduceNode, reducePod, reducePolicy, reduceSandbox } from './transform.ts';
 
 /** Index of Pods by the UID of their controller. */
 export const BY_OWNER = 'byOwnerUid';
@@ -49,6 +51,8 @@ export interface Informers {
   readonly pods: Informer<Pod>;
   readonly services: Informer<Service>;
   readonly disks: Informer<PersistentVolumeClaim>;
+  /** The NetworkPolicies of templates and namespaces. */
+  readonly policies: Informer<NetworkPolicy>;
   /** The SandboxSnapshots that this controller made. Absent in an installation that does not hibernate. */
   readonly hibernations?: Informer<SandboxSnapshot>;
   /** Absent in an installation that does not move Sandboxes from nodes that are being emptied. */
@@ -83,6 +87,12 @@ export function createInformers({ settings, ...shared }: Shared & Choices): Info
       ...tracked,
       resource: persistentVolumeClaims,
       transform: reduceChild<PersistentVolumeClaim>,
+    }),
+    policies: createInformer({
+      ...shared,
+      labelSelector: labels.protects,
+      resource: networkPolicies,
+      transform: reducePolicy,
     }),
     ...(settings.snapshotsEnabled ? { hibernations: createHibernationInformer(tracked) } : {}),
     ...(settings.drainEnabled ? { drain: createDrainInformers(shared) } : {}),

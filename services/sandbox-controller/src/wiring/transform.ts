@@ -1,6 +1,6 @@
 import { annotations, labels, readCpu } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import type { ContainerStatus, KubeObject, Node, ObjectMeta, Pod } from '@sandlot/kube';
+import type { ContainerStatus, KubeObject, NetworkPolicy, Node, ObjectMeta, Pod } from '@sandlot/kube';
 import { listAnnouncements } from '../pod/identity-text.ts';
 import { findInstallerStatus } from '../pod/runtime-identity.ts';
 import { listDaemonContainers } from '../pod/runtime-key.ts';
@@ -46,6 +46,11 @@ export function reduceNode({ metadata: { name, uid, resourceVersion }, spec }: N
     metadata: { name, uid, resourceVersion },
     spec: { unschedulable: spec?.unschedulable, taints: spec?.taints },
   };
+}
+
+/** A NetworkPolicy as the cache keeps it: that it is there, and whose it is. */
+export function reducePolicy({ metadata }: NetworkPolicy): NetworkPolicy {
+  return { metadata: withoutBulk(metadata) };
 }
 
 /** Any other child as the cache keeps it. */
