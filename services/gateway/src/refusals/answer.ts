@@ -86,7 +86,7 @@ const CONTENTS: { readonly [K in Refusal['kind']]: (refusal: Extract<Refusal, { 
   }),
   delayed: ({ id, seconds }) => ({
     status: 503,
-    message: `The sandbox sleeps, and is not ready after ${seconds} s: the gateway could not ask for its wake all the time, because it had no connection to NATS; try again`,
+    message: `The sandbox is not ready after ${seconds} s: for a time the gateway had no connection to NATS, by which it asks for the wake; try again`,
     more: { sandboxId: id },
     retryAfter: 1,
   }),

@@ -7,7 +7,7 @@ export type Refusal =
   | { readonly kind: 'port-closed'; readonly id: string; readonly port: number }
   | { readonly kind: 'no-answer'; readonly id: string; readonly port: number; readonly detail: string }
   | { readonly kind: 'late'; readonly id: string; readonly seconds: number }
-  /** As `late`, but the gateway could not ask for the wake all the time: NATS was away. */
+  /** As `late`, but for a time the gateway could not ask for the wake, because NATS was away. */
   | { readonly kind: 'delayed'; readonly id: string; readonly seconds: number }
   | { readonly kind: 'malformed'; readonly message: string }
   | { readonly kind: 'traffic-token'; readonly id: string }

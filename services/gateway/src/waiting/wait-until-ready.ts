@@ -6,7 +6,7 @@ import type { SandboxSnapshot } from '../directory/snapshot.ts';
 import type { Wake, WakeRequester } from './wake-requester.ts';
 
 /**
- * How a wait ends: with a decision, `late` after the limit, `delayed` if NATS was away meanwhile and the gateway could not ask
+ * How a wait ends: with a decision, `late` after the limit, `delayed` if NATS was away for a time and the gateway could not ask
  * for the wake, or `left` because the client has gone.
  */
 export type WaitEnd = Exclude<Decision, { kind: 'wait' }> | { readonly kind: 'late' | 'delayed' | 'left' };
