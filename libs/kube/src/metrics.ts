@@ -172,7 +172,7 @@ export function createKubeMetrics(registry: Registry<RegistryContentType>): Kube
   ]);
   const dropped = counter(on, 'kube_events_dropped', ['Events not written', 'reason']);
   for (const kind of ['create', 'delete']) expired.inc({ kind }, 0);
-  for (const reason of ['overflow', 'error']) dropped.inc({ reason }, 0);
+  for (const reason of ['overflow', 'routine', 'error']) dropped.inc({ reason }, 0);
   for (const priority of ['claim', 'normal', 'background']) throttled.zero({ priority });
   const { leader, workers, ...gauges } = createGauges(on);
   return {

@@ -59,7 +59,7 @@ const gateway: RuleGroup = {
     }),
     createAlert({
       alert: 'SandlotGatewayWaitsLate',
-      expr: `sum(rate(${WAITS}{outcome="late"}[10m])) / sum(rate(${WAITS}{outcome=~"go|late"}[10m])) > 0.05`,
+      expr: `sum(rate(${WAITS}{outcome=~"late|delayed"}[10m])) / sum(rate(${WAITS}{outcome=~"go|late|delayed"}[10m])) > 0.05`,
       for: '5m',
       severity: 'warning',
       summary: 'Requests wait in vain for their sandboxes',

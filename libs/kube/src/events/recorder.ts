@@ -135,7 +135,7 @@ class SeriesRecorder implements EventRecorder {
       const quietMs = series.written === undefined ? 0 : pacing.eventSeries.intervalMs;
       const waitMs = Math.max(quietMs, this.#takeTurn(series.input));
       if (waitMs === Infinity) {
-        this.#metrics.countDroppedEvent('overflow');
+        this.#metrics.countDroppedEvent('routine');
         this.#series.delete(getIdentity(series.input));
         return;
       }

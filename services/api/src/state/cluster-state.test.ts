@@ -64,6 +64,17 @@ function setReason({ server }: Pick<Setup, 'server'>, reason: string): void {
   });
 }
 
+/** The claim names the Sandbox `warm-1`, and the watches show both. */
+async function bind({ server, state }: Pick<Setup, 'server' | 'state'>): Promise<void> {
+  const name = 'warm-1';
+  server.seed(sandboxes, sandbox({ namespace: 'team', name }));
+  server.change(sandboxClaims, KEY, (object) => {
+    object.status = { sandbox: { name } };
+  });
+  await expect.poll(() => state.claims.get('team/box')?.status?.sandbox?.name, { interval: 1 }).toBe(name);
+  await expect.poll(() => state.sandboxes.get(`team/${name}`)?.metadata.name, { interval: 1 }).toBe(name);
+}
+
 const findReason = (subject: SandboxClaim | undefined): string | undefined => subject?.status?.conditions?.[0]?.reason;
 
 function waitForReason({ state }: Pick<Setup, 'state'>, reason: string): Promise<true | undefined> {
@@ -75,11 +86,7 @@ function waitForReason({ state }: Pick<Setup, 'state'>, reason: string): Promise
 describe('findSandbox', () => {
   it('finds a claim and its Sandbox', async () => {
     const { server, state } = await setup();
-    server.seed(sandboxes, sandbox({ namespace: 'team', name: 'warm-1' }));
-    server.change(sandboxClaims, KEY, (object) => {
-      object.status = { sandbox: { name: 'warm-1' } };
-    });
-    await expect.poll(() => state.claims.get('team/box')?.status?.sandbox?.name, { interval: 1 }).toBe('warm-1');
+    await bind({ server, state });
     const found = await state.findSandbox('team', 'box');
     expect([found?.claim.metadata.name, found?.sandbox?.metadata.name]).toEqual(['box', 'warm-1']);
   });
@@ -123,12 +130,7 @@ describe('findSandbox', () => {
 
   it('reads both objects from the API server when the caller doubts what the watches show', async () => {
     const { server, state } = await setup();
-    server.seed(sandboxes, sandbox({ namespace: 'team', name: 'warm-1' }));
-    server.change(sandboxClaims, KEY, (object) => {
-      object.status = { sandbox: { name: 'warm-1' } };
-    });
-    await expect.poll(() => state.claims.get('team/box')?.status?.sandbox?.name, { interval: 1 }).toBe('warm-1');
-    await expect.poll(() => state.sandboxes.get('team/warm-1')?.metadata.name, { interval: 1 }).toBe('warm-1');
+    await bind({ server, state });
     server.faults.stallWatches();
     server.change(sandboxes, { namespace: 'team', name: 'warm-1' }, (object) => {
       object.spec.operatingMode = 'Suspended';
