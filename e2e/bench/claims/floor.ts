@@ -5,6 +5,7 @@ import { buildAdoptionPatch } from '@sandlot/blueprint';
 import { createInformer, pods } from '@sandlot/kube';
 import type { JsonObject, Pod } from '@sandlot/kube';
 import { deleteClaim } from './bursts.ts';
+import { waitUntilGone } from './gone.ts';
 import * as objects from './objects.ts';
 import { buildLatencies, Observer } from './observer.ts';
 import type { Latencies } from './observer.ts';
@@ -19,7 +20,17 @@ export type FloorKind = 'warm' | 'cold' | 'batch' | 'life' | 'coldLife';
 /** Status writes of a batch, beside its commits. */
 const BATCH_STATUS_WRITES = 5;
 
-export async function measureFloor(stage: Stage, kind: FloorKind, shape: Shape): Promise<Latencies> {
+/** The kinds whose claims are deleted as soon as they are Ready. */
+export function isLife(kind: FloorKind): boolean {
+  return kind === 'life' || kind === 'coldLife';
+}
+
+/** `allGoneMs` of lives only: from the first claim sent until the last Sandbox and Pod is gone. */
+export interface Floor extends Latencies {
+  readonly allGoneMs?: number;
+}
+
+export async function measureFloor(stage: Stage, kind: FloorKind, shape: Shape): Promise<Floor> {
   const { client } = stage;
   const template = await client.create(sandboxTemplates, objects.buildTemplateObject());
   const pool = await client.create(sandboxWarmPools, objects.buildPoolObject(0));
@@ -34,9 +45,10 @@ export async function measureFloor(stage: Stage, kind: FloorKind, shape: Shape):
   const bare = new BareClient({ stage, template, pool, members, observer });
   await bare.whilePodsAreWatched(() => runKind(bare, kind, shape));
   await observer.waitForReadyCount(shape.claims);
+  const gone = isLife(kind) ? { allGoneMs: await waitUntilGone(stage, observer) } : {};
   const latencies = buildLatencies(observer.times.values());
   await clear(stage);
-  return latencies;
+  return { ...latencies, ...gone };
 }
 
 function runKind(bare: BareClient, kind: FloorKind, shape: Shape): Promise<void> {

@@ -11,6 +11,13 @@ const SMALL: readonly Scenario[] = [
   { name: 'burst', kind: 'warm', shape: { kind: 'burst', claims: 12 }, pool: 12 },
   { name: 'cold', kind: 'cold', shape: { kind: 'burst', claims: 6 }, pool: 0 },
 ];
+const LIVES = {
+  name: 'lives',
+  kind: 'coldLife',
+  shape: { kind: 'closed', workers: 2, claims: 6 },
+  pool: 0,
+  dwellMs: 0,
+} as const;
 
 describe.each([false, true])('the benchmark of claims, with admission policies: %s', (policies) => {
   const results = new Map<string, Result>();
@@ -51,4 +58,12 @@ describe.each([false, true])('the benchmark of claims, with admission policies: 
     expect(report.match(/^\| burst /gm)).toHaveLength(3);
     expect(report.match(/^\| cold /gm)).toHaveLength(3);
   });
+});
+
+it('counts a life to its end, after the answer to its claim', async () => {
+  const result = await runScenario(LIVES, { say: silent, warmUp: 0 });
+  const { allReadyMs, allGoneMs, floorAllReadyMs, floorAllGoneMs } = result;
+  expect(allGoneMs).toBeGreaterThan(allReadyMs);
+  expect(floorAllGoneMs).toBeGreaterThan(floorAllReadyMs);
+  expect(renderReport([result])).toMatch(/^\| lives +\| +\d+ ms \|/m);
 });

@@ -3,7 +3,13 @@ import { CONTROLLERS } from './stage.ts';
 
 /** Renders the results as Markdown tables: times compared with the floor of the same run, then costs. */
 export function renderReport(results: readonly Result[]): string {
-  return [getTimes(results), getCosts(results), getControllers(results), ...results.map(getWrites)].join('\n\n');
+  return [
+    getTimes(results),
+    ...getLives(results),
+    getCosts(results),
+    getControllers(results),
+    ...results.map(getWrites),
+  ].join('\n\n');
 }
 
 /** Every tenth of a write per claim and more, of all clients. */
@@ -29,6 +35,17 @@ function getTimes(results: readonly Result[]): string {
   ]);
   const head = ['scenario', 'claims', 'warm', 'all Ready', 'to floor', 'p50', 'to floor', 'p90', 'p99', 'next bind'];
   return formatTable(head, rows);
+}
+
+/** Lives that ended, by second: the floor's garbage collection counts as well. */
+function getLives(results: readonly Result[]): string[] {
+  const rows = results.flatMap(({ scenario, claims, allGoneMs, floorAllGoneMs }) => {
+    if (allGoneMs === undefined || floorAllGoneMs === undefined) return [];
+    const rates = [allGoneMs, floorAllGoneMs].map((ms) => ((1_000 * claims) / ms).toFixed(1));
+    return [[scenario, formatMs(allGoneMs), ...rates, `${Math.round((100 * floorAllGoneMs) / allGoneMs)}%`]];
+  });
+  const head = ['whole lives', 'until all are gone', 'lives a second', 'of the floor', 'share'];
+  return rows.length === 0 ? [] : [formatTable(head, rows)];
 }
 
 function getCosts(results: readonly Result[]): string {

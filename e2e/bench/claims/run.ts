@@ -6,7 +6,8 @@ import { separateControlPlane } from '../support/cores.ts';
 import { runBurst, clear, deleteClaim } from './bursts.ts';
 import { countNow, countWritesByKind, countWritesForClaims } from './counts.ts';
 import type { Counts } from './counts.ts';
-import { measureFloor } from './floor.ts';
+import { isLife, measureFloor } from './floor.ts';
+import { waitUntilGone } from './gone.ts';
 import { makeIdle } from './idle.ts';
 import { claimObject, buildPoolObject, POOL, buildTemplateObject } from './objects.ts';
 import { buildLatencies, Observer } from './observer.ts';
@@ -25,6 +26,9 @@ export interface Result extends Latencies {
   readonly claims: number;
   readonly floorAllReadyMs: number;
   readonly floorP50Ms: number;
+  /** Of whole lives only: from the first claim sent until the last Sandbox and Pod is gone. */
+  readonly allGoneMs?: number;
+  readonly floorAllGoneMs?: number;
   /** Writes to claims and their Sandboxes, with bookkeeping, without the refill of the pool. */
   readonly controllerWritesPerClaim: number;
   readonly reconcilesPerClaim: number;
@@ -106,6 +110,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   await using observer = await Observer.watch(stage.client);
   await stage.collectGarbage();
   const outage = await claimAll(stage, { ...scenario, shards: options.shards ?? 1 }, observer);
+  const gone = isLife(scenario.kind) ? { allGoneMs: await waitUntilGone(stage, observer) } : {};
   if (scenario.dwellMs === undefined) await waitUntilFull(stage, pool);
   await pause(QUIET_MS);
   const after = await countNow(stage);
@@ -122,6 +127,8 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
     ...latencies,
     floorAllReadyMs: floor.allReadyMs,
     floorP50Ms: floor.p50Ms,
+    ...gone,
+    ...(floor.allGoneMs === undefined ? {} : { floorAllGoneMs: floor.allGoneMs }),
     controllerWritesPerClaim: writes / shape.claims,
     ...computePerClaim(before, after, shape.claims),
     ...outage,
