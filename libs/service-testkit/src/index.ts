@@ -5,6 +5,7 @@ export { secureTemplates } from './secure-templates.ts';
 export { startServiceProcess } from './service-process.ts';
 export type { ServiceProcess } from './service-process.ts';
 export { ShardedReplicas } from './shards/sharded-replicas.ts';
-export { waitForHolders, waitUntil, watchTerms } from './shards/shard-waits.ts';
+export { waitForHolders, waitUntil, waitUntilReconnected, watchTerms } from './shards/shard-waits.ts';
+export type { AuditedWrite } from './shards/stray-writes.ts';
 export { findGaps, findOverlaps, findStrayWrites, parseWrites } from './shards/stray-writes.ts';
 export type { TestController } from './test-controller.ts';

@@ -12,6 +12,7 @@ import {
   parseWrites,
   ShardedReplicas,
   waitForHolders,
+  waitUntilReconnected,
   watchTerms,
 } from '@sandlot/service-testkit';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -115,21 +116,6 @@ it('a replica that was stopped for longer than its lease writes nothing more for
   replicas.thaw(frozen);
   await createWave('thawed', 1);
   await allReady();
-  await untilReconnected(frozen);
+  await waitUntilReconnected(frozen, () => readCompleteLines(plane.auditLogPath ?? ''));
   await expectNoStrays();
 }, 240_000);
-
-/** The replica speaks to the API server again, so that whatever it had left to send has been sent. */
-async function untilReconnected(replica: string): Promise<void> {
-  const sinceMs = Date.now();
-  await vi.waitFor(async () => {
-    const lines = await readCompleteLines(plane.auditLogPath ?? '');
-    const asked = lines.filter((line) => line.includes(`"username":"${replica}"`)).map((line) => readStart(line));
-    expect(asked.filter((startMs) => startMs > sinceMs).length).toBeGreaterThan(5);
-  }, PATIENCE);
-}
-
-function readStart(line: string): number {
-  const { requestReceivedTimestamp } = JSON.parse(line) as { requestReceivedTimestamp: string };
-  return Date.parse(requestReceivedTimestamp);
-}

@@ -1,4 +1,4 @@
-import { createChannelSource, createEventRecorder, createOwnWrites } from '@sandlot/kube';
+import { createChannelSource, createEventRecorder, createOwnWrites, parseKey } from '@sandlot/kube';
 import { openOutboxes } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
 import type { AgentSettings } from './agent/agent-client.ts';
@@ -50,6 +50,8 @@ export function addSnapshotController(
   };
   manager.add({
     name: 'snapshot',
+    // A quota is counted over a namespace, and `begun` is what this process alone knows of it.
+    shardBy: (key) => parseKey(key).namespace ?? '',
     concurrency,
     sources: [ended, ...watchSources(informers)],
     reconcile: (key, context) => reconcile(deps, key, context),

@@ -1,10 +1,10 @@
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { sandboxes, sandboxSnapshotClasses, sandboxSnapshots } from '@sandlot/api-types';
-import type { SandboxSnapshot } from '@sandlot/api-types';
+import type { SandboxSnapshot, SandboxSpec } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials, namespaces, nodes, persistentVolumeClaims, pods } from '@sandlot/kube';
 import type { KubeClient, OwnerReference, Pod } from '@sandlot/kube';
-import { startControlPlane, startNats } from '@sandlot/local-cluster';
+import { readCompleteLines, startControlPlane, startNats } from '@sandlot/local-cluster';
 import type { ControlPlane, Server } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service-testkit';
 import type { ServiceProcess } from '@sandlot/service-testkit';
@@ -15,6 +15,8 @@ import { TestAgent } from './test-agent.ts';
 const MAIN = new URL('../src/main.ts', import.meta.url);
 const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
 const USER = 'snapshot-controller';
+/** Other users with the rights of the controller. */
+const GROUP = 'snapshot-controllers';
 const SYSTEM = 'sandlot-system';
 const PLACE = 'team-a';
 const NODE = 'node-1';
@@ -34,6 +36,13 @@ const RULES = [
   { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'patch', 'watch'] },
 ];
+
+export interface RealStageOptions {
+  /** Whether the API server keeps an audit log. */
+  readonly audit?: boolean;
+  /** The namespaces of tenants. Methods use the first one unless they take another. */
+  readonly places?: readonly string[];
+}
 
 /** Processes of the controller on a real API server and a real NATS, and one node whose agent the test plays. */
 export class RealStage implements AsyncDisposable {
@@ -56,9 +65,9 @@ export class RealStage implements AsyncDisposable {
     return this.#env;
   }
 
-  static async start(): Promise<RealStage> {
+  static async start({ audit = false, places = [PLACE] }: RealStageOptions = {}): Promise<RealStage> {
     const [plane, nats, agent, tlsDir] = await Promise.all([
-      startControlPlane({ crds: [CRDS] }),
+      startControlPlane({ crds: [CRDS], audit }),
       startNats({ jetstream: true }),
       TestAgent.start({ node: NODE, bucket: new Map() }),
       writeTlsDir(),
@@ -67,12 +76,13 @@ export class RealStage implements AsyncDisposable {
     const env = {
       KUBECONFIG: await plane.kubeconfigFor(USER),
       POD_NAMESPACE: SYSTEM,
+      SNAPSHOT_AGENT_NAMESPACE: SYSTEM,
       NATS_URL: nats.url,
       SNAPSHOT_AGENT_TLS_DIR: tlsDir,
       SNAPSHOT_AGENT_PORT: String(agent.port),
     };
     const stage = new RealStage({ client, agent, nats }, plane, env);
-    await stage.#prepare();
+    await stage.#prepare(places);
     return stage;
   }
 
@@ -82,6 +92,16 @@ export class RealStage implements AsyncDisposable {
     return process;
   }
 
+  /** Path of a kubeconfig of a user with the rights of the controller, for another replica. */
+  kubeconfigFor(user: string): Promise<string> {
+    return this.#plane.kubeconfigFor(user, [GROUP]);
+  }
+
+  /** The audit log so far. */
+  readAuditLog(): Promise<readonly string[]> {
+    return readCompleteLines(this.#plane.auditLogPath ?? '');
+  }
+
   /** SIGKILL. */
   async kill(process: ServiceProcess): Promise<void> {
     this.#processes.delete(process);
@@ -89,17 +109,24 @@ export class RealStage implements AsyncDisposable {
   }
 
   /** A Sandbox that hibernates, its Pod and its hibernation, as the sandbox-controller makes them. */
-  async hibernate(name: string): Promise<OwnerReference> {
+  async hibernate(name: string, namespace = PLACE): Promise<OwnerReference> {
     const asleep = { operatingMode: 'Suspended', suspensionStrategy: { type: 'Hibernate' } } as const;
-    const podTemplate = { spec: { containers: [{ name: 'main', image: 'busybox' }] } };
-    const made = await this.client.create(sandboxes, { metadata: at(name), spec: { podTemplate, ...asleep } });
-    const { uid = '' } = made.metadata;
-    const owner = { apiVersion: 'agents.x-k8s.io/v1beta1', kind: 'Sandbox', name, uid, controller: true };
-    await this.addPod(name, { ownerReferences: [owner] });
+    const owner = await this.addSandbox({ namespace, name }, asleep);
     await this.client.create(sandboxSnapshots, {
-      metadata: { ...at(name), ownerReferences: [owner] },
+      metadata: { namespace, name, ownerReferences: [owner] },
       spec: { sandboxName: name, whenSaved: 'StayPaused' },
     });
+    return owner;
+  }
+
+  /** A Sandbox and its Pod. */
+  async addSandbox(key: ObjectKey, spec: Partial<SandboxSpec> = {}): Promise<OwnerReference> {
+    const { namespace, name } = key;
+    const podTemplate = { spec: { containers: [{ name: 'main', image: 'busybox' }] } };
+    const made = await this.client.create(sandboxes, { metadata: { ...key }, spec: { podTemplate, ...spec } });
+    const { uid = '' } = made.metadata;
+    const owner = { apiVersion: 'agents.x-k8s.io/v1beta1', kind: 'Sandbox', name, uid, controller: true };
+    await this.addPod(name, { ownerReferences: [owner] }, namespace);
     return owner;
   }
 
@@ -189,19 +216,22 @@ export class RealStage implements AsyncDisposable {
     await rm(this.#env['SNAPSHOT_AGENT_TLS_DIR'] ?? '', { recursive: true, force: true });
   }
 
-  async #prepare(): Promise<void> {
-    for (const name of [SYSTEM, PLACE]) await this.client.create(namespaces, { metadata: { name } });
+  async #prepare(places: readonly string[]): Promise<void> {
+    for (const name of [SYSTEM, ...places]) await this.client.create(namespaces, { metadata: { name } });
     const account = (namespace: string): object => ({
       apiVersion: 'v1',
       kind: 'ServiceAccount',
       metadata: { namespace, name: 'default' },
     });
     const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: USER } };
-    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: USER }];
-    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: USER };
+    const apiGroup = 'rbac.authorization.k8s.io';
+    const subjects = [
+      { apiGroup, kind: 'User', name: USER },
+      { apiGroup, kind: 'Group', name: GROUP },
+    ];
+    const roleRef = { apiGroup, kind: 'ClusterRole', name: USER };
     await this.#apply([
-      account(SYSTEM),
-      account(PLACE),
+      ...[SYSTEM, ...places].map(account),
       { ...rbac, kind: 'ClusterRole', rules: RULES },
       { ...rbac, kind: 'ClusterRoleBinding', roleRef, subjects },
     ]);
@@ -220,4 +250,9 @@ export class RealStage implements AsyncDisposable {
   }
 }
 
-const at = (name: string): { readonly namespace: string; readonly name: string } => ({ namespace: PLACE, name });
+interface ObjectKey {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const at = (name: string): ObjectKey => ({ namespace: PLACE, name });

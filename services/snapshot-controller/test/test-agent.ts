@@ -91,7 +91,7 @@ export class TestAgent implements AsyncDisposable {
   answers = Infinity;
   /** Requests that changed something. */
   changes = 0;
-  readonly #saving = new Map<string, PromiseWithResolvers<Answer>>();
+  readonly #saving = new Map<string, PromiseWithResolvers<Answer> & { readonly body: SaveBody }>();
   #changed = Promise.withResolvers<undefined>();
 
   readonly #transfers = new Set<(ended: undefined) => void>();
@@ -134,7 +134,7 @@ export class TestAgent implements AsyncDisposable {
   /** Lets the held saves end. */
   finishSaves(): void {
     this.holdsSaves = false;
-    for (const [key, { resolve }] of this.#saving) resolve(this.#endSave(key));
+    for (const [key, { resolve, body }] of this.#saving) resolve(this.#endSave(key, body));
     this.#saving.clear();
   }
 
@@ -294,22 +294,21 @@ export class TestAgent implements AsyncDisposable {
     if (joined !== undefined) return joined.promise;
     if ((body.mostBytes ?? BYTES) < BYTES) return TOO_MUCH;
     this.begun.push(body);
-    if (!this.holdsSaves) return this.#endSave(key);
-    const saving = Promise.withResolvers<Answer>();
+    if (!this.holdsSaves) return this.#endSave(key, body);
+    const saving = { ...Promise.withResolvers<Answer>(), body };
     this.#saving.set(key, saving);
     return saving.promise;
   }
 
-  #endSave(key: string): Answer {
+  #endSave(key: string, body: SaveBody): Answer {
     const [namespace = '', snapshotUid = ''] = key.split('/');
-    const body = this.begun.at(-1);
     const machine = { ...MACHINE, hash: HASH };
-    const hasFiles = body?.files === true || body?.contents === 'Files';
+    const hasFiles = body.files === true || body.contents === 'Files';
     const saved = { version: 1, namespace, snapshotUid, ...body, machine, files: [], hasFiles, bytes: BYTES };
     const manifest = { ...saved, containers: ['main'], savedAt: this.savedAt };
     this.stored.set(key, manifest);
-    if (body?.mode === 'Hibernate') this.paused.add(body.source.podUid);
-    if (body?.holdSeconds !== undefined) this.holds.set(key, 'held');
+    if (body.mode === 'Hibernate') this.paused.add(body.source.podUid);
+    if (body.holdSeconds !== undefined) this.holds.set(key, 'held');
     return { status: 200, body: manifest };
   }
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { find, podTemplates, render, template } from '../chart.ts';
 
-const NAMES = ['claim', 'sandbox', 'warmpool'].map((name) => `${name}-controller`);
+const NAMES = ['claim', 'sandbox', 'snapshot', 'warmpool'].map((name) => `${name}-controller`);
 const SHARDS = 3;
 
 describe('controllers.shards', () => {
   it('gives each controller the number, replicas for it, and the right to its leases', async () => {
-    const objects = await render({ controllers: { shards: SHARDS } });
+    const objects = await render({ controllers: { shards: SHARDS }, hibernation: { enabled: true }, runtime: { delivery: 'ImageVolume' } });
     const pods = new Map(podTemplates(objects));
     for (const name of NAMES) {
       expect(find(objects, 'Deployment', `sandlot-${name}`).spec).toMatchObject({ replicas: SHARDS });

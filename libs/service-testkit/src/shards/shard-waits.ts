@@ -2,6 +2,8 @@ import { setTimeout } from 'node:timers/promises';
 import type { ShardedReplicas } from './sharded-replicas.ts';
 
 const PATIENCE_MS = 120_000;
+/** More than the renewals of a few leases. */
+const REQUESTS_OF_A_WORKING_REPLICA = 5;
 
 /** Asks ten times a second until the answer is true. Throws after two minutes. */
 export async function waitUntil(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
@@ -24,4 +26,24 @@ export function watchTerms(replicas: ShardedReplicas, shards: readonly number[])
     waitUntil(`the shards ${shards.join(', ')} have other holders`, () =>
       listTokens().every((token, at) => token > (before[at] ?? 0)),
     );
+}
+
+/**
+ * Waits until the replica, which went on just now, speaks to the API server again, so that what it had left to send has been sent.
+ * `readLines` reads the audit log.
+ */
+export async function waitUntilReconnected(
+  replica: string,
+  readLines: () => Promise<readonly string[]>,
+): Promise<void> {
+  const sinceMs = Date.now();
+  await waitUntil(`${replica} speaks to the API server`, async () => {
+    const asked = (await readLines()).filter((line) => line.includes(`"username":"${replica}"`)).map(readStart);
+    return asked.filter((startMs) => startMs > sinceMs).length > REQUESTS_OF_A_WORKING_REPLICA;
+  });
+}
+
+function readStart(line: string): number {
+  const { requestReceivedTimestamp } = JSON.parse(line) as { requestReceivedTimestamp: string };
+  return Date.parse(requestReceivedTimestamp);
 }
