@@ -6,6 +6,7 @@ import { claimObject } from './objects.ts';
 import { buildLatencies, Observer } from './observer.ts';
 import type { Latencies } from './observer.ts';
 import { waitUntilFull } from './pool.ts';
+import { findPlace, listEverywhere } from './places.ts';
 import { pause, runInParallel } from './shapes.ts';
 import { NAMESPACE } from './stage.ts';
 import type { Stage } from './stage.ts';
@@ -17,12 +18,12 @@ export interface Burst {
 }
 
 /** Creates the claims at once and waits until all are Ready. */
-export async function runBurst({ client }: Stage, { prefix, claims }: Burst): Promise<Latencies> {
-  await using observer = await Observer.watch(client);
+export async function runBurst({ client, places }: Stage, { prefix, claims }: Burst): Promise<Latencies> {
+  await using observer = await Observer.watch(client, places);
   const names = Array.from({ length: claims }, (_, index) => `${prefix}-${index}`);
   const sent = names.map(async (name) => {
     observer.recordSending(name);
-    await client.create(sandboxClaims, claimObject(name));
+    await client.create(sandboxClaims, claimObject(name, {}, findPlace(places, name)));
   });
   await Promise.all(sent);
   await observer.waitForReadyCount(claims);
@@ -35,23 +36,24 @@ export async function clear(
   { prefix, claims }: Burst,
   { members, others = 0 }: { readonly members: number; readonly others?: number },
 ): Promise<void> {
-  const { client } = stage;
+  const { client, places } = stage;
   await runInParallel(claims, async (index) => {
-    await deleteClaim(client, `${prefix}-${index}`);
+    const name = `${prefix}-${index}`;
+    await deleteClaim(client, name, findPlace(places, name));
   });
-  const left = async (): Promise<number> => (await client.listAll(sandboxes, { namespace: NAMESPACE })).items.length;
+  const left = async (): Promise<number> => (await listEverywhere(stage, sandboxes)).length;
   await waitUntilFull(stage, members);
   while ((await left()) > members + others) await pause(500);
 }
 
 /** Deletes a claim, and tries again when a busy API server did not answer: the deletion may or may not have happened. */
-export async function deleteClaim(client: KubeClient, name: string): Promise<void> {
+export async function deleteClaim(client: KubeClient, name: string, namespace = NAMESPACE): Promise<void> {
   try {
-    await client.delete(sandboxClaims, { namespace: NAMESPACE, name });
+    await client.delete(sandboxClaims, { namespace, name });
   } catch (error) {
     if (isNotFound(error)) return;
     if (!isUnknownOutcome(error)) throw error;
     await pause(1_000);
-    await deleteClaim(client, name);
+    await deleteClaim(client, name, namespace);
   }
 }

@@ -62,10 +62,11 @@ export async function countWritesForClaims(stage: Stage, since: string): Promise
   return writes;
 }
 
-/** Counts the writes of all clients in the namespace since `since`, without Events, by account, verb and resource. */
-export async function countWritesByKind({ plane }: Stage, since: string): Promise<ReadonlyMap<string, number>> {
+/** Counts the writes of all clients in the namespaces of the scenario since `since`, without Events, by account, verb and resource. */
+export async function countWritesByKind({ plane, places }: Stage, since: string): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
-  for await (const entry of listAuditEntries(plane.auditLogPath ?? '', [`"namespace":"${NAMESPACE}"`])) {
+  const words = places.map((place) => `"namespace":"${place}"`);
+  for await (const entry of listAuditEntries(plane.auditLogPath ?? '', words)) {
     const { user, verb, objectRef, requestReceivedTimestamp } = entry;
     if (!isWrite(entry) || requestReceivedTimestamp < since || objectRef?.resource === 'events') continue;
     const kind = `${user.username.split(':').at(-1) ?? ''} ${verb} ${formatTarget(objectRef)}`;

@@ -1,8 +1,8 @@
 import { sandboxes } from '@sandlot/api-types';
 import { pods } from '@sandlot/kube';
 import type { Observer } from './observer.ts';
+import { listEverywhere } from './places.ts';
 import { pause } from './shapes.ts';
-import { NAMESPACE } from './stage.ts';
 import type { Stage } from './stage.ts';
 
 const LIMIT_MS = 180_000;
@@ -25,10 +25,8 @@ export async function waitUntilGone(stage: Stage, { times }: Observer): Promise<
 }
 
 /** The Sandboxes of these names, and the Pods that belong to one. */
-async function countLeft({ client }: Stage, names: ReadonlySet<string>): Promise<number> {
-  const scope = { namespace: NAMESPACE };
-  const [boxes, workloads] = await Promise.all([client.listAll(sandboxes, scope), client.listAll(pods, scope)]);
-  const owners = workloads.items.map(({ metadata }) => metadata.ownerReferences?.[0]?.name ?? '');
-  return [...boxes.items.map(({ metadata }) => metadata.name ?? ''), ...owners].filter((name) => names.has(name))
-    .length;
+async function countLeft(stage: Stage, names: ReadonlySet<string>): Promise<number> {
+  const [boxes, workloads] = await Promise.all([listEverywhere(stage, sandboxes), listEverywhere(stage, pods)]);
+  const owners = workloads.map(({ metadata }) => metadata.ownerReferences?.[0]?.name ?? '');
+  return [...boxes.map(({ metadata }) => metadata.name ?? ''), ...owners].filter((name) => names.has(name)).length;
 }

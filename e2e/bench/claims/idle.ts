@@ -1,7 +1,7 @@
 import { sandboxes } from '@sandlot/api-types';
 import { buildTemplateObject } from './objects.ts';
+import { findPlace, listEverywhere } from './places.ts';
 import { pause, runInParallel } from './shapes.ts';
-import { NAMESPACE } from './stage.ts';
 import type { Stage } from './stage.ts';
 
 /** How often the number of Ready Sandboxes is read. */
@@ -14,20 +14,21 @@ export interface IdleRange {
 }
 
 /** Creates Sandboxes without claims, and waits until all of them run, with those of earlier ranges. */
-export async function makeIdle({ client }: Stage, { from, to }: IdleRange, say: (text: string) => void): Promise<void> {
+export async function makeIdle(stage: Stage, { from, to }: IdleRange, say: (text: string) => void): Promise<void> {
   if (to === from) return;
+  const { client, places } = stage;
   const { spec } = buildTemplateObject();
   await runInParallel(to - from, async (index) => {
-    await client.create(sandboxes, { metadata: { namespace: NAMESPACE, name: `idle-${from + index}` }, spec });
+    const name = `idle-${from + index}`;
+    await client.create(sandboxes, { metadata: { namespace: findPlace(places, name), name }, spec });
   });
-  for (let ready = from; ready < to; ready = await countReady(client)) {
+  for (let ready = from; ready < to; ready = await countReady(stage)) {
     say(`${ready} of ${to} idle sandboxes are Ready`);
     await pause(LOOK_MS);
   }
 }
 
-async function countReady(client: Stage['client']): Promise<number> {
-  const { items } = await client.listAll(sandboxes, { namespace: NAMESPACE });
-  return items.filter(({ metadata, status }) => metadata.name?.startsWith('idle-') && status?.phase === 'Running')
-    .length;
+async function countReady(stage: Stage): Promise<number> {
+  const all = await listEverywhere(stage, sandboxes);
+  return all.filter(({ metadata, status }) => metadata.name?.startsWith('idle-') && status?.phase === 'Running').length;
 }

@@ -1,4 +1,4 @@
-// The latency of claims compared with the same writes alone: npm run bench:claims [-- --scenario NAME] [--json FILE] [--without PACING] [--policies on|off] [--flow-control on|off] [--seats N] [--shards N] [--cores shared|apart] [--profiles FOLDER]
+// The latency of claims compared with the same writes alone: npm run bench:claims [-- --scenario NAME] [--json FILE] [--without PACING] [--policies on|off] [--flow-control on|off] [--seats N] [--shards N] [--namespaces N] [--cores shared|apart] [--profiles FOLDER]
 import { writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -17,6 +17,7 @@ const { values } = parseArgs({
     'flow-control': { type: 'string', default: 'off' },
     seats: { type: 'string' },
     shards: { type: 'string', default: '1' },
+    namespaces: { type: 'string', default: '1' },
     cores: { type: 'string', default: 'shared' },
     profiles: { type: 'string' },
   },
@@ -33,11 +34,12 @@ if (values.policies !== 'on' && values.policies !== 'off') {
 const policies = values.policies === 'on';
 const flowControl = values['flow-control'] === 'on';
 const seats = values.seats === undefined ? undefined : Number(values.seats);
-const shards = Number(values.shards);
-if (!Number.isInteger(shards) || shards < 1) {
-  console.error(`--shards takes a number from 1, not "${values.shards}"`);
+const [shards, namespaces] = (['shards', 'namespaces'] as const).map((flag) => {
+  const count = Number(values[flag]);
+  if (Number.isInteger(count) && count >= 1) return count;
+  console.error(`--${flag} takes a number from 1, not "${values[flag]}"`);
   process.exit(2);
-}
+});
 if (values.cores !== 'shared' && values.cores !== 'apart') {
   console.error(`--cores is shared or apart, not "${values.cores}"`);
   process.exit(2);
@@ -62,6 +64,7 @@ for (const scenario of SCENARIOS.filter(({ name }) => wanted.includes(name))) {
     flowControl,
     seats,
     shards,
+    namespaces,
     isApart: values.cores === 'apart',
     profiles: values.profiles,
   };

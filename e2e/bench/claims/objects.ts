@@ -7,20 +7,24 @@ import { NAMESPACE } from './stage.ts';
 const TEMPLATE = 'box';
 export const POOL = 'boxes';
 
-export function buildTemplateObject(): SandboxTemplate {
+export function buildTemplateObject(namespace = NAMESPACE): SandboxTemplate {
   const container = { name: 'box', image: 'busybox', command: ['sleep', 'infinity'] };
   return {
-    metadata: { namespace: NAMESPACE, name: TEMPLATE },
+    metadata: { namespace, name: TEMPLATE },
     spec: { podTemplate: { spec: { terminationGracePeriodSeconds: 0, containers: [container] } } },
   };
 }
 
-export function buildPoolObject(replicas: number): SandboxWarmPool {
-  return { metadata: { namespace: NAMESPACE, name: POOL }, spec: { replicas, sandboxTemplateRef: { name: TEMPLATE } } };
+export function buildPoolObject(replicas: number, namespace = NAMESPACE): SandboxWarmPool {
+  return { metadata: { namespace, name: POOL }, spec: { replicas, sandboxTemplateRef: { name: TEMPLATE } } };
 }
 
-export function claimObject(name: string, spec: Partial<SandboxClaim['spec']> = {}): SandboxClaim {
-  return { metadata: { namespace: NAMESPACE, name }, spec: { warmPoolRef: { name: POOL }, ...spec } };
+export function claimObject(
+  name: string,
+  spec: Partial<SandboxClaim['spec']> = {},
+  namespace = NAMESPACE,
+): SandboxClaim {
+  return { metadata: { namespace, name }, spec: { warmPoolRef: { name: POOL }, ...spec } };
 }
 
 /** A member as the warmpool-controller creates it. */

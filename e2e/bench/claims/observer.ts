@@ -29,8 +29,8 @@ export class Observer implements AsyncDisposable {
     this.#running = running(this.#stop.signal);
   }
 
-  static async watch(client: KubeClient): Promise<Observer> {
-    const informer = createInformer({ client, resource: sandboxClaims, namespaces: [NAMESPACE] });
+  static async watch(client: KubeClient, namespaces: readonly string[] = [NAMESPACE]): Promise<Observer> {
+    const informer = createInformer({ client, resource: sandboxClaims, namespaces });
     const observer = new Observer((signal) => informer.run(signal));
     informer.onChange(({ next }) => {
       if (next !== undefined) observer.#see(next);
@@ -43,6 +43,11 @@ export class Observer implements AsyncDisposable {
   recordSending(name: string, replicas = 1): void {
     const sentMs = performance.now();
     for (let slot = 0; slot < replicas; slot += 1) this.times.set(timeKey(name, slot), { sentMs });
+  }
+
+  /** The times of the claims whose name is chosen. */
+  listTimes(isChosen: (claim: string) => boolean): readonly ClaimTimes[] {
+    return [...this.times].flatMap(([key, times]) => (isChosen(key.split('/')[0] ?? '') ? times : []));
   }
 
   get readyCount(): number {

@@ -1,5 +1,5 @@
-import { sandboxClaims, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
-import { defineResource, findShard } from '@sandlot/kube';
+import { sandboxClaims } from '@sandlot/api-types';
+import { defineResource, findShard, namespaces } from '@sandlot/kube';
 import type { KubeObject } from '@sandlot/kube';
 import type { ControlPlaneOptions } from '@sandlot/local-cluster';
 import { separateControlPlane } from '../support/cores.ts';
@@ -9,12 +9,13 @@ import type { Counts } from './counts.ts';
 import { isLife, measureFloor } from './floor.ts';
 import { waitUntilGone } from './gone.ts';
 import { makeIdle } from './idle.ts';
-import { claimObject, buildPoolObject, POOL, buildTemplateObject } from './objects.ts';
+import { claimObject, POOL } from './objects.ts';
 import { buildLatencies, Observer } from './observer.ts';
-import type { Latencies } from './observer.ts';
+import type { ClaimTimes, Latencies } from './observer.ts';
+import { findPlace, listPlaces } from './places.ts';
 import type { Scenario } from './scenarios.ts';
 import { applyFlowControl, enforcePolicies } from './policies.ts';
-import { waitUntilFull } from './pool.ts';
+import { createPools, createTemplates, waitUntilFull } from './pool.ts';
 import { drive, pause } from './shapes.ts';
 import type { Shape } from './shapes.ts';
 import { CONTROLLERS, NAMESPACE, Stage } from './stage.ts';
@@ -72,6 +73,8 @@ export interface RunOptions {
   readonly flowControl?: boolean | undefined;
   /** Into how many shards each controller divides its work, with a replica for each. By default one. */
   readonly shards?: number | undefined;
+  /** Into how many namespaces the claims and their pool are divided. By default one, as always for a batch, which is one claim. */
+  readonly namespaces?: number | undefined;
   /** How many requests the API server serves at once; by default as many as it does by its own default. */
   readonly seats?: number | undefined;
   /** Whether the control plane has half of the cores, and everything else the other half. By default all share all. */
@@ -92,9 +95,10 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   const floor = await measureFloor(stage, scenario.kind, buildFloorShape(shape));
   await startControllers(stage, scenario, options);
   say(`${scenario.name}: filling the pool`);
-  await stage.client.create(sandboxTemplates, buildTemplateObject());
+  await addPlaces(stage, scenario, options);
+  await createTemplates(stage);
   await makeIdle(stage, { from: 0, to: idle }, say);
-  await stage.client.create(sandboxWarmPools, buildPoolObject(pool));
+  await createPools(stage, pool);
   await waitUntilFull(stage, pool);
   await pause(QUIET_MS);
   if (warmUp > 0) {
@@ -107,7 +111,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   const since = new Date().toISOString();
   const before = await countNow(stage);
   say(`${scenario.name}: claims`);
-  await using observer = await Observer.watch(stage.client);
+  await using observer = await Observer.watch(stage.client, stage.places);
   await stage.collectGarbage();
   const outage = await claimAll(stage, { ...scenario, shards: options.shards ?? 1 }, observer);
   const gone = isLife(scenario.kind) ? { allGoneMs: await waitUntilGone(stage, observer) } : {};
@@ -122,7 +126,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   // A process writes its profile when it ends by itself.
   if (options.profiles !== undefined) await stage.stopControllers();
   return {
-    scenario: scenario.name,
+    scenario: stage.places.length === 1 ? scenario.name : `${scenario.name} in ${stage.places.length} namespaces`,
     claims: shape.claims,
     ...latencies,
     floorAllReadyMs: floor.allReadyMs,
@@ -143,6 +147,13 @@ async function startControllers(stage: Stage, { kill = false }: Scenario, { shar
   stage.env = { ...stage.env, SHARDS: String(shards) };
   const replicas = Object.fromEntries(CONTROLLERS.map((name) => [name, shards]));
   await stage.startControllers({ ...replicas, 'claim-controller': kill ? shards + 1 : shards });
+}
+
+/** After the floor, which is the same in one namespace. */
+async function addPlaces(stage: Stage, { kind }: Scenario, { namespaces: count = 1 }: RunOptions): Promise<void> {
+  const [, ...others] = listPlaces(kind === 'batch' ? 1 : count);
+  await Promise.all(others.map((name) => stage.client.create(namespaces, { metadata: { name } })));
+  stage.places = [NAMESPACE, ...others];
 }
 
 async function prepare(stage: Stage, { without, policies = false, flowControl = false }: RunOptions): Promise<void> {
@@ -173,7 +184,7 @@ type ShardedScenario = Scenario & { readonly shards: number };
 
 /** Creates every claim of the scenario and waits until all are Ready. */
 async function claimAll(stage: Stage, scenario: ShardedScenario, observer: Observer): Promise<{ nextBindMs?: number }> {
-  const { client } = stage;
+  const { client, places } = stage;
   if (scenario.kind === 'batch') {
     const { claims } = scenario.shape;
     observer.recordSending('batch', claims);
@@ -183,11 +194,12 @@ async function claimAll(stage: Stage, scenario: ShardedScenario, observer: Obser
   }
   const sent = drive(scenario.shape, 'claim', async (name) => {
     observer.recordSending(name);
-    await client.create(sandboxClaims, claimObject(name));
+    const place = findPlace(places, name);
+    await client.create(sandboxClaims, claimObject(name, {}, place));
     await observer.waitForReady(name);
     if (scenario.dwellMs === undefined) return;
     await pause(scenario.dwellMs);
-    await deleteClaim(client, name);
+    await deleteClaim(client, name, place);
   });
   const outage = scenario.kill === true ? await killLeader(stage, scenario, observer) : {};
   await sent;
@@ -200,18 +212,21 @@ async function killLeader(
   observer: Observer,
 ): Promise<{ nextBindMs: number }> {
   await observer.waitForReadyCount(shape.claims / 3);
-  // Claims are divided by namespace, and the bench has one.
-  const name = shards === 1 ? LEASE : `${LEASE}-${findShard(NAMESPACE, shards)}`;
+  // Claims are divided by namespace. Those of other shards do not wait for a new holder.
+  const shard = findShard(NAMESPACE, shards);
+  const isTheirs = (claim: string): boolean => findShard(findPlace(stage.places, claim), shards) === shard;
+  const name = shards === 1 ? LEASE : `${LEASE}-${shard}`;
   const lease = await stage.client.get(leases, { namespace: 'default', name });
   await stage.kill(lease.spec.holderIdentity ?? '');
   const killedMs = performance.now();
   await observer.waitForReadyCount(shape.claims);
-  return { nextBindMs: measureLongestSilence(observer, killedMs) };
+  const theirs = observer.listTimes(isTheirs);
+  return { nextBindMs: measureLongestSilence(theirs, killedMs) };
 }
 
 /** The longest time without a Ready claim. Commits before the kill may still become visible after it. */
-function measureLongestSilence(observer: Observer, sinceMs: number): number {
-  const seen = [...observer.times.values()].flatMap(({ readyMs }) => readyMs ?? []).filter((ms) => ms > sinceMs);
+function measureLongestSilence(times: readonly ClaimTimes[], sinceMs: number): number {
+  const seen = times.flatMap(({ readyMs }) => readyMs ?? []).filter((ms) => ms > sinceMs);
   const moments = [sinceMs, ...seen.sort((a, b) => a - b)];
   return Math.max(...moments.slice(1).map((ms, index) => ms - (moments[index] ?? ms)));
 }

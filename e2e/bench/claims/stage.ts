@@ -20,7 +20,7 @@ export type ServiceName = ControllerName | 'snapshot-controller' | 'key-keeper';
 /** The heap limit that Node chooses in a pod of the chart with a limit of 512 MiB. */
 const POD_HEAP = '--max-old-space-size=256';
 
-/** The namespace of all objects of a scenario. */
+/** The namespace of the accounts, and of all objects of a scenario with one namespace. */
 export const NAMESPACE = 'bench';
 
 /** The release whose accounts the controllers have. */
@@ -43,6 +43,8 @@ export class Stage implements AsyncDisposable {
   readonly redis: Server;
   /** An administrator's client without rate limits. */
   readonly client: KubeClient;
+  /** The namespaces of the scenario's objects. */
+  places: readonly string[] = [NAMESPACE];
   /** Additional environment of controllers that start from now on. */
   env: Readonly<Record<string, string>> = {};
   /** Folder for the CPU profiles of controllers that start from now on. */
