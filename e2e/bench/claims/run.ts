@@ -126,7 +126,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   // A process writes its profile when it ends by itself.
   if (options.profiles !== undefined) await stage.stopControllers();
   return {
-    scenario: stage.places.length === 1 ? scenario.name : `${scenario.name} in ${stage.places.length} namespaces`,
+    scenario: formatName(scenario, stage),
     claims: shape.claims,
     ...latencies,
     floorAllReadyMs: floor.allReadyMs,
@@ -140,6 +140,10 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
     writesByKind: Object.fromEntries([...all].map(([kind, count]) => [kind, count / shape.claims])),
     warm: [...handedOver].filter((name) => name.startsWith(`${POOL}-`)).length,
   };
+}
+
+function formatName({ name }: Scenario, { places }: Stage): string {
+  return places.length === 1 ? name : `${name} in ${places.length} namespaces`;
 }
 
 /** One replica more than shards is there to take over, where one is killed. */

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { systemClock } from '@sandlot/std';
 import type { ShardedReplicas } from './sharded-replicas.ts';
 
 const PATIENCE_MS = 120_000;
@@ -36,7 +37,7 @@ export async function waitUntilReconnected(
   replica: string,
   readLines: () => Promise<readonly string[]>,
 ): Promise<void> {
-  const sinceMs = Date.now();
+  const sinceMs = systemClock.now();
   await waitUntil(`${replica} speaks to the API server`, async () => {
     const asked = (await readLines()).filter((line) => line.includes(`"username":"${replica}"`)).map(readStart);
     return asked.filter((startMs) => startMs > sinceMs).length > REQUESTS_OF_A_WORKING_REPLICA;
