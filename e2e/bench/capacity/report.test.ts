@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { CONTROLLERS } from '../claims/stage.ts';
 import { buildRecord } from '../support/record.ts';
 import { PROCESSES } from './measure.ts';
 import { renderReport } from './report.ts';
 import type { Step } from './run.ts';
+import { STARTED } from './starts.ts';
 import type { Start } from './starts.ts';
 
 const SIZES = [5_000, 10_000, 20_000, 30_000];
@@ -19,7 +19,7 @@ function buildStep(sandboxes: number): Step {
     sandboxes,
     memory: buildRecord(PROCESSES, (name) => (name === 'kube-apiserver' ? 400 + 50 * thousands : 120 + 2 * thousands)),
     storedMiB: 10 + 12 * thousands,
-    starts: buildRecord(CONTROLLERS, () => starts),
+    starts: buildRecord(STARTED, () => starts),
   };
 }
 
@@ -52,9 +52,8 @@ it('shows the median of the starts, of each quantity', () => {
     '| sandbox-controller | 0.20 | 0.150 | 0.95 | 1.70 | 3.20 | 4.70 | 0 % |',
     '| sandbox-controller | 520 MiB |',
   ]);
-  expect(listRows(report, 'start of the sandbox-controller')).toEqual([
-    '| start of the sandbox-controller | 30 s, 501 MiB, 30 s of CPU |',
-  ]);
+  for (const name of ['sandbox-controller', 'api', 'gateway'])
+    expect(listRows(report, `start of the ${name}`)).toEqual([`| start of the ${name} | 30 s, 501 MiB, 30 s of CPU |`]);
 });
 
 it.each(['etcd', 'NATS', 'Redis', 'snapshot-controller', 'key-keeper'])('shows the memory of %s', (name) => {
@@ -84,8 +83,8 @@ it('counts the lists of all starts', () => {
   expect(report).toContain('Lists during all starts: 0.');
   const [first] = steps;
   const load = { cpuSeconds: 1, lists: 2, watchMiB: 1 };
-  const starts = buildRecord(CONTROLLERS, () => [{ firstWorkMs: 1, load }]);
+  const starts = buildRecord(STARTED, () => [{ firstWorkMs: 1, load }]);
   expect(renderReport([...(first === undefined ? [] : [{ ...first, starts }]), ...steps.slice(1)])).toContain(
-    'Lists during all starts: 6.',
+    'Lists during all starts: 10.',
   );
 });

@@ -1,11 +1,11 @@
 // The tables of docs/operations/capacity.md, to copy.
-import { CONTROLLERS } from '../claims/stage.ts';
 import { fitSmaller, predict } from './formula.ts';
 import type { Point } from './formula.ts';
 import { GROWING } from './measure.ts';
 import type { Step } from './run.ts';
 import { buildStored, countLists, listMemory, listStarts } from './series.ts';
 import type { Series } from './series.ts';
+import { STARTED } from './starts.ts';
 
 /** A table of series in the same unit. */
 interface Table {
@@ -74,7 +74,7 @@ function renderTable({ head, series, digits }: Table): string {
 function renderPlan(steps: readonly Step[], { stored, time, sent, cpu }: Tables): string {
   const memory = listMemory(steps, GROWING).map(({ name, points }) => [name, `${formatPlanned(points)} MiB`]);
   const disk = stored.series.map(({ points }) => ['disk of etcd', `${formatPlanned(points)} MiB`]);
-  const starts = CONTROLLERS.map((name) => {
+  const starts = STARTED.map((name) => {
     const [seconds, sentMiB, cpuSeconds] = [time, sent, cpu].map((table) => formatPlanned(findPoints(table, name)));
     return [`start of the ${name}`, `${seconds} s, ${sentMiB} MiB, ${cpuSeconds} s of CPU`];
   });

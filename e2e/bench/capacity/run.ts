@@ -33,11 +33,11 @@ export async function runSteps(sizes: readonly number[], say: (text: string) => 
   await stage.client.create(sandboxTemplates, buildTemplateObject());
   await stage.client.create(sandboxWarmPools, buildPoolObject(POOL_SIZE));
   await waitUntilFull(stage, POOL_SIZE);
-  await using servers = await ApiAndGateway.open(stage);
+  await using servers = await ApiAndGateway.open(stage, 'dist/main.js');
   const steps: Step[] = [];
   for (const [index, sandboxes] of sizes.entries()) {
     await makeIdle(stage, { from: sizes[index - 1] ?? 0, to: sandboxes }, say);
-    const starts = await measureStarts(stage, sandboxes, say);
+    const starts = await measureStarts({ stage, servers, say }, sandboxes);
     await restartOthers(stage);
     // New processes hold what they need. Those that saw thousands of Sandboxes begin keep pages that they no longer use.
     await pause(QUIET_MS);

@@ -1,11 +1,10 @@
-import type { ControllerName } from '../claims/stage.ts';
-import { CONTROLLERS } from '../claims/stage.ts';
 import { computeMedian } from '../support/median.ts';
 import type { Point } from './formula.ts';
 import { PROCESSES } from './measure.ts';
 import type { ProcessName } from './measure.ts';
 import type { Step } from './run.ts';
-import type { Start } from './starts.ts';
+import { STARTED } from './starts.ts';
+import type { Start, StartedName } from './starts.ts';
 
 /** What something costs by size. */
 export interface Series {
@@ -31,10 +30,10 @@ export function buildStored(steps: readonly Step[]): Series {
   return { name: 'etcd', points: steps.map(({ sandboxes, storedMiB }) => ({ sandboxes, value: storedMiB })) };
 }
 
-/** What the starts of each controller cost: the median of those of a size. */
+/** What the starts of each process cost: the median of those of a size. */
 export function listStarts(steps: readonly Step[], read: (start: Start) => number): readonly Series[] {
-  const compute = ({ starts }: Step, name: ControllerName): number => computeMedian(starts[name].map(read));
-  return CONTROLLERS.map((name) => ({
+  const compute = ({ starts }: Step, name: StartedName): number => computeMedian(starts[name].map(read));
+  return STARTED.map((name) => ({
     name,
     points: steps.map((step) => ({ sandboxes: step.sandboxes, value: compute(step, name) })),
   }));
@@ -42,6 +41,6 @@ export function listStarts(steps: readonly Step[], read: (start: Start) => numbe
 
 /** The lists of all starts together. */
 export function countLists(steps: readonly Step[]): number {
-  const starts = steps.flatMap((step) => CONTROLLERS.flatMap((name) => step.starts[name]));
+  const starts = steps.flatMap((step) => STARTED.flatMap((name) => step.starts[name]));
   return starts.reduce((sum, { load }) => sum + load.lists, 0);
 }

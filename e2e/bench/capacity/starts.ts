@@ -5,6 +5,8 @@ import { waitUntilFull } from '../claims/pool.ts';
 import { pause } from '../claims/shapes.ts';
 import { CONTROLLERS } from '../claims/stage.ts';
 import type { ControllerName, Stage } from '../claims/stage.ts';
+import { SERVERS } from '../observability/api-and-gateway.ts';
+import type { ApiAndGateway, ServerName } from '../observability/api-and-gateway.ts';
 import { buildRecord } from '../support/record.ts';
 import { buildWork, NextMember } from './first-work.ts';
 import { readServerLoad, subtract } from './server-load.ts';
@@ -25,11 +27,21 @@ export interface Start {
   readonly load: ServerLoad;
 }
 
-export type Starts = Readonly<Record<ControllerName, readonly Start[]>>;
+/** The processes that read all objects when they start. */
+export const STARTED = [...CONTROLLERS, ...SERVERS] as const;
+export type StartedName = (typeof STARTED)[number];
 
-/** Kills each controller and starts it anew, several times. */
-export async function measureStarts(stage: Stage, sandboxes: number, say: (text: string) => void): Promise<Starts> {
-  const starts = buildRecord(CONTROLLERS, (): Start[] => []);
+export type Starts = Readonly<Record<StartedName, readonly Start[]>>;
+
+export interface Surroundings {
+  readonly stage: Stage;
+  readonly servers: ApiAndGateway;
+  readonly say: (text: string) => void;
+}
+
+/** Kills each process and starts it anew, several times. */
+export async function measureStarts({ stage, servers, say }: Surroundings, sandboxes: number): Promise<Starts> {
+  const starts = buildRecord(STARTED, (): Start[] => []);
   for (const name of CONTROLLERS) {
     for (let time = 1; time <= REPEATS; time += 1) {
       say(`${sandboxes} sandboxes: ${name} dies and starts again, ${time} of ${REPEATS}`);
@@ -38,7 +50,26 @@ export async function measureStarts(stage: Stage, sandboxes: number, say: (text:
       await pause(SETTLE_MS);
     }
   }
+  for (const name of SERVERS) {
+    for (let time = 1; time <= REPEATS; time += 1) {
+      say(`${sandboxes} sandboxes: ${name} dies and starts again, ${time} of ${REPEATS}`);
+      starts[name].push(await measureServerStart(stage, servers, name));
+      await pause(SETTLE_MS);
+    }
+  }
   return starts;
+}
+
+/** Its first work is the answer to a request that passes both servers. */
+async function measureServerStart(stage: Stage, servers: ApiAndGateway, name: ServerName): Promise<Start> {
+  await servers.kill(name);
+  await stage.collectGarbage();
+  const before = await readServerLoad(stage);
+  const startedMs = performance.now();
+  await servers.start(name);
+  await servers.list();
+  const firstWorkMs = performance.now() - startedMs;
+  return { firstWorkMs, load: subtract(await readServerLoad(stage), before) };
 }
 
 /** Starts the process under the name of the killed one, so that it gets its lease back at once, and gives it work. */

@@ -6,6 +6,7 @@ import { checkoutRoot } from '@sandlot/up';
 import { pause } from '../claims/shapes.ts';
 import { NAMESPACE } from '../claims/stage.ts';
 import type { Stage } from '../claims/stage.ts';
+import { buildRecord } from '../support/record.ts';
 
 export const SERVERS = ['api', 'gateway'] as const;
 export type ServerName = (typeof SERVERS)[number];
@@ -14,24 +15,34 @@ export type ServerName = (typeof SERVERS)[number];
 const TOKEN_KEY = Buffer.alloc(32, 7).toString('base64');
 const CREATE_EVERY_MS = 500;
 const USE_MS = 3_000;
+/** Fine enough for the time of a start. */
+const READY_EVERY_MS = 20;
 /** Shorter than a lease. */
 const FAULT_LIMIT_MS = 5_000;
 
+/** How to start a process of a service, each time the same. */
+interface Recipe {
+  readonly main: URL;
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** The API and the gateway as processes beside the controllers of a stage, with a simulated user. */
 export class ApiAndGateway implements AsyncDisposable {
-  readonly #running: ReadonlyMap<ServerName, ServiceProcess>;
+  readonly #running = new Map<ServerName, ServiceProcess>();
+  readonly #recipes: Readonly<Record<ServerName, Recipe>>;
   readonly #url: string;
   readonly #key: string;
   /** Resolves with the first 5xx answer. */
   readonly #faulted = Promise.withResolvers<undefined>();
 
-  private constructor(running: ReadonlyMap<ServerName, ServiceProcess>, url: string, key: string) {
-    this.#running = running;
+  private constructor(recipes: Readonly<Record<ServerName, Recipe>>, url: string, key: string) {
+    this.#recipes = recipes;
     this.#url = url;
     this.#key = key;
   }
 
-  static async open(stage: Stage): Promise<ApiAndGateway> {
+  /** `main`: of each service, relative to its folder. Their images have a bundle. */
+  static async open(stage: Stage, main: 'src/main.ts' | 'dist/main.js' = 'src/main.ts'): Promise<ApiAndGateway> {
     const limits = { createsPerSecond: 3, sandboxes: 0 };
     const input = { namespace: NAMESPACE, team: NAMESPACE, role: 'tenant', description: '', limits } as const;
     const { text } = await createKey({ client: stage.client, namespace: NAMESPACE }, input);
@@ -52,13 +63,34 @@ export class ApiAndGateway implements AsyncDisposable {
       HOLD_TIMEOUT: '10s',
     };
     const settings = { api, gateway };
-    const running = new Map<ServerName, ServiceProcess>();
-    for (const name of SERVERS) {
-      const main = new URL(`file://${checkoutRoot}/services/${name}/src/main.ts`);
-      running.set(name, await startServiceProcess(main, { ...common, ...stage.env, ...settings[name] }));
-    }
-    for (const { probePort } of running.values()) await waitUntilReady(probePort);
-    return new ApiAndGateway(running, `http://127.0.0.1:${port}`, text);
+    const recipes = buildRecord(SERVERS, (name) => ({
+      main: new URL(`file://${checkoutRoot}/services/${name}/${main}`),
+      env: { ...common, ...stage.env, ...settings[name] },
+    }));
+    const servers = new ApiAndGateway(recipes, `http://127.0.0.1:${port}`, text);
+    for (const name of SERVERS) await servers.start(name);
+    return servers;
+  }
+
+  /** Starts a process, and waits until it is ready, as the Service of a cluster does before it sends requests. */
+  async start(name: ServerName): Promise<void> {
+    const { main, env } = this.#recipes[name];
+    const started = await startServiceProcess(main, env);
+    this.#running.set(name, started);
+    while (!(await fetch(`http://127.0.0.1:${started.probePort}/readyz`)).ok) await pause(READY_EVERY_MS);
+  }
+
+  /** Kills a process with SIGKILL. */
+  async kill(name: ServerName): Promise<void> {
+    await this.#running.get(name)?.kill();
+    this.#running.delete(name);
+  }
+
+  /** Asks the API through the gateway. Throws unless both answer as they should. */
+  async list(): Promise<void> {
+    const response = await this.#call('GET', '/v2/sandboxes');
+    if (response?.status !== 200) throw new Error(`API and gateway answered ${response?.status ?? 'nothing'}`);
+    await response.arrayBuffer();
   }
 
   metricsAddress(name: ServerName): string {
@@ -124,7 +156,3 @@ export class ApiAndGateway implements AsyncDisposable {
 }
 
 const ignore = (): undefined => undefined;
-
-async function waitUntilReady(probePort: number): Promise<void> {
-  while (!(await fetch(`http://127.0.0.1:${probePort}/readyz`)).ok) await pause(100);
-}
