@@ -1,3 +1,5 @@
+import type { SourceName } from './sources.ts';
+
 /** What Sandlot does with an item of another project; docs/reference/compatibility.md explains the words. */
 export type State = 'yes' | 'partly' | 'refused' | 'no';
 
@@ -5,13 +7,14 @@ export type State = 'yes' | 'partly' | 'refused' | 'no';
 export type Proof = readonly [file: string, test: string];
 
 /**
- * One item. What works needs a test, what works differently a sentence about the difference as well. `untested` says that an
- * item may work, and that no test shows it.
+ * One item. What works needs a test, what works differently a sentence about the difference as well. What is missing has a
+ * sentence about what happens instead, and may have the test of that. `untested` says that an item may work, and that no test
+ * shows it.
  */
 export type Item =
   | readonly [name: string, state: 'yes', proof: Proof]
   | readonly [name: string, state: 'partly' | 'refused', proof: Proof, remark: string]
-  | readonly [name: string, state: 'no', remark: string, why?: 'untested'];
+  | readonly [name: string, state: 'no', remark: string, proof?: Proof | 'untested'];
 
 export interface Table {
   readonly title: string;
@@ -36,6 +39,8 @@ export interface Page {
   /** What the items come from, in Markdown. */
   readonly about: string;
   readonly tables: readonly Table[];
+  /** What a check compares the items with. Without any, people compared them. */
+  readonly sources: readonly SourceName[];
 }
 
 /** The parts of an item by name; remark and proof are absent where the state has none. */
@@ -48,9 +53,14 @@ export interface Row {
 }
 
 export function getRow(item: Item): Row {
-  if (item[1] === 'no') return { name: item[0], state: 'no', remark: item[2], isUntested: item[3] === 'untested' };
+  if (item[1] === 'no') return getMissingRow(item);
   const [name, state, proof, remark] = item;
   return { name, state, proof, isUntested: false, ...(remark === undefined ? {} : { remark }) };
+}
+
+function getMissingRow([name, state, remark, proof]: Extract<Item, readonly [string, 'no', ...unknown[]]>): Row {
+  if (proof === 'untested' || proof === undefined) return { name, state, remark, isUntested: proof === 'untested' };
+  return { name, state, remark, proof, isUntested: false };
 }
 
 export function listRows(tables: readonly Table[]): readonly Row[] {

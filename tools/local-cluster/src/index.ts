@@ -1,5 +1,6 @@
 export type { AddedNode } from './added-node/added-node.ts';
 export { ensureBinaries } from './binaries/ensure.ts';
+export { findGatewayApiCrds, findGoModule } from './binaries/modules.ts';
 export { ensureS3Server } from './binaries/s3-server.ts';
 export type { Binaries } from './binaries/ensure.ts';
 export type { BinaryName } from './binaries/catalog.ts';
@@ -15,7 +16,7 @@ export type { CommandResult } from './process/exec.ts';
 export { createConsoleProgress, silentProgress } from './progress.ts';
 export type { Progress, ProgressStep } from './progress.ts';
 export { createLineBuffer, readCompleteLines } from './process/complete-lines.ts';
-export { findAgentSandboxCrds, startAgentSandbox } from './test-servers/agent-sandbox.ts';
+export { findAgentSandboxCrds, findAgentSandboxModule, startAgentSandbox } from './test-servers/agent-sandbox.ts';
 export type { AgentSandbox } from './test-servers/agent-sandbox.ts';
 export { startControlPlane } from './test-servers/control-plane.ts';
 export type { ControlPlane, ControlPlaneOptions } from './test-servers/control-plane.ts';

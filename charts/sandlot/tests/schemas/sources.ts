@@ -1,20 +1,16 @@
-import { execFile } from 'node:child_process';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { findGatewayApiCrds, findGoModule } from '@sandlot/local-cluster';
 import { parse } from 'yaml';
 import { chartFolder } from '../chart.ts';
 import type { Definitions, Schema } from './strict-schema.ts';
 import { makeStrict } from './strict-schema.ts';
-
-const run = promisify(execFile);
 
 /** Releases whose specifications hold for the chart: the oldest that Chart.yaml admits, and that of the local cluster. */
 export const releases = { oldest: '1.30.0', newest: '1.36.3' } as const;
 
 const MODULES = {
   kubernetes: (version: string): string => `k8s.io/kubernetes@v${version}`,
-  gatewayApi: 'sigs.k8s.io/gateway-api@v1.3.0',
   prometheusOperator: 'github.com/prometheus-operator/prometheus-operator@v0.85.0',
 };
 
@@ -27,25 +23,19 @@ interface CustomResourceDefinition {
   };
 }
 
-/** Returns the folder of a Go module. Go downloads and verifies it once per machine. */
-async function findModule(module: string): Promise<string> {
-  const { stdout } = await run('go', ['mod', 'download', '-json', module], { cwd: '/', timeout: 500_000 });
-  return (JSON.parse(stdout) as { readonly Dir: string }).Dir;
-}
-
 /** Returns the definitions of the specification that belongs to this release of Kubernetes. */
 export async function readDefinitions(version: string): Promise<Definitions> {
-  const folder = await findModule(MODULES.kubernetes(version));
+  const folder = await findGoModule(MODULES.kubernetes(version));
   const text = await readFile(join(folder, 'api/openapi-spec/swagger.json'), 'utf8');
   return (JSON.parse(text) as { readonly definitions: Definitions }).definitions;
 }
 
 /** Returns the schemas of custom resources that the chart can render: `apiVersion/kind` -> schema. */
 export async function readCustomSchemas(): Promise<ReadonlyMap<string, Schema>> {
-  const [gateways, prometheus] = await Promise.all([findModule(MODULES.gatewayApi), findModule(MODULES.prometheusOperator)]);
+  const [gateways, prometheus] = await Promise.all([findGatewayApiCrds(), findGoModule(MODULES.prometheusOperator)]);
   const folders = [
     join(chartFolder, 'files/crds'),
-    join(gateways, 'config/crd/standard'),
+    gateways,
     join(prometheus, 'example/prometheus-operator-crd'),
   ];
   const wanted = /snapshotclasses|httproutes|servicemonitors|podmonitors|prometheusrules/;

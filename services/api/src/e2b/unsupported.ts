@@ -4,14 +4,25 @@ import { route } from '../http/route.ts';
 import type { Method, Route } from '../http/route.ts';
 import { errorAnswer } from '../errors/schema.ts';
 
-/** Unsupported paths of the E2B API with their methods; `feature` is its name in the error message. */
+/**
+ * Unsupported paths of the E2B API with their methods; `feature` is its name in the error message. The first that fits a request
+ * answers it.
+ */
 const PATHS: readonly (readonly [feature: string, path: string, methods: readonly Method[]])[] = [
   ['logs', '/sandboxes/{sandboxID}/logs', ['get']],
   ['logs', '/v2/sandboxes/{sandboxID}/logs', ['get']],
   ['metrics of several sandboxes', '/sandboxes/metrics', ['get']],
   ['template builds', '/templates', ['post']],
   ['template builds', '/v2/templates', ['post']],
+  ['lists of templates by page', '/v2/templates', ['get']],
+  ['default templates', '/default-templates', ['get']],
   ['template builds', '/v3/templates', ['post']],
+  ['template tags', '/templates/tags', ['get', 'post', 'delete']],
+  ['template tags', '/templates/{templateID}/tags', ['get', 'post', 'delete']],
+  ['template tags', '/templates/{templateID}/tags/count', ['get']],
+  ['template tags', '/templates/{templateID}/tags/exists', ['get']],
+  ['template tags', '/templates/{templateID}/tags/groups', ['get']],
+  ['template tags', '/templates/{templateID}/tags/{tag}/assignments', ['get']],
   ['template builds', '/templates/{templateID}', ['post', 'patch']],
   ['template builds', '/v2/templates/{templateID}', ['patch']],
   ['template builds', '/templates/{templateID}/builds/{buildID}', ['post']],
@@ -19,8 +30,6 @@ const PATHS: readonly (readonly [feature: string, path: string, methods: readonl
   ['template builds', '/templates/{templateID}/files/{hash}', ['get']],
   ['template builds', '/templates/{templateID}/builds/{buildID}/status', ['get']],
   ['template builds', '/templates/{templateID}/builds/{buildID}/logs', ['get']],
-  ['template tags', '/templates/tags', ['get', 'post', 'delete']],
-  ['template tags', '/templates/{templateID}/tags', ['get', 'post', 'delete']],
 ];
 
 /** Unsupported trees: the root and all paths below it. */
@@ -33,12 +42,28 @@ const TREES: readonly (readonly [feature: string, root: string])[] = [
   ['access tokens', '/access-tokens'],
   ['nodes', '/nodes'],
   ['administration', '/admin'],
+  ['events and webhooks in this dialect', '/events'],
 ];
 
 const METHODS: readonly Method[] = ['get', 'post', 'put', 'patch', 'delete'];
 const answers = { 501: { description: 'Not built.', schema: errorAnswer } };
 
-function buildUnsupportedRoute(feature: string, path: string, method: Method): Route {
+/** An operation that answers 501. */
+export interface UnsupportedOperation {
+  /** Its name in the error message. */
+  readonly feature: string;
+  readonly method: Method;
+  readonly path: string;
+}
+
+export const unsupportedOperations: readonly UnsupportedOperation[] = [
+  ...PATHS.flatMap(([feature, path, methods]) => methods.map((method) => ({ feature, method, path }))),
+  ...TREES.flatMap(([feature, root]) =>
+    METHODS.flatMap((method) => [root, `${root}/{*rest}`].map((path) => ({ feature, method, path }))),
+  ),
+];
+
+function buildUnsupportedRoute({ feature, path, method }: UnsupportedOperation): Route {
   const names = [...path.matchAll(/\{\*?(\w+)\}/g)].map(([, name = '']) => name);
   const isTree = path.includes('{*');
   const params =
@@ -53,12 +78,4 @@ function buildUnsupportedRoute(feature: string, path: string, method: Method): R
 }
 
 /** Routes that answer 501, so that a client's error names the missing feature (docs/reference/e2b-api.md#routes). */
-export const unsupportedRoutes: readonly Route[] = [
-  ...PATHS.flatMap(([feature, path, methods]) => methods.map((method) => buildUnsupportedRoute(feature, path, method))),
-  ...TREES.flatMap(([feature, root]) =>
-    METHODS.flatMap((method) => [
-      buildUnsupportedRoute(feature, root, method),
-      buildUnsupportedRoute(feature, `${root}/{*rest}`, method),
-    ]),
-  ),
-];
+export const unsupportedRoutes: readonly Route[] = unsupportedOperations.map(buildUnsupportedRoute);

@@ -1,7 +1,7 @@
 import { getRow } from '../model.ts';
 import { kruiseFields } from '../tables/openkruise/claims.ts';
 import { extensionKeys } from '../tables/openkruise/extension-keys.ts';
-import { readOrFail } from './read.ts';
+import { listMatches, readOrFail } from './read.ts';
 import type { Read } from './read.ts';
 
 /** Where our API reads the keys of OpenKruise, one at the start of each line of a table. */
@@ -21,10 +21,4 @@ export function findKruiseProblems(read: Read): readonly string[] {
       .filter((field) => !fields.some((one) => `${one}.`.startsWith(`spec.${field}.`)))
       .map((field) => `claims of OpenKruise: ${field} is no item`),
   ];
-}
-
-function listMatches(text: string, pattern: RegExp): readonly string[] {
-  const found = [...text.matchAll(pattern)].map(([, name = '']) => name);
-  if (found.length === 0) throw new Error(`nothing matches ${String(pattern)}; the source has another form now`);
-  return found;
 }

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { getRow } from '../model.ts';
+import type { Row } from '../model.ts';
 import { createFields } from '../tables/e2b/create-fields.ts';
 import { daemonRoutes } from '../tables/e2b/daemon.ts';
 import { operationTables } from '../tables/e2b/operations.ts';
-import { readOrFail } from './read.ts';
+import { listMatches, readOrFail } from './read.ts';
 import type { Read } from './read.ts';
 import { listOperations } from './typings.ts';
 
@@ -37,7 +38,7 @@ export function findOperationProblems(read: Read): readonly string[] {
     ...listOperations(typings, 'paths$1')
       .filter((name) => !daemon.has(name))
       .map((name) => `routes of the daemon: ${name} is no item`),
-    ...listUnlistedPaths(readOrFail(read, UNSUPPORTED), names).map((path) => `operations: ${path} is no item`),
+    ...findRefusalProblems(readRefusals(readOrFail(read, UNSUPPORTED)), rows),
     ...listCreateFields(document)
       .filter((field) => !fields.has(field))
       .map((field) => `fields of a create: ${field} is no item`),
@@ -47,11 +48,38 @@ export function findOperationProblems(read: Read): readonly string[] {
   ];
 }
 
-/** Paths of `unsupported.ts` that no operation has, nor any below them. */
-function listUnlistedPaths(source: string, operations: ReadonlySet<string>): readonly string[] {
-  const paths = [...source.matchAll(/^ {2}\['[^']+', '(\/[^']+)'/gm)].map(([, path = '']) => path);
-  const known = [...operations].map((name) => name.slice(name.indexOf('/')));
-  return paths.filter((path) => !known.some((one) => one === path || one.startsWith(`${path}/`)));
+interface Refusals {
+  /** Paths, and roots of trees. */
+  readonly paths: readonly string[];
+  /** Whether an operation, such as `GET /nodes/{nodeID}`, answers 501. */
+  readonly has: (operation: string) => boolean;
+}
+
+/** What `unsupported.ts` lists: a path with its methods, or the root of a tree, on each line of a table. */
+function readRefusals(source: string): Refusals {
+  const lines = listMatches(source, /^ {2}\['[^']+', '(\/[^']+'(?:, \[[^\]]+\])?)\],$/gm);
+  const paths = lines.map((line) => line.slice(0, line.indexOf("'")));
+  const operations = new Set(
+    lines.flatMap((line, index) =>
+      [...line.matchAll(/'(\w+)'/g)].map(([, method = '']) => `${method.toUpperCase()} ${paths[index] ?? ''}`),
+    ),
+  );
+  const roots = paths.filter((_path, index) => !lines[index]?.includes('['));
+  const isBelow = (path: string): boolean => roots.some((root) => `${path}/`.startsWith(`${root}/`));
+  return { paths, has: (operation) => operations.has(operation) || isBelow(operation.slice(operation.indexOf('/'))) };
+}
+
+/** Refused paths that no operation has, nor any below them, and missing operations that do not say that they are refused. */
+function findRefusalProblems({ paths, has }: Refusals, rows: readonly Row[]): readonly string[] {
+  const known = rows.map(({ name }) => name.slice(name.indexOf('/')));
+  return [
+    ...paths
+      .filter((path) => !known.some((one) => one === path || one.startsWith(`${path}/`)))
+      .map((path) => `operations: ${path} is no item`),
+    ...rows
+      .filter(({ name, state, proof }) => state === 'no' && (proof === undefined || !has(name)))
+      .map(({ name }) => `operations: ${name} is missing; list it in ${UNSUPPORTED}, and name the test of its 501`),
+  ];
 }
 
 /** The fields of a create in our API; those of `network` as `network.<field>`. */

@@ -12,7 +12,7 @@ const buildTable = (...items: readonly Item[]) => ({ title: 'T', what: 'item', i
 
 describe('the tests that items name', () => {
   const buildPage = (...items: readonly Item[]): readonly Page[] => [
-    { file: 'p.md', title: 'P', about: '', tables: [buildTable(...items)] },
+    { file: 'p.md', title: 'P', about: '', tables: [buildTable(...items)], sources: [] },
   ];
   const read = (path: string): string | undefined =>
     ({ 'a.test.ts': "it('holds', () => {});", 'b_test.go': 'func TestB(t *testing.T) {', 'c.py': 'def test_c(self):' })[

@@ -18,9 +18,14 @@ export interface AgentSandbox extends Server {
   readonly webhookPort: number;
 }
 
+/** The folder with the Go module of agent-sandbox. */
+export async function findAgentSandboxModule(): Promise<string> {
+  return join(await findGoSource('agent-sandbox-controller'), '../..');
+}
+
 /** The folder with the CRDs of agent-sandbox as it publishes them. */
 export async function findAgentSandboxCrds(): Promise<string> {
-  return join(await findGoSource('agent-sandbox-controller'), '../../k8s/crds');
+  return join(await findAgentSandboxModule(), 'k8s/crds');
 }
 
 /** Starts the controller of agent-sandbox, with its extensions, and waits until its probe answers. */

@@ -7,6 +7,9 @@ const FILES = [PYTHON, 'test_write_read_list_and_exists'] as const;
 const ATTACHED = [PYTHON, 'test_refuses_requests_without_a_token'] as const;
 const TUNNEL = [PYTHON, 'test_run_through_a_tunnel_to_the_router'] as const;
 
+const ASYNC = ['e2e/src/sdk/python/agent_sandbox_async.py', 'test_use_and_end_sandboxes'] as const;
+const NOT_SHOWN = 'no test shows it';
+
 const OBJECTS = 'e2e/src/sdk/python/agent_sandbox_objects.py';
 const GO = 'e2e/src/sdk/go-agent-sandbox.test.ts';
 const GO_CREATE = [GO, 'creates a sandbox from a pool'] as const;
@@ -16,8 +19,11 @@ const GO_RECONNECT = [GO, 'disconnects and opens the same sandbox again'] as con
 const GO_OPEN = [GO, 'opens a sandbox that no client tracks, and closes it'] as const;
 const GO_LISTS = [GO, 'lists sandboxes and deletes them'] as const;
 const GO_LATER = 'no test shows it: version 0.5.0 of the client, which the tests run, does not have it';
+const GO_TUNNEL =
+  'its tunnel looks for the router in the namespace of the sandbox, and the chart has it in that of the release; set `APIURL`';
 const SANDBOXD = 'e2e/src/sdk/python/sandboxd.py';
 const OPTIONAL = 'the template must ask for `sandboxd`, which is off by default';
+const AGENT = 'the runtime has no `POST /agent`';
 const GKE = 'needs the PodSnapshot API of GKE; Sandlot has SandboxSnapshot';
 
 /** The asynchronous classes have the same methods. */
@@ -25,7 +31,17 @@ export const pythonMethods: Table = {
   title: 'Client for Python',
   what: 'method or option',
   items: [
+    ['SandboxClient(connection_config=)', 'yes', RUN],
+    ['SandboxClient(cleanup=, api_client=)', 'no', NOT_SHOWN, 'untested'],
+    [
+      'SandboxClient(tracer_config=)',
+      'no',
+      'no test shows it: the tests do not install its extra `tracing`; that of the client for Go works',
+      'untested',
+    ],
     ['SandboxClient.create_sandbox', 'yes', RUN],
+    ['SandboxClient.create_sandbox(namespace=)', 'yes', RUN],
+    ['SandboxClient.create_sandbox(sandbox_ready_timeout=)', 'no', NOT_SHOWN, 'untested'],
     ['SandboxClient.create_sandbox(labels=)', 'yes', [OBJECTS, 'test_labels_of_the_claim']],
     [
       'SandboxClient.create_sandbox(claim_name=, adopt_existing=)',
@@ -47,6 +63,7 @@ export const pythonMethods: Table = {
     ['SandboxClient.delete_all', 'yes', [OBJECTS, 'test_lists_and_deletions']],
     ['SandboxClient.get_sandbox_claim_warmpool_name', 'yes', [OBJECTS, 'test_name_of_the_warm_pool']],
     ['Sandbox.commands.run', 'partly', [OBJECTS, 'test_variables_and_a_disk'], CONTAINER_VARIABLES],
+    ['Sandbox.commands.run(timeout=)', 'no', NOT_SHOWN, 'untested'],
     [
       'Sandbox.commands.run(command_timeout=)',
       'yes',
@@ -67,13 +84,24 @@ export const pythonMethods: Table = {
     ['Sandbox.is_active', 'yes', [OBJECTS, 'test_a_closed_connection_is_not_active_and_deletes_nothing']],
     ['Sandbox.close_connection', 'yes', TUNNEL],
     ['Sandbox.terminate', 'yes', RUN],
-    ['AsyncSandboxClient', 'yes', ['e2e/src/sdk/python/agent_sandbox_async.py', 'test_use_and_end_sandboxes']],
-    ['SandboxWithComputerUseSupport.agent', 'no', 'the runtime has no `POST /agent`'],
+    ['AsyncSandboxClient', 'yes', ASYNC],
+    ['AsyncSandboxClient.close', 'yes', ASYNC],
+    ['get_metrics, print_metrics', 'no', NOT_SHOWN, 'untested'],
+    ['ComputerUseSandboxClient', 'no', AGENT],
+    ['SandboxWithComputerUseSupport.agent', 'no', AGENT],
+    ['PodSnapshotSandboxClient', 'no', GKE],
+    ['SandboxWithSnapshotSupport.snapshots', 'no', GKE],
+    ['SandboxWithSnapshotSupport.is_active', 'no', GKE],
+    ['SandboxWithSnapshotSupport.terminate', 'no', GKE],
     ['SandboxWithSnapshotSupport.suspend', 'no', GKE],
     ['SandboxWithSnapshotSupport.resume', 'no', GKE],
     ['SandboxWithSnapshotSupport.restore', 'no', GKE],
     ['SandboxWithSnapshotSupport.is_suspended', 'no', GKE],
-    ['SnapshotEngine.create, list, delete, delete_all', 'no', GKE],
+    ['SnapshotEngine.create', 'no', GKE],
+    ['SnapshotEngine.list', 'no', GKE],
+    ['SnapshotEngine.delete', 'no', GKE],
+    ['SnapshotEngine.delete_all', 'no', GKE],
+    ['SnapshotEngine.delete_manual_triggers', 'no', GKE],
   ],
 };
 
@@ -82,6 +110,7 @@ export const connections: Table = {
   what: 'configuration',
   items: [
     ['SandboxDirectConnectionConfig', 'yes', RUN],
+    ['SandboxDirectConnectionConfig(server_port=)', 'no', NOT_SHOWN, 'untested'],
     ['SandboxDirectConnectionConfig(extra_headers=)', 'yes', RUN],
     [
       'SandboxDirectConnectionConfig(client_cert=, ca_cert=)',
@@ -124,11 +153,20 @@ export const goMethods: Table = {
     ['Client.EnableAutoCleanup', 'yes', [GO, 'deletes its sandboxes when a signal ends its process']],
     ['Client.ListActiveSandboxes', 'yes', GO_LISTS],
     ['Client.ListAllSandboxes', 'yes', GO_LISTS],
+    ['Options.APIURL', 'yes', GO_CREATE],
+    ['Options.GatewayName, Options.GatewayNamespace', 'no', NOT_SHOWN, 'untested'],
+    ['Options without APIURL and GatewayName', 'no', GO_TUNNEL],
+    ['WithTimeout, WithMaxAttempts', 'no', NOT_SHOWN, 'untested'],
+    ['HTTPError.Error', 'yes', [GO, 'is refused without a token']],
+    ['DirectStrategy.Connect, DirectStrategy.Close', 'yes', GO_RECONNECT],
+    ['NewK8sHelper', 'yes', [GO, 'deletes its sandboxes when a signal ends its process']],
     ['New', 'yes', GO_OPEN],
     ['Sandbox.Open', 'yes', GO_OPEN],
     ['Sandbox.Close', 'yes', GO_OPEN],
     ['Sandbox.Disconnect', 'yes', GO_RECONNECT],
     ['Sandbox.IsReady', 'yes', GO_RECONNECT],
+    ['Sandbox.Commands', 'yes', [GO, 'runs commands']],
+    ['Sandbox.Files', 'yes', GO_FILES],
     ['Sandbox.Run, Commands.Run', 'partly', [GO, 'runs commands'], CONTAINER_VARIABLES],
     ['Sandbox.Read, Files.Read', 'yes', GO_FILES],
     ['Sandbox.Write, Files.Write', 'yes', GO_FILES],

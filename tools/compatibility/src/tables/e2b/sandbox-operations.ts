@@ -1,4 +1,5 @@
 import type { Table } from '../../model.ts';
+import { NOT_BUILT } from './not-built.ts';
 
 const STOCK = [
   'services/api/src/e2b/stock-client.integration.test.ts',
@@ -59,9 +60,9 @@ export const sandboxOperations: Table = {
       [LIFE, 'reports that it runs, and metrics within its limits'],
       'one sample of now: there is no history for `start` and `end`',
     ],
-    ['GET /sandboxes/metrics', 'no', '501'],
-    ['GET /sandboxes/{sandboxID}/logs', 'no', '501; `e2b sandbox logs` needs it'],
-    ['GET /v2/sandboxes/{sandboxID}/logs', 'no', '501'],
+    ['GET /sandboxes/metrics', 'no', '501', NOT_BUILT],
+    ['GET /sandboxes/{sandboxID}/logs', 'no', '501; `e2b sandbox logs` needs it', NOT_BUILT],
+    ['GET /v2/sandboxes/{sandboxID}/logs', 'no', '501', NOT_BUILT],
     [
       'POST /sandboxes/{sandboxID}/snapshots',
       'partly',
