@@ -16,7 +16,7 @@ export const MIRROR_PATH = 'mirror';
 /** What docs/operations/releases.md#install-without-internet says. */
 export interface Commands {
   /** The name of an image in the registry without internet. */
-  getCopyName(image: string): string;
+  readonly getCopyName: (image: string) => string;
   /** Of `helm upgrade --install`. */
   readonly flags: readonly string[];
 }
