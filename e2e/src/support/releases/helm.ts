@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { labels } from '@sandlot/api-types';
 import { checkoutRoot, writeAccess } from '@sandlot/up';
 import { inject } from 'vitest';
 import { runKubectlOrFail } from '../kubectl.ts';
@@ -25,6 +26,11 @@ export async function removeLeftovers(): Promise<void> {
   const inRelease = ['--namespace', inject('releaseNamespace')];
   await runKubectlOrFail([...inRelease, 'delete', 'secrets', '--selector', 'app.kubernetes.io/part-of=sandlot']);
   await runKubectlOrFail([...inRelease, 'delete', 'persistentvolumeclaims', '--all']);
+}
+
+/** Lets pools replace their members, whose daemons have keys of an installation before {@link removeLeftovers}. */
+export async function renewMembers(): Promise<void> {
+  await runKubectlOrFail(['delete', 'sandboxes', '--all-namespaces', '--selector', labels.warmPoolMember]);
 }
 
 /** Installs a release, waits until it runs, and writes its new address for clients. */
