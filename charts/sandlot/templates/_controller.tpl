@@ -123,10 +123,6 @@
 {{- $_ := set $secrets (printf "%s-ca" $server) (dict "secret" . "folder" $server "keys" (list "ca.crt")) -}}
 {{- end -}}
 {{- end -}}
-{{- if include "sandlot.nats.url" .root -}}
-{{- $key := include "sandlot.nats.passwordKey" (dict "root" .root "user" .name) -}}
-{{- $_ := set $secrets "nats-password" (dict "secret" (include "sandlot.nats.secretName" .root) "folder" "nats-password" "keys" (list $key)) -}}
-{{- end -}}
 {{- if eq .name "snapshot-controller" -}}
 {{- $secret := include "sandlot.hibernation.tlsSecret" (dict "root" .root "side" .name) -}}
 {{- $_ := set $secrets "snapshot-agent" (dict "secret" $secret "folder" "snapshot-agent" "keys" (list "ca.crt" "tls.crt" "tls.key")) -}}
@@ -138,6 +134,9 @@
 {{- range $volume, $files := include "sandlot.controller.secrets" . | fromYaml }}
 - { name: {{ $volume }}, mountPath: /etc/sandlot/{{ $files.folder }}, readOnly: true }
 {{- end }}
+{{- if include "sandlot.nats.url" .root }}
+- { name: nats-password, mountPath: /etc/sandlot/nats-password, readOnly: true }
+{{- end }}
 {{- end -}}
 
 {{- define "sandlot.controller.volumes" -}}
@@ -146,6 +145,9 @@
   {{- $items := list }}
   {{- range $files.keys }}{{ $items = append $items (printf "{ key: %s, path: %s }" . .) }}{{ end }}
   secret: { secretName: {{ $files.secret }}, items: [{{ join ", " $items }}] }
+{{- end }}
+{{- if include "sandlot.nats.url" .root }}
+{{ include "sandlot.nats.passwordVolume" (dict "root" .root "user" .name) }}
 {{- end }}
 {{- end -}}
 

@@ -81,16 +81,26 @@ snapshot-controller: [SNAPSHOTS]
 /etc/sandlot/nats-password/{{ include "sandlot.nats.passwordKey" . }}
 {{- end -}}
 
+{{/* Its volume, in a rotation with the password of before as well; call with root and user. */}}
+{{- define "sandlot.nats.passwordVolume" -}}
+{{- $key := include "sandlot.nats.passwordKey" . -}}
+{{- $secret := include "sandlot.nats.secretName" .root -}}
+{{- /* Secrets for external servers of earlier releases lack the user streams; their streams stay as they are. */ -}}
+{{- $mayLack := and (eq .user "streams") (not .root.Values.nats.enabled) -}}
+- name: nats-password
+  projected:
+    sources:
+      - secret: { name: {{ $secret }}, items: [{ key: {{ $key }}, path: {{ $key }} }]{{ if $mayLack }}, optional: true{{ end }} }
+      - secret: { name: {{ $secret }}, items: [{ key: {{ $key }}.previous, path: {{ $key }}.previous }], optional: true }
+{{- end -}}
+
 {{/* Files of a client of NATS: the authority of the server, if it has one, and its own password; call with root and user. */}}
 {{- define "sandlot.nats.volumes" -}}
 {{- with include "sandlot.nats.caSecret" .root }}
 - name: nats-ca
   secret: { secretName: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
 {{- end }}
-{{- $key := include "sandlot.nats.passwordKey" . }}
-- name: nats-password
-  {{- /* Secrets for external servers of earlier releases lack the user streams; their streams stay as they are. */}}
-  secret: { secretName: {{ include "sandlot.nats.secretName" .root }}, items: [{ key: {{ $key }}, path: {{ $key }} }]{{ if and (eq .user "streams") (not .root.Values.nats.enabled) }}, optional: true{{ end }} }
+{{ include "sandlot.nats.passwordVolume" . }}
 {{- end -}}
 
 {{- define "sandlot.nats.mounts" -}}

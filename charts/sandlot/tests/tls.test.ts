@@ -131,21 +131,29 @@ function getPassword({ name, key }: { readonly name: string; readonly key: strin
   return `p${name}${key}`.replaceAll('-', '');
 }
 
-interface SecretVolume {
+interface SecretSource {
   readonly name: string;
-  readonly secret: { readonly secretName: string; readonly items: readonly { key: string; path: string }[] };
+  readonly optional?: boolean;
+  readonly items: readonly { readonly key: string; readonly path: string }[];
+}
+
+interface PasswordVolume {
+  readonly name: string;
+  readonly projected: { readonly sources: readonly { readonly secret: SecretSource }[] };
 }
 
 /** Returns the password in the file that a container is to read, as the kubelet would write it. */
 function readPasswordFile(workload: string): string {
   const isPassword = ({ name }: { readonly name: string }): boolean => name === 'nats-password';
   const mount = getContainer(workload).volumeMounts?.find(isPassword);
-  const volume = (getPod(workload)['volumes'] as readonly SecretVolume[]).find(isPassword);
+  const volume = (getPod(workload)['volumes'] as readonly PasswordVolume[]).find(isPassword);
   if (mount === undefined || volume === undefined) throw new Error(`${workload} has no file with a password`);
   const file = relative(mount.mountPath, environment(workload)['NATS_PASSWORD_FILE'] ?? '');
-  const [item, ...others] = volume.secret.items;
-  expect([item?.path, others]).toEqual([file, []]);
-  return getPassword({ name: volume.secret.secretName, key: item?.key ?? '' });
+  const { sources } = volume.projected;
+  const name = sources[0]?.secret.name ?? '';
+  const pick = (key: string) => ({ name, items: [{ key, path: key }] });
+  expect(sources).toEqual([{ secret: pick(file) }, { secret: { ...pick(`${file}.previous`), optional: true } }]);
+  return getPassword({ name, key: file });
 }
 
 /** Returns the controller's settings, with the addresses of the local servers. */

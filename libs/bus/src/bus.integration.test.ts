@@ -302,7 +302,7 @@ describe('connectBus to a server with other settings', () => {
     const bus = await openBus({
       url: server.url,
       user: 'sandlot',
-      password: () => password,
+      password: () => [password],
       log: recordingLog(lines),
       random: () => 0,
     });
@@ -313,6 +313,28 @@ describe('connectBus to a server with other settings', () => {
     await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);
     await bus.close();
     expect(lines).not.toContain('warn: closed with unpublished events');
+  });
+
+  it('connects by the password that the server has, before and after the server gets the new one', async () => {
+    await using before = await startNats({ user: 'sandlot', password: 'old' });
+    await using after = await startNats({ user: 'sandlot', password: 'new' });
+    for (const { url } of [before, after]) {
+      const bus = await openBus({ url, user: 'sandlot', password: () => ['new', 'old'] });
+      await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);
+      await bus.close();
+    }
+  });
+
+  it('connects again by the password of before when the server comes back without the new one', async () => {
+    await using server = await startNats({ user: 'sandlot', password: 'old' });
+    let passwords = ['old'];
+    const bus = await openBus({ url: server.url, user: 'sandlot', password: () => passwords });
+    await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);
+    passwords = ['new', 'old'];
+    await server.restart();
+    await vi.waitFor(() => expect(bus.countDisconnections()).toBe(1), PATIENCE);
+    await vi.waitFor(() => expect(bus.isConnected()).toBe(true), PATIENCE);
+    await bus.close();
   });
 
   it('delivers hints even when the server has no JetStream', async () => {

@@ -20,14 +20,24 @@ describe('the password of NATS', () => {
     const password = buildNatsPassword({ NATS_PASSWORD: new Secret('other'), NATS_PASSWORD_FILE: file }, silentLogger);
     const first = read(password);
     await writeFile(file, 'new');
-    expect([first, read(password)]).toEqual(['old', 'new']);
+    expect([first, read(password)]).toEqual([['old'], ['new']]);
+  });
+
+  it('comes with the one of before as long as that lies beside it', async () => {
+    const file = join(folder, 'rotated');
+    await writeFile(file, 'new\n');
+    const password = buildNatsPassword({ NATS_PASSWORD_FILE: file }, silentLogger);
+    await writeFile(`${file}.previous`, 'old\n');
+    const during = read(password);
+    await rm(`${file}.previous`);
+    expect([during, read(password)]).toEqual([['new', 'old'], ['new']]);
   });
 
   it('is empty while its file cannot be read, and the log names the file', () => {
     const file = join(folder, 'missing');
     const logged: unknown[] = [];
     const log = { ...silentLogger, error: (fields: object) => void logged.push(fields) };
-    expect(read(buildNatsPassword({ NATS_PASSWORD_FILE: file }, log))).toBe('');
+    expect(read(buildNatsPassword({ NATS_PASSWORD_FILE: file }, log))).toEqual(['']);
     expect(logged).toMatchObject([{ file }]);
   });
 
@@ -37,6 +47,6 @@ describe('the password of NATS', () => {
   });
 });
 
-function read(password: ReturnType<typeof buildNatsPassword>): string | undefined {
+function read(password: ReturnType<typeof buildNatsPassword>): string | readonly string[] | undefined {
   return typeof password === 'function' ? password() : password;
 }

@@ -5,7 +5,9 @@ import type { ProcessSettings } from './settings.ts';
 
 /**
  * The password of NATS. From a file it is a function that reads it, for each attempt to connect: the kubelet replaces the file
- * when the Secret changes. An unreadable file is logged, and the server then refuses the empty password.
+ * when the Secret changes. An unreadable file is logged, and the server then refuses the empty password. During a rotation the
+ * password of before lies beside it, for a server that does not know the new one yet
+ * (docs/operations/rotate-keys.md#passwords-of-nats).
  */
 export function buildNatsPassword(
   { NATS_PASSWORD, NATS_PASSWORD_FILE: file }: Pick<ProcessSettings, 'NATS_PASSWORD' | 'NATS_PASSWORD_FILE'>,
@@ -14,10 +16,22 @@ export function buildNatsPassword(
   if (file === undefined) return NATS_PASSWORD?.reveal();
   return () => {
     try {
-      return readFileSync(file, 'utf8').trimEnd();
+      return [readPassword(file), ...listPrevious(file)];
     } catch (error) {
       log.error({ file, err: error }, 'cannot read the password of NATS; retrying');
-      return '';
+      return [''];
     }
   };
+}
+
+function readPassword(file: string): string {
+  return readFileSync(file, 'utf8').trimEnd();
+}
+
+function listPrevious(file: string): readonly string[] {
+  try {
+    return [readPassword(`${file}.previous`)];
+  } catch {
+    return [];
+  }
 }

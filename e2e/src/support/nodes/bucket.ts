@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { startS3Server } from '@sandlot/local-cluster';
 import type { S3Server } from '@sandlot/local-cluster';
 import { inject } from 'vitest';
@@ -14,6 +14,8 @@ const KEYS = 'sandlot-bucket-keys';
 export interface Bucket extends AsyncDisposable {
   /** The names of its objects. */
   listObjects(): Promise<string[]>;
+  /** The id of the key that sealed the snapshot with this UID. */
+  readKeyId(uid: string): Promise<string>;
 }
 
 /** Starts an S3 server, and upgrades the release so that the node components use it. No snapshot may be left at the disposal. */
@@ -25,7 +27,18 @@ export async function openBucket(): Promise<Bucket> {
   const { url: endpoint, bucket: name } = server;
   stack.use(await changeRelease({ hibernation: { bucket: { endpoint, name, credentialsSecret: ACCOUNT } } }));
   const all = stack.move();
-  return { listObjects: () => listFiles(server.objects), [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return {
+    listObjects: () => listFiles(server.objects),
+    readKeyId: (uid) => readKeyId(server.objects, uid),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+/** The manifest of a snapshot says it in clear. */
+async function readKeyId(folder: string, uid: string): Promise<string> {
+  const file = (await listFiles(folder)).find((each) => each.endsWith(`/${uid}/manifest`));
+  if (file === undefined) throw new Error(`the bucket has no manifest of ${uid}`);
+  return String((JSON.parse(await readFile(file, 'utf8')) as { readonly keyId?: unknown }).keyId);
 }
 
 async function createAccount({ accessKey, secretKey }: S3Server): Promise<void> {

@@ -34,6 +34,8 @@ export class Link {
   readonly #closing = new AbortController();
   #connection: NatsConnection | undefined;
   #up = false;
+  /** Attempts since the server accepted a password. */
+  #attempts = 0;
   #lastComplaint = '';
   #finished: Promise<void> = Promise.resolve();
 
@@ -111,6 +113,7 @@ export class Link {
 
   #setUp(connection: NatsConnection, fresh: boolean): void {
     this.#up = true;
+    this.#attempts = 0;
     this.#lastComplaint = '';
     this.#log.info({ version: connection.info?.version }, 'connected to NATS');
     this.#listener.onUp(connection, fresh);
@@ -135,8 +138,18 @@ export class Link {
     }
   }
 
+  /** The one that is next in turn. */
+  #takePassword(): string {
+    const { password = '' } = this.#options;
+    if (typeof password === 'string') return password;
+    const known = password();
+    const taken = known[this.#attempts % known.length];
+    this.#attempts += 1;
+    return taken ?? '';
+  }
+
   #connectOptions(): NodeConnectionOptions {
-    const { url, user, password, service } = this.#options;
+    const { url, user, service } = this.#options;
     // Without this option the client would talk to a server, or an impostor, that offers no TLS.
     const tls = this.#options.tls ?? (url.startsWith('tls:') ? {} : undefined);
     return {
@@ -153,7 +166,7 @@ export class Link {
       // Saves two stack traces per request.
       noAsyncTraces: true,
       maxPingOut: 2,
-      ...(user === undefined ? {} : { authenticator: usernamePasswordAuthenticator(user, password ?? '') }),
+      ...(user === undefined ? {} : { authenticator: usernamePasswordAuthenticator(user, () => this.#takePassword()) }),
       ...(tls === undefined ? {} : { tls: omitUndefined(tls) }),
     };
   }

@@ -28,8 +28,11 @@ export interface BusOptions {
   /** `nats://host:port`, or `tls://host:port`. */
   readonly url: string;
   readonly user?: string | undefined;
-  /** A function is called for each attempt to connect, so that a changed password needs no restart. It must not throw. */
-  readonly password?: string | (() => string) | undefined;
+  /**
+   * A function is called for each attempt to connect, so that a changed password needs no restart, and must not throw. It returns
+   * the passwords that the server may know, the likeliest first: attempts take one after the other until the server accepts one.
+   */
+  readonly password?: string | (() => readonly string[]) | undefined;
   readonly tls?: BusTls | undefined;
   /** Name of the connection, which operators see on the server. */
   readonly service: string;
