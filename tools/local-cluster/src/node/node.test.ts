@@ -18,7 +18,8 @@ describe('the local name of an image', () => {
     ['docker.io/library/busybox', 'HOST/library/busybox:latest'],
     ['sandlot/claim-controller:0.1.0', 'HOST/sandlot/claim-controller:0.1.0'],
     ['ghcr.io/sandlot/claim-controller', 'HOST/sandlot/claim-controller:latest'],
-    ['localhost:5000/a:1', 'HOST/library/a:1'],
+    ['localhost:5000/a:1', 'HOST/a:1'],
+    ['registry.k8s.io/pause:3.10', 'HOST/pause:3.10'],
     ['localhost/a/b', 'HOST/a/b:latest'],
     ['a/b@sha256:12', 'HOST/a/b@sha256:12'],
   ])('of %s is %s', (name, expected) => {

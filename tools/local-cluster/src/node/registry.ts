@@ -16,13 +16,15 @@ export function buildRegistryComponent({ paths, choices, bin }: ClusterContext):
 
 /**
  * Returns the reference under which the local registry holds an image. Drops the registry's host name and adds `library/`
- * for official images of Docker Hub: `busybox` is `HOST/library/busybox:latest`, `ghcr.io/a/b:1` is `HOST/a/b:1`.
+ * for official images of Docker Hub: `busybox` is `HOST/library/busybox:latest`, `ghcr.io/a/b:1` is `HOST/a/b:1`, and
+ * `registry.k8s.io/pause:3.10` is `HOST/pause:3.10`.
  */
 export function formatLocalReference(host: string, name: string): string {
   const [first = '', ...rest] = name.split('/');
   const isHost = rest.length > 0 && /[.:]|^localhost$/.test(first);
   const path = isHost ? rest.join('/') : name;
-  const repository = path.includes('/') ? path : `library/${path}`;
+  const isOfficial = (!isHost || first === 'docker.io') && !path.includes('/');
+  const repository = isOfficial ? `library/${path}` : path;
   return `${host}/${repository}${/[:@]/.test(repository) ? '' : ':latest'}`;
 }
 
