@@ -21,7 +21,7 @@ describe('helm test', () => {
     expect(find(objects, 'Pod', 'sandlot-test').spec).toMatchObject({
       containers: [
         {
-          image: 'mirror.example.com/sandlot/claim-controller:0.1.0',
+          image: 'mirror.example.com/sandlot/claim-controller:0.2.0',
           env: expect.arrayContaining([
             { name: 'NAMESPACE', value: 'team-a' },
             { name: 'IMAGE', value: 'mirror.example.com/library/debian:13' },

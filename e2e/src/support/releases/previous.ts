@@ -6,11 +6,8 @@ import { checkoutRoot, getCacheDir } from '@sandlot/up';
 import { z } from 'zod';
 import { findCluster } from '../nodes/second-node.ts';
 
-/**
- * The release before this one: the last commit of 2026-11-25, with an older schema, NATS, node component and services. The day a
- * version is tagged, its commit belongs here.
- */
-const PREVIOUS = 'f299ee1b4a76ad26d7278fa20feab46637860d60';
+/** The release before this one: 0.1.0. */
+const PREVIOUS = '1c8bd0b395b8ebf401035aa996fc36202888ac01';
 
 const PROGRAM = 'tools/up/src/images/publish-release.ts';
 
