@@ -5,6 +5,7 @@ import type { TestSpecification } from 'vitest/node';
 
 /** Files that take longest, slowest first. */
 const longest = [
+  'e2e/bench/claims/harness.integration.test.ts',
   'services/claim-controller/src/claim.integration.test.ts',
   'services/claim-controller/src/lifetime/deadlines.integration.test.ts',
   'services/api/src/openapi/fuzz.integration.test.ts',
