@@ -37,7 +37,7 @@ function getTimes(results: readonly Result[]): string {
   return formatTable(head, rows);
 }
 
-/** Lives that ended, by second: the floor's garbage collection counts as well. */
+/** The rate of whole lives, until the garbage collector has deleted the last Sandbox and Pod, and that of the floor. */
 function getLives(results: readonly Result[]): string[] {
   const rows = results.flatMap(({ scenario, claims, allGoneMs, floorAllGoneMs }) => {
     if (allGoneMs === undefined || floorAllGoneMs === undefined) return [];

@@ -46,7 +46,7 @@ async function startPod(name: string, image: string): Promise<void> {
 
 const readPod = (name: string): Promise<Pod> => team.client.get(pods, { namespace: team.namespace, name });
 
-/** Waits until its container waits for this, or has it. */
+/** Waits until the node has pulled or refused the image of a Pod, as `isSo` says. */
 const waitForImage = (name: string, isSo: (pod: Pod) => boolean): Promise<true> =>
   eventually(`the image of ${name}`, async () => (isSo(await readPod(name)) ? true : undefined));
 

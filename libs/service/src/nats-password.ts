@@ -28,6 +28,7 @@ function readPassword(file: string): string {
   return readFileSync(file, 'utf8').trimEnd();
 }
 
+/** Empty outside of a rotation: the Secret has no such entry then. */
 function listPrevious(file: string): readonly string[] {
   try {
     return [readPassword(`${file}.previous`)];
