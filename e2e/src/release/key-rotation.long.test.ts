@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { labels, sandboxes } from '@sandlot/api-types';
 import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Load } from '../support/load/load.ts';
 import { listHarm, NO_HARM, printReport } from '../support/load/report.ts';
+import { expectNewSandbox, renewMembers } from '../support/releases/newcomers.ts';
 import { listEntries, restart, rotate } from '../support/releases/rotate.ts';
-import { waitForFullPool } from '../support/sandboxes.ts';
 import { LIFETIME_MS, openSandbox, readAccess } from '../support/sdk/client.ts';
-import { TENANT } from '../support/sdk/objects.ts';
 import { createTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -26,20 +24,6 @@ beforeAll(async () => {
 });
 afterAll(() => stack.disposeAsync());
 
-/** Replaces the members of the tenant's pool, so that their daemons start with the keys of now. */
-async function renewMembers(): Promise<void> {
-  const namespace = TENANT;
-  const { items } = await team.client.listAll(sandboxes, { namespace, labelSelector: labels.warmPoolMember });
-  await Promise.all(items.map(({ metadata: { name = '' } }) => team.client.delete(sandboxes, { namespace, name })));
-  await waitForFullPool({ ...team, namespace }, 'base');
-}
-
-/** A new sandbox of the API, whose daemon the claim-controller has to convince. */
-async function expectNewSandbox(): Promise<void> {
-  await using sandbox = await openSandbox();
-  expect((await sandbox.commands.run('echo $((6 * 7))')).stdout).toBe('42\n');
-}
-
 /** The sandbox accepts the token that the API hands out now. */
 async function expectAccess(id: string): Promise<void> {
   const sandbox = await Sandbox.connect(id, { ...(await readAccess()), timeoutMs: LIFETIME_MS });
@@ -49,12 +33,25 @@ async function expectAccess(id: string): Promise<void> {
 async function rotateClaimControllerKey(): Promise<void> {
   await rotate('runtime', 'signing', 'prepare');
   await restart('deployment/sandbox-controller');
-  await renewMembers();
+  await renewMembers(team);
   await rotate('runtime', 'signing', 'switch');
   await restart('deployment/sandbox-controller');
   await restart('deployment/claim-controller');
   await expectNewSandbox();
   await rotate('runtime', 'signing', 'finish');
+  await restart('deployment/sandbox-controller');
+}
+
+/** `failures/keys` has the sandboxes that the gateway reaches by its proof alone. */
+async function rotateGatewayKey(): Promise<void> {
+  await rotate('gateway-key', 'signing', 'prepare');
+  await restart('deployment/sandbox-controller');
+  await renewMembers(team);
+  await rotate('gateway-key', 'signing', 'switch');
+  await restart('deployment/sandbox-controller');
+  await restart('deployment/gateway');
+  await expectNewSandbox();
+  await rotate('gateway-key', 'signing', 'finish');
   await restart('deployment/sandbox-controller');
 }
 
@@ -78,10 +75,16 @@ async function rotateTokenKey(): Promise<void> {
   await restart('deployment/claim-controller', 'deployment/api');
 }
 
+/** Services that start before the server has the new passwords, and after the old ones are gone, connect as well. */
 async function rotatePasswordsOfNats(): Promise<void> {
-  for (const user of await listEntries('nats-auth')) await rotate('nats-auth', user, 'switch');
+  const users = await listEntries('nats-auth');
+  for (const user of users) await rotate('nats-auth', user, 'switch');
   await sleep(A_MINUTE_MS);
+  await restart(...CONTROLLERS);
   await restart('statefulset/nats');
+  for (const user of users) await rotate('nats-auth', user, 'finish');
+  await sleep(A_MINUTE_MS);
+  await restart(...CONTROLLERS, 'deployment/gateway');
 }
 
 async function rotatePasswordsOfRedis(): Promise<void> {
@@ -106,6 +109,7 @@ async function rotateCertificates(): Promise<void> {
 describe('under a steady load of claims, execs and wakes', () => {
   it.each([
     ['the key of the claim-controller', rotateClaimControllerKey],
+    ['the key of the gateway', rotateGatewayKey],
     ['the seed of the keys of sandboxes', rotateSeedOfIdentities],
     ['the key of the tokens of sandboxes', rotateTokenKey],
     ['the passwords of NATS', rotatePasswordsOfNats],

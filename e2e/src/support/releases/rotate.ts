@@ -3,6 +3,8 @@ import { runKubectlOrFail } from '../kubectl.ts';
 import { eventually } from '../team.ts';
 
 const ANNOTATION = 'sandlot.dev/rotate';
+/** How long a replica may take to be replaced, in seconds. */
+const REPLICA_S = 110;
 
 const inRelease = (...args: readonly string[]): Promise<string> =>
   runKubectlOrFail(['--namespace', inject('releaseNamespace'), ...args]);
@@ -21,7 +23,13 @@ export async function rotate(secret: string, entry: string, stage: 'prepare' | '
 export async function restart(...workloads: readonly string[]): Promise<void> {
   const names = workloads.map((workload) => workload.replace('/', '/sandlot-'));
   await inRelease('rollout', 'restart', ...names);
-  for (const name of names) await inRelease('rollout', 'status', name, '--timeout=110s');
+  for (const name of names) await waitUntilRolledOut(name);
+}
+
+/** A StatefulSet replaces one replica after the other, so the wait is for each. */
+async function waitUntilRolledOut(name: string): Promise<void> {
+  const replicas = Number(await inRelease('get', name, '-o', 'jsonpath={.spec.replicas}'));
+  await inRelease('rollout', 'status', name, `--timeout=${replicas * REPLICA_S}s`);
 }
 
 /** The entries of a Secret of the release, in alphabetical order. */
