@@ -18,6 +18,7 @@ const PROGRAMS: Readonly<Record<BinaryName, boolean>> = {
   'nats-server': true,
   crane: true,
   kubeconform: true,
+  'kube-score': true,
   'network-policy': true,
   'agent-sandbox-client': true,
   // `npm run operations` alone needs these.

@@ -59,6 +59,11 @@ const etcdRecipes = {
   etcdutl: { package: 'go.etcd.io/etcd/etcdutl/v3' },
 } as const satisfies Record<string, Recipe>;
 
+const lintRecipes = {
+  /** Looks for mistakes in the objects of the chart. */
+  'kube-score': { package: 'github.com/zegl/kube-score/cmd/kube-score' },
+} as const satisfies Record<string, Recipe>;
+
 const containerdVersion = 'v2.4.2';
 const containerdModule = 'github.com/containerd/containerd/v2';
 const containerdLdflags = `-X ${containerdModule}/version.Version=${containerdVersion}`;
@@ -113,6 +118,7 @@ export type BinaryName =
   | keyof typeof clusterRecipes
   | keyof typeof policyRecipes
   | keyof typeof etcdRecipes
+  | keyof typeof lintRecipes
   | keyof typeof containerdRecipes
   | keyof typeof gvisorRecipes
   | keyof typeof jaegerRecipes
@@ -129,13 +135,14 @@ export interface GoModule {
 
 /**
  * Every Go module. containerd, gVisor, Jaeger and agent-sandbox have modules of their own because their dependencies conflict with those of
- * Kubernetes. The policy enforcer and etcd's tools have their own so that changing them rebuilds nothing else. The daemon, gVisor's
+ * Kubernetes. The policy enforcer, etcd's tools and kube-score have their own so that changing them rebuilds nothing else. The daemon, gVisor's
  * shim and the agent belong to the product and live outside this package.
  */
 export const goModules: readonly GoModule[] = [
   { folder: 'go', recipes: clusterRecipes },
   { folder: 'go-policy', recipes: policyRecipes },
   { folder: 'go-etcd', recipes: etcdRecipes },
+  { folder: 'go-lint', recipes: lintRecipes },
   { folder: 'go-containerd', recipes: containerdRecipes },
   { folder: '../../node/shim', recipes: gvisorRecipes },
   { folder: 'go-jaeger', recipes: jaegerRecipes },
