@@ -51,7 +51,7 @@ export function waitUntilReady({ directory, wakeRequester, clock }: WaitDeps, wa
     resolve(how);
   };
   const requestWake = (sandbox: (typeof wait.first)['wake']): void => {
-    if (sandbox?.uid === wake?.of.uid && sandbox?.generation === wake?.of.generation) return;
+    if (isSameSuspension(sandbox, wake?.of)) return;
     wasDelayed ||= wake?.isDelayed() === true;
     wake?.[Symbol.dispose]();
     wake = sandbox === undefined ? undefined : { ...wakeRequester.request(sandbox), of: sandbox };
@@ -82,6 +82,10 @@ export function waitUntilReady({ directory, wakeRequester, clock }: WaitDeps, wa
   requestWake(wait.first.wake);
   look();
   return promise;
+}
+
+function isSameSuspension(a: SleepingRef | undefined, b: SleepingRef | undefined): boolean {
+  return a?.uid === b?.uid && a?.generation === b?.generation;
 }
 
 function isUnknown(decision: Decision): boolean {

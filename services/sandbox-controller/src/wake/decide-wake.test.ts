@@ -169,7 +169,7 @@ describe('requests in memory', () => {
     ['stands while the Sandbox runs', 4, box('a', 5, 'Running'), true],
     ['is too late for the next suspension', 4, box('a', 6), false],
     ['of an older release counts for each', undefined, box('a', 6), true],
-  ])('of a generation %s', (_name, generation, sandbox, counts) => {
+  ] as const)('of a generation %s', (...[, generation, sandbox, counts]) => {
     const requests = new WakeRequests(new FakeClock(NOW_MS));
     requests.add('a', { generation });
     expect(requests.find(sandbox) !== undefined).toBe(counts);

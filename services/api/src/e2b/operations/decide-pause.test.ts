@@ -101,7 +101,7 @@ describe('a suspension', () => {
     ['is undone by a later resume', 6, 'Running', 'undone'],
     ['is not undone by what the cache shows from before it', 7, 'Running', 'pending'],
     ['is not undone by a later change of something else', 6, 'Suspended', 'pending'],
-  ] as const)('%s', (_, since, mode, state) => {
+  ] as const)('%s', (...[, since, mode, state]) => {
     expect(readSuspension({ metadata: { generation: 7 }, spec: wanted(mode) }, since).state).toBe(state);
   });
 });

@@ -76,10 +76,14 @@ export function readSuspension(
   const condition = findCondition(sandbox.status?.conditions, sandboxConditions.suspended);
   const message = condition?.message ?? '';
   if (condition?.status === 'True') return { state: 'suspended', message };
-  const isUndone = (sandbox.metadata.generation ?? 0) > since && resolveMode(sandbox.spec) === 'Running';
-  if (isUndone) return { state: 'undone', message };
+  if (isResumedSince(sandbox, since)) return { state: 'undone', message };
   const isKept = condition?.reason === sandboxReasons.hibernationFailed && isOfNow(condition, sandbox);
   return { state: isKept ? 'kept' : 'pending', message };
+}
+
+/** The cache may still show the Sandbox as it was before the suspension. */
+function isResumedSince({ metadata, spec }: Pick<Sandbox, 'metadata' | 'spec'>, since: number): boolean {
+  return (metadata.generation ?? 0) > since && resolveMode(spec) === 'Running';
 }
 
 /** The failure of an earlier pause says nothing about this one. */
