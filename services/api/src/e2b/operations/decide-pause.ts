@@ -71,7 +71,7 @@ export type SuspensionState = 'pending' | 'suspended' | 'kept' | 'undone';
  */
 export function readSuspension(
   sandbox: Pick<Sandbox, 'metadata' | 'spec' | 'status'>,
-  since = Infinity,
+  since?: number,
 ): { readonly state: SuspensionState; readonly message: string } {
   const condition = findCondition(sandbox.status?.conditions, sandboxConditions.suspended);
   const message = condition?.message ?? '';
@@ -82,7 +82,7 @@ export function readSuspension(
 }
 
 /** The cache may still show the Sandbox as it was before the suspension. */
-function isResumedSince({ metadata, spec }: Pick<Sandbox, 'metadata' | 'spec'>, since: number): boolean {
+function isResumedSince({ metadata, spec }: Pick<Sandbox, 'metadata' | 'spec'>, since = Infinity): boolean {
   return (metadata.generation ?? 0) > since && resolveMode(spec) === 'Running';
 }
 
