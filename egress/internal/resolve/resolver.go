@@ -112,14 +112,15 @@ func (r *Resolver) ask(ctx context.Context, name string, kind uint16) (answer, e
 		if until := r.now().Add(time.Duration(record.Header().Ttl) * time.Second); until.Before(found.until) {
 			found.until = until
 		}
-		if address, isOne := readAddress(record); isOne {
+		if address, isOne := ReadAddress(record); isOne {
 			found.addresses = append(found.addresses, address)
 		}
 	}
 	return found, nil
 }
 
-func readAddress(record dns.RR) (netip.Addr, bool) {
+// ReadAddress returns the address of an A or AAAA record.
+func ReadAddress(record dns.RR) (netip.Addr, bool) {
 	switch record := record.(type) {
 	case *dns.A:
 		address, ok := netip.AddrFromSlice(record.A.To4())

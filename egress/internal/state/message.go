@@ -71,40 +71,48 @@ func parseMessage(line []byte) (message, error) {
 	return read, nil
 }
 
+// edit changes a view. A value that comes or changes concerns no open connection: it is looked up for each request.
+type edit struct {
+	make func(*view)
+	of   Change
+}
+
 // edit returns the change of the view that the message asks for.
-func (m message) edit() (func(*view), error) {
+func (m message) edit() (edit, error) {
 	switch m.Type {
 	case "sandbox":
 		return m.putSandbox()
 	case "gone":
 		address, err := netip.ParseAddr(m.Address)
 		if err != nil {
-			return nil, fmt.Errorf("address %q: %w", m.Address, err)
+			return edit{}, fmt.Errorf("address %q: %w", m.Address, err)
 		}
-		return func(v *view) { delete(v.sandboxes, address.Unmap()) }, nil
+		address = address.Unmap()
+		return edit{func(v *view) { delete(v.sandboxes, address) }, Change{Addresses: []netip.Addr{address}}}, nil
 	case "value":
 		if m.Value == nil {
-			return func(v *view) { delete(v.values, m.Ref) }, nil
+			return edit{func(v *view) { delete(v.values, m.Ref) }, Change{All: true}}, nil
 		}
 		value := secret.New(*m.Value)
-		return func(v *view) { v.values[m.Ref] = value }, nil
+		return edit{make: func(v *view) { v.values[m.Ref] = value }}, nil
 	}
-	return nil, fmt.Errorf("type %q is unknown", m.Type)
+	return edit{}, fmt.Errorf("type %q is unknown", m.Type)
 }
 
-func (m message) putSandbox() (func(*view), error) {
+func (m message) putSandbox() (edit, error) {
 	address, err := netip.ParseAddr(m.Address)
 	if err != nil {
-		return nil, fmt.Errorf("address %q: %w", m.Address, err)
+		return edit{}, fmt.Errorf("address %q: %w", m.Address, err)
 	}
 	if m.Sandbox == nil {
-		return nil, fmt.Errorf("address %s has no sandbox", address)
+		return edit{}, fmt.Errorf("address %s has no sandbox", address)
 	}
 	read, err := m.Sandbox.read()
 	if err != nil {
-		return nil, fmt.Errorf("sandbox %s at %s: %w", m.Sandbox.UID, address, err)
+		return edit{}, fmt.Errorf("sandbox %s at %s: %w", m.Sandbox.UID, address, err)
 	}
-	return func(v *view) { v.sandboxes[address.Unmap()] = read }, nil
+	address = address.Unmap()
+	return edit{func(v *view) { v.sandboxes[address] = read }, Change{Addresses: []netip.Addr{address}}}, nil
 }
 
 func (s *sandbox) read() (*rules.Sandbox, error) {

@@ -150,11 +150,11 @@ func (s *session) act(read message) error {
 		s.gathering, s.isWhole = nil, true
 		return nil
 	}
-	edit, err := read.edit()
+	change, err := read.edit()
 	if err != nil {
 		return err
 	}
-	return s.edit(edit)
+	return s.edit(change)
 }
 
 func (s *session) reset(texts []string) error {
@@ -168,12 +168,12 @@ func (s *session) reset(texts []string) error {
 	return nil
 }
 
-func (s *session) edit(edit func(*view)) error {
+func (s *session) edit(change edit) error {
 	switch {
 	case s.gathering != nil:
-		edit(s.gathering)
+		change.make(s.gathering)
 	case s.isWhole:
-		s.store.apply(edit)
+		s.store.apply(change)
 	default:
 		return errors.New("a change came before reset")
 	}

@@ -67,7 +67,7 @@ func (c *clock) advance(by time.Duration) { c.offset.Add(int64(by)) }
 func start(t *testing.T) (*Store, *clock, string) {
 	t.Helper()
 	clock := &clock{}
-	store := NewStore(clock.now, func() {})
+	store := NewStore(clock.now, func(Change) {})
 	path := filepath.Join(t.TempDir(), "rules.sock")
 	listener, err := net.Listen("unix", path)
 	if err != nil {

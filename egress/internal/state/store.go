@@ -33,8 +33,17 @@ type Store struct {
 	synced  bool
 	// changed is closed and replaced whenever a sandbox came or went.
 	changed  chan struct{}
-	onChange func()
+	onChange OnChange
 }
+
+// Change says for which addresses something else holds than before.
+type Change struct {
+	All       bool
+	Addresses []netip.Addr
+}
+
+// OnChange hears of each change once it holds.
+type OnChange func(Change)
 
 type view struct {
 	sandboxes map[netip.Addr]*rules.Sandbox
@@ -47,7 +56,7 @@ func newView() view {
 }
 
 // NewStore makes an empty store, which knows no Pod. It calls onChange after each change of what Pods may reach.
-func NewStore(now Clock, onChange func()) *Store {
+func NewStore(now Clock, onChange OnChange) *Store {
 	return &Store{now: now, view: newView(), changed: make(chan struct{}), onChange: onChange}
 }
 
@@ -105,6 +114,13 @@ func (s *Store) IsReady() bool {
 	return s.synced && s.now().Sub(s.beatAt) < beatLimit && s.isFresh(credentialLimit)
 }
 
+// IsStale says whether the view is too old to hand out credentials.
+func (s *Store) IsStale() bool {
+	s.mutex.RLock()
+	defer s.mutex.RUnlock()
+	return s.synced && !s.isFresh(credentialLimit)
+}
+
 // Age is how old the view is.
 func (s *Store) Age() time.Duration {
 	s.mutex.RLock()
@@ -118,24 +134,24 @@ func (s *Store) isFresh(limit time.Duration) bool {
 
 // replace swaps in a whole view.
 func (s *Store) replace(next view) {
-	s.change(func() {
+	s.change(Change{All: true}, func() {
 		s.view = next
 		s.synced = true
 	})
 }
 
 // apply changes the view that is in use.
-func (s *Store) apply(edit func(*view)) {
-	s.change(func() { edit(&s.view) })
+func (s *Store) apply(change edit) {
+	s.change(change.of, func() { change.make(&s.view) })
 }
 
-func (s *Store) change(edit func()) {
+func (s *Store) change(of Change, edit func()) {
 	s.mutex.Lock()
 	edit()
 	close(s.changed)
 	s.changed = make(chan struct{})
 	s.mutex.Unlock()
-	s.onChange()
+	s.onChange(of)
 }
 
 // beat notes that the rules process is there, and how old its view of the cluster is.
