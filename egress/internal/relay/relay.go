@@ -14,7 +14,8 @@ import (
 // chunk is how many bytes are copied before the deadline moves. The kernel copies them if both sides are bare TCP connections.
 const chunk = 1 << 20
 
-// Both copies in both directions until both have ended, one breaks, or nothing came from either for the idle time. It closes both
+// Both copies in both directions until both have ended, one breaks, or nothing came from either for the idle time, and at most half of
+// it longer. It closes both
 // connections, and returns how many bytes went out of a into b, and back.
 func Both(a, b net.Conn, idle time.Duration) (out, back int64) {
 	var last atomic.Int64
@@ -33,8 +34,9 @@ func pump(into, from net.Conn, idle time.Duration, touch func(), isIdle func() b
 	var sum int64
 	for {
 		// Only reads have a deadline: after a write that was cut short the stream would lack bytes. A peer that reads nothing is found by
-		// the other direction, which is idle then.
-		_ = from.SetReadDeadline(time.Now().Add(idle))
+		// the other direction, which is idle then. A copy that goes on notes its bytes when its deadline ends it, so that comes twice in
+		// the idle time.
+		_ = from.SetReadDeadline(time.Now().Add(idle / 2))
 		copied, err := io.CopyN(into, from, chunk)
 		sum += copied
 		if copied > 0 {
