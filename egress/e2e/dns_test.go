@@ -122,14 +122,14 @@ func TestRefusesAnAddressThatIsNoSandbox(t *testing.T) {
 }
 
 func TestBoundsTheQuestionsOfASandbox(t *testing.T) {
-	plane := planetest.Start(t, nil, func(settings *serve.Settings) { settings.DNSPerSec = 5 })
+	plane := planetest.Start(t, nil, func(settings *serve.Settings) { settings.DNSPerSec = 1 })
 	plane.Allow(planetest.SandboxA, map[string]any{"names": []string{"a.example"}})
 	plane.Allow(planetest.SandboxB, map[string]any{"names": []string{"a.example"}})
 	counts := map[string]int{}
 	for range 50 {
 		counts[format(ask(t, plane, planetest.SandboxA, "udp", "a.example", dns.TypeA))]++
 	}
-	if counts["REFUSED"] == 0 || counts["NOERROR | 5 IN A 127.0.1.1"] < 5 {
+	if counts["REFUSED"] == 0 || counts["NOERROR | 5 IN A 127.0.1.1"] == 0 {
 		t.Errorf("the answers were %v", counts)
 	}
 	if got := format(ask(t, plane, planetest.SandboxB, "udp", "a.example", dns.TypeA)); got != "NOERROR | 5 IN A 127.0.1.1" {

@@ -189,7 +189,7 @@ func TestBoundsTheConnectionsOfASandbox(t *testing.T) {
 }
 
 func TestBoundsTheRateOfASandbox(t *testing.T) {
-	plane := startPassed(t, func(settings *serve.Settings) { settings.Limits.PerSecond = 5 })
+	plane := startPassed(t, func(settings *serve.Settings) { settings.Limits.PerSecond = 1 })
 	refused := 0
 	for range 30 {
 		if alertOf(t, plane, planetest.SandboxA, allowed) != "connected" {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -57,23 +58,25 @@ func TestPassesEveryByteAndTheEndOfEachDirection(t *testing.T) {
 }
 
 func TestAStreamInOneDirectionIsNotIdle(t *testing.T) {
-	const idle = 200 * time.Millisecond
-	client, a := pair(t)
-	b, upstream := pair(t)
-	go Both(a, b, idle)
-	buffer := make([]byte, 1)
-	for range 15 {
-		time.Sleep(idle / 4)
-		if _, err := upstream.Write([]byte("x")); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		const idle = time.Minute
+		client, a := net.Pipe()
+		b, upstream := net.Pipe()
+		go Both(a, b, idle)
+		buffer := make([]byte, 1)
+		for range 15 {
+			time.Sleep(idle - time.Second)
+			go func() { _, _ = upstream.Write([]byte("x")) }()
+			if _, err := io.ReadFull(client, buffer); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if _, err := io.ReadFull(client, buffer); err != nil {
-			t.Fatal(err)
+		begun := time.Now()
+		if _, err := client.Read(buffer); err != io.EOF {
+			t.Errorf("an idle connection: %v", err)
 		}
-	}
-	// Then nothing comes, and it ends.
-	_ = client.SetReadDeadline(time.Now().Add(10 * time.Second))
-	if _, err := client.Read(buffer); err != io.EOF {
-		t.Errorf("an idle connection: %v", err)
-	}
+		if took := time.Since(begun); took < idle || took > idle+3*idle/4 {
+			t.Errorf("it ended after %s", took)
+		}
+	})
 }
