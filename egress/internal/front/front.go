@@ -193,7 +193,7 @@ func (v visit) redecide(now *rules.Sandbox) (rules.Decision, bool) {
 func (f *Front) isWithin(v visit) dial.Check {
 	isListed := v.sandbox.HasName(v.host)
 	return func(address netip.Addr) bool {
-		return !f.Store.IsBlocked(address) && v.sandbox.IsWithin(address, isListed)
+		return !f.Store.IsBlocked(address) && v.sandbox.IsWithin(netip.AddrPortFrom(address, v.port), isListed)
 	}
 }
 

@@ -30,10 +30,21 @@ type Sandbox struct {
 	Proof []byte
 }
 
-// Block is a block of addresses without some.
+// Block is a block of addresses without some, on some ports. No port means all.
 type Block struct {
 	CIDR   netip.Prefix
 	Except []netip.Prefix
+	Ports  []PortRange
+}
+
+// PortRange has its first and its last port.
+type PortRange struct{ First, Last uint16 }
+
+func (b Block) contains(target netip.AddrPort) bool {
+	hasPort := func(each PortRange) bool { return target.Port() >= each.First && target.Port() <= each.Last }
+	hasAddress := func(prefix netip.Prefix) bool { return prefix.Contains(target.Addr()) }
+	return b.CIDR.Contains(target.Addr()) && !slices.ContainsFunc(b.Except, hasAddress) &&
+		(len(b.Ports) == 0 || slices.ContainsFunc(b.Ports, hasPort))
 }
 
 // Rule sets headers in requests to a host.
@@ -117,14 +128,12 @@ func (s *Sandbox) FindRule(host string) *Rule {
 	return found
 }
 
-// IsWithin says whether the template and the claim let the sandbox reach an address. A name of the list beats what the claim denies,
+// IsWithin says whether the template and the claim let the sandbox reach a target. A name of the list beats what the claim denies,
 // and never the template.
-func (s *Sandbox) IsWithin(address netip.Addr, isListed bool) bool {
-	contains := func(prefix netip.Prefix) bool { return prefix.Contains(address) }
-	if !isListed && slices.ContainsFunc(s.Denied, contains) {
+func (s *Sandbox) IsWithin(target netip.AddrPort, isListed bool) bool {
+	isDenied := slices.ContainsFunc(s.Denied, func(prefix netip.Prefix) bool { return prefix.Contains(target.Addr()) })
+	if isDenied && !isListed {
 		return false
 	}
-	return slices.ContainsFunc(s.Within, func(block Block) bool {
-		return block.CIDR.Contains(address) && !slices.ContainsFunc(block.Except, contains)
-	})
+	return slices.ContainsFunc(s.Within, func(block Block) bool { return block.contains(target) })
 }

@@ -67,20 +67,27 @@ func TestARuleAllowsNothing(t *testing.T) {
 func TestAddressesStayWithinTheTemplate(t *testing.T) {
 	prefix := netip.MustParsePrefix
 	sandbox := Sandbox{
-		Within: []Block{{CIDR: prefix("0.0.0.0/0"), Except: []netip.Prefix{prefix("10.0.0.0/8")}}},
+		Within: []Block{
+			{CIDR: prefix("0.0.0.0/0"), Except: []netip.Prefix{prefix("10.0.0.0/8")}},
+			{CIDR: prefix("10.9.0.0/16"), Ports: []PortRange{{80, 80}, {8000, 8999}}},
+		},
 		Denied: []netip.Prefix{prefix("203.0.113.0/24")},
 	}
 	for _, test := range []struct {
 		address          string
 		isListed, within bool
 	}{
-		{"198.51.100.1", false, true},
-		{"10.1.2.3", true, false},
-		{"203.0.113.9", false, false},
-		{"203.0.113.9", true, true},
-		{"2001:db8::1", true, false},
+		{"198.51.100.1:443", false, true},
+		{"10.1.2.3:443", true, false},
+		{"203.0.113.9:443", false, false},
+		{"203.0.113.9:443", true, true},
+		{"[2001:db8::1]:443", true, false},
+		{"10.9.0.1:443", true, false},
+		{"10.9.0.1:80", true, true},
+		{"10.9.0.1:8500", true, true},
+		{"10.9.0.1:9000", true, false},
 	} {
-		if got := sandbox.IsWithin(netip.MustParseAddr(test.address), test.isListed); got != test.within {
+		if got := sandbox.IsWithin(netip.MustParseAddrPort(test.address), test.isListed); got != test.within {
 			t.Errorf("%s (listed: %v) is %v", test.address, test.isListed, got)
 		}
 	}

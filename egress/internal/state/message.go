@@ -60,6 +60,8 @@ type header struct {
 type block struct {
 	CIDR   string   `json:"cidr"`
 	Except []string `json:"except"`
+	// Ports are pairs of the first and the last port.
+	Ports [][2]uint16 `json:"ports"`
 }
 
 func parseMessage(line []byte) (message, error) {
@@ -158,7 +160,11 @@ func (b block) read() (rules.Block, error) {
 		return rules.Block{}, err
 	}
 	except, err := readAll(b.Except, netip.ParsePrefix)
-	return rules.Block{CIDR: cidr, Except: except}, err
+	ports := make([]rules.PortRange, 0, len(b.Ports))
+	for _, each := range b.Ports {
+		ports = append(ports, rules.PortRange{First: each[0], Last: each[1]})
+	}
+	return rules.Block{CIDR: cidr, Except: except, Ports: ports}, err
 }
 
 func readAll[From, To any](from []From, read func(From) (To, error)) ([]To, error) {
