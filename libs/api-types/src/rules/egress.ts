@@ -1,6 +1,7 @@
-import { formatCidr, isMappedIPv4, parseCidr } from '@sandlot/std';
+import { containsCidr, EVERY_IPV4, formatCidr, isMappedIPv4, parseCidr } from '@sandlot/std';
 import { z } from 'zod';
 import { annotations } from '../catalogue/keys.ts';
+import { findNamePattern } from './egress-names.ts';
 import { resolveClaimMode } from './naming.ts';
 import type { SandboxClaim } from '../objects.ts';
 
@@ -13,9 +14,11 @@ export interface EgressWish {
   readonly allowInternetAccess?: boolean | undefined;
   readonly allowOut: readonly string[];
   readonly denyOut: readonly string[];
+  /** Names that `allowOut` has beside blocks, normalised. They hold where everything is denied, at the egress proxy. */
+  readonly names?: readonly string[] | undefined;
 }
 
-/** The most blocks of one list. */
+/** The most entries of one list. */
 export const MAX_EGRESS_BLOCKS = 100;
 
 /** No egress at all: how an annotation that cannot be parsed is read. */
@@ -34,7 +37,21 @@ const block = z.string().transform((text, context) => {
   return z.NEVER;
 });
 const blocks = z.array(block).max(MAX_EGRESS_BLOCKS).default([]);
-const wish = z.object({ allowInternetAccess: z.boolean().optional(), allowOut: blocks, denyOut: blocks });
+const entry = z.string().transform((text, context) => {
+  const [found, name] = [findEgressBlock(text), findNamePattern(text)?.text];
+  if (found !== undefined) return { block: found };
+  if (name !== undefined) return { name };
+  context.addIssue({ code: 'custom', message: 'is neither a name, an address nor a block of addresses' });
+  return z.NEVER;
+});
+const entries = z.array(entry).max(MAX_EGRESS_BLOCKS).default([]);
+const wish = z
+  .object({ allowInternetAccess: z.boolean().optional(), allowOut: entries, denyOut: blocks })
+  .transform(({ allowOut, ...rest }) => {
+    const names = allowOut.flatMap(({ name }) => name ?? []);
+    const asked = { ...rest, allowOut: allowOut.flatMap(({ block: found }) => found ?? []) };
+    return names.length === 0 ? asked : { ...asked, names };
+  });
 
 /** Whether the claim's Sandbox has egress rules of its own. Sandboxes of a detached claim use those of their template. */
 export function hasOwnNetwork({ metadata, spec }: SandboxClaim): boolean {
@@ -46,13 +63,24 @@ export function findEgressWish(claim: SandboxClaim): EgressWish | undefined {
   const text = claim.metadata.annotations?.[annotations.network];
   if (text === undefined || !hasOwnNetwork(claim)) return undefined;
   try {
-    return wish.safeParse(JSON.parse(text)).data ?? NOTHING;
+    const found = wish.safeParse(JSON.parse(text)).data ?? NOTHING;
+    // Names narrow nothing by themselves: a list of them without a denial is not what its author means.
+    return 'names' in found && !isClosedEgress(found) ? NOTHING : found;
   } catch {
     return NOTHING;
   }
 }
 
+/** Whether the wish denies every address that it does not allow. Denying all IPv4 denies all IPv6 too. */
+export function isClosedEgress({ allowInternetAccess, denyOut }: EgressWish): boolean {
+  const coversAll = (text: string): boolean => {
+    const cidr = parseCidr(text);
+    return cidr !== undefined && containsCidr(cidr, EVERY_IPV4);
+  };
+  return allowInternetAccess === false || denyOut.some(coversAll);
+}
+
 /** The text of the annotation. */
-export function formatEgressText({ allowInternetAccess, allowOut, denyOut }: EgressWish): string {
-  return JSON.stringify({ allowInternetAccess, allowOut, denyOut });
+export function formatEgressText({ allowInternetAccess, allowOut, denyOut, names = [] }: EgressWish): string {
+  return JSON.stringify({ allowInternetAccess, allowOut: [...allowOut, ...names], denyOut });
 }
