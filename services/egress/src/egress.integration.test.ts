@@ -46,8 +46,10 @@ beforeAll(async () => {
 });
 afterAll(() => open.disposeAsync());
 
-const ownedBy = (apiVersion: string, kind: string, name: string, uid = ''): OwnerReference => ({
-  apiVersion,
+const KINDS = { SandboxClaim: 'extensions.agents.x-k8s.io/v1beta1', Sandbox: 'agents.x-k8s.io/v1beta1' };
+
+const ownedBy = (kind: keyof typeof KINDS, name: string, uid = ''): OwnerReference => ({
+  apiVersion: KINDS[kind],
   kind,
   name,
   uid,
@@ -66,7 +68,7 @@ async function claim(name: string, address: string, network?: string): Promise<v
       namespace,
       name,
       annotations: { [annotations.templateRef]: 'base' },
-      ownerReferences: [ownedBy('extensions.agents.x-k8s.io/v1beta1', 'SandboxClaim', name, made.metadata.uid)],
+      ownerReferences: [ownedBy('SandboxClaim', name, made.metadata.uid)],
     },
     spec: { podTemplate: { spec: { containers: [{ name: 'main', image: 'busybox' }] } } },
   });
@@ -80,7 +82,7 @@ async function createPod(name: string, sandbox: string, uid: string | undefined)
       namespace,
       name,
       labels: { [labels.nameHash]: nameHash(sandbox) },
-      ownerReferences: [ownedBy('agents.x-k8s.io/v1beta1', 'Sandbox', sandbox, uid)],
+      ownerReferences: [ownedBy('Sandbox', sandbox, uid)],
     },
     spec: { containers: [{ name: 'main', image: 'busybox' }] },
   });

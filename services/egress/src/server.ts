@@ -10,15 +10,11 @@ import type { EgressSettings } from './wiring/settings.ts';
 export async function startEgress(parts: ProcessParts, settings: EgressSettings): Promise<RunningServer> {
   const { client, clock, log, random, kubeMetrics: metrics } = parts;
   const informers = createInformers({ client, clock, log, random, metrics, namespaces: settings.WATCH_NAMESPACES });
+  const { pods, sandboxes, claims, policies } = informers;
   const { POD_NAMESPACE: namespace, POD_NAME: pod = 'local' } = settings;
   const freshness = new Freshness({ client, clock, log, namespace, name: `egress-${pod}` });
   const addresses = new Addresses(
-    {
-      pods: informers.pods.store,
-      sandboxes: informers.sandboxes.store,
-      claims: informers.claims.store,
-      policies: informers.policies.store,
-    },
+    { pods: pods.store, sandboxes: sandboxes.store, claims: claims.store, policies: policies.store },
     (address, sandbox) => connection.put(address, sandbox),
   );
   const connection = new PlaneConnection({
@@ -30,7 +26,7 @@ export async function startEgress(parts: ProcessParts, settings: EgressSettings)
     clock,
     log,
   });
-  const all = [...Object.values(informers), freshness.informer];
+  const all = [pods, sandboxes, claims, policies, freshness.informer] as const;
   const following = addresses.follow(informers);
   const stop = new AbortController();
   const working = Promise.all([

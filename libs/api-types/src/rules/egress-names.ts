@@ -33,13 +33,18 @@ export function findHostName(text: string): string | undefined {
 export function findNamePattern(text: string): NamePattern | undefined {
   const [, host = '', digits] = /^([^:]*)(?::([1-9]\d{0,4}))?$/u.exec(text) ?? [];
   const port = digits === undefined ? undefined : Number(digits);
-  if (port !== undefined && port > MAX_PORT) return undefined;
-  const suffix = port === undefined ? '' : `:${port}`;
-  if (host === '*') return { text: `*${suffix}`, name: '', isWildcard: true, port };
+  const found = findPart(host);
+  if (found === undefined || (port ?? 0) > MAX_PORT) return undefined;
+  const { name, isWildcard } = found;
+  const written = [isWildcard ? '*' : [], name === '' ? [] : name].flat().join('.');
+  return { text: port === undefined ? written : `${written}:${port}`, name, isWildcard, port };
+}
+
+function findPart(host: string): Pick<NamePattern, 'name' | 'isWildcard'> | undefined {
+  if (host === '*') return { name: '', isWildcard: true };
   const isWildcard = host.startsWith('*.');
   const name = findHostName(isWildcard ? host.slice(2) : host);
-  if (name === undefined) return undefined;
-  return { text: `${isWildcard ? '*.' : ''}${name}${suffix}`, name, isWildcard, port };
+  return name === undefined ? undefined : { name, isWildcard };
 }
 
 /** Whether the pattern has this normalised name on this port. */

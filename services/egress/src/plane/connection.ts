@@ -48,13 +48,13 @@ export class PlaneConnection {
   /** Connects, again and again, until the signal aborts. Never rejects. */
   async keep(stop: AbortSignal): Promise<void> {
     const { clock, log, path } = this.#options;
+    const isStopped = (): boolean => stop.aborted;
     let reported = '';
-    while (!stop.aborted) {
+    while (!isStopped()) {
       const problem = await this.#serve(stop).catch((error: unknown) =>
         error instanceof Error ? error.message : String(error),
       );
-      if (stop.aborted) return;
-      if (problem !== reported) log.warn({ path, reason: problem }, 'the data plane is not connected');
+      if (problem !== reported && !isStopped()) log.warn({ path, reason: problem }, 'the data plane is not connected');
       reported = problem;
       await clock.sleep(RETRY_MS, stop);
     }
