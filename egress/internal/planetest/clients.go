@@ -54,6 +54,18 @@ func (p *Plane) Client(source string, protocol int) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
+// ClientTo is an HTTP/1.1 client at an address that connects to another one, for every name.
+func (p *Plane) ClientTo(source net.Addr, target string) *http.Client {
+	transport := &http.Transport{
+		TLSClientConfig: p.ClientTLS(),
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{LocalAddr: source}).DialContext(ctx, "tcp", target)
+		},
+	}
+	p.t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
 // ProxyClient is an HTTP/1.1 client that knows the port for CONNECT.
 func (p *Plane) ProxyClient(source string) *http.Client {
 	transport := &http.Transport{

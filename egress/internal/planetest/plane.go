@@ -43,6 +43,8 @@ type Plane struct {
 	// Daemon is the port on which the daemons of sandboxes are asked.
 	Daemon uint16
 	admin  string
+	// PID is that of the plane, if it is a process of its own.
+	PID int
 	// Stop ends the plane before the test does, and waits until it has ended.
 	Stop func()
 	// DNS is where sandboxes ask, and Names has the records of upstreams.
@@ -99,6 +101,10 @@ func Start(t testing.TB, names []string, options ...Option) *Plane {
 }
 
 func (p *Plane) run(settings serve.Settings) {
+	if program := os.Getenv(programVariable); program != "" {
+		p.runProgram(program, settings)
+		return
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	started := make(chan struct{})
