@@ -11,10 +11,9 @@ export function parseFigures(text: string): readonly Figure[] {
     const [head = '', , ...fields] = line.trim().split(/\s+/u);
     const [, name] = /^Benchmark(\S+?)(?:-\d+)?$/u.exec(head) ?? [];
     if (name === undefined) return [];
-    const pairs = fields.flatMap((field, index) =>
-      index % 2 === 0 ? [[fields[index + 1], Number(field)] as const] : [],
-    );
-    return [{ name, units: Object.fromEntries(pairs) }];
+    const units: Record<string, number> = {};
+    for (let index = 0; index + 1 < fields.length; index += 2) units[fields[index + 1] ?? ''] = Number(fields[index]);
+    return [{ name, units }];
   });
 }
 
