@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -211,14 +212,18 @@ func serveDaemon(t *testing.T, plane *planetest.Plane, address string, answer fu
 // The address of a Pod that is gone may be another tenant's before the watch has said so: only its daemon can prove who it is.
 func TestNoCredentialGoesOutWithoutAProof(t *testing.T) {
 	proof := []byte("the proof of the sandbox")
+	own := netip.MustParseAddr(planetest.SandboxA)
 	for name, test := range map[string]struct {
 		answer func([]byte) []byte
 		served bool
 	}{
-		"the right proof":        {func(nonce []byte) []byte { return identity.Compute(proof, nonce) }, true},
-		"another proof":          {func(nonce []byte) []byte { return identity.Compute([]byte("another"), nonce) }, false},
+		"the right proof": {func(nonce []byte) []byte { return identity.Compute(proof, own, nonce) }, true},
+		"another proof":   {func(nonce []byte) []byte { return identity.Compute([]byte("another"), own, nonce) }, false},
+		"the answer of the true owner, at another address": {func(nonce []byte) []byte {
+			return identity.Compute(proof, netip.MustParseAddr(planetest.SandboxB), nonce)
+		}, false},
 		"an empty answer":        {func([]byte) []byte { return nil }, false},
-		"an answer that is late": {func(nonce []byte) []byte { time.Sleep(2 * identity.Limit); return identity.Compute(proof, nonce) }, false},
+		"an answer that is late": {func(nonce []byte) []byte { time.Sleep(2 * identity.Limit); return identity.Compute(proof, own, nonce) }, false},
 		"no daemon":              {nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 const (
 	// Limit is the time that a daemon has for its answer.
 	Limit = 500 * time.Millisecond
-	// purpose keeps an answer from being used for anything else.
+	// purpose keeps an answer from being used for anything else. The daemon has the same text.
 	purpose   = "sandlot-egress-prove-v1\n"
 	nonceSize = 32
 	maxAnswer = 4 << 10
@@ -41,10 +41,11 @@ type Answer struct {
 	MAC []byte `json:"mac"`
 }
 
-// Compute returns the answer to a nonce.
-func Compute(proof, nonce []byte) []byte {
+// Compute returns the answer of a sandbox that is asked at an address. The address is in it so that a Pod which has the address of
+// another one cannot pass the question on to that one.
+func Compute(proof []byte, address netip.Addr, nonce []byte) []byte {
 	mac := hmac.New(sha256.New, proof)
-	mac.Write([]byte(purpose))
+	mac.Write([]byte(purpose + address.Unmap().WithZone("").String() + "\n"))
 	mac.Write(nonce)
 	return mac.Sum(nil)
 }
@@ -75,7 +76,7 @@ func (p *Prover) Prove(ctx context.Context, address netip.Addr, sandbox *rules.S
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotProven, err)
 	}
-	if !hmac.Equal(mac, Compute(sandbox.Proof, nonce)) {
+	if !hmac.Equal(mac, Compute(sandbox.Proof, address, nonce)) {
 		return ErrNotProven
 	}
 	return nil
