@@ -29,11 +29,11 @@ export {
   hasOwnNetwork,
   isClosedEgress,
   MAX_EGRESS_BLOCKS,
-} from './rules/egress.ts';
-export type { EgressWish } from './rules/egress.ts';
-export { BLOCKED_IPV4, BLOCKED_IPV6 } from './rules/blocked-addresses.ts';
-export { listCidrs, listEgressBlocks } from './rules/egress-blocks.ts';
-export type { EgressBlock } from './rules/egress-blocks.ts';
+} from './egress/wish.ts';
+export type { EgressWish } from './egress/wish.ts';
+export { BLOCKED_IPV4, BLOCKED_IPV6 } from './egress/blocked-addresses.ts';
+export { listCidrs, listEgressBlocks } from './egress/blocks.ts';
+export type { EgressBlock } from './egress/blocks.ts';
 export {
   annotations,
   finalizers,

@@ -3,6 +3,7 @@ import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { findController } from '@sandlot/kube';
 import type { NetworkPolicy, Pod, Store } from '@sandlot/kube';
 import type { AddressSnapshot, SeenClaim, SeenPod } from './plan/plan.ts';
+import { readPolicyEgress } from './template/read-policy.ts';
 import { BY_ADDRESS, BY_UID } from './wiring/informers.ts';
 
 /** The caches that say whose an address is. */
@@ -51,7 +52,7 @@ function describeOwner(stores: Stores, sandbox: Sandbox): NonNullable<AddressSna
     sandboxUid: uid,
     namespace,
     claim: findClaim(stores.claims, sandbox),
-    templateEgress: policy === undefined ? undefined : (policy.spec?.egress ?? []),
+    within: readPolicyEgress(policy?.spec?.egress ?? []),
   };
 }
 

@@ -1,8 +1,8 @@
 import { BLOCKED_IPV4, BLOCKED_IPV6 } from '@sandlot/api-types';
 import type { ProcessParts, RunningServer } from '@sandlot/service';
 import { Addresses } from './controller.ts';
-import { Freshness } from './freshness.ts';
 import { PlaneConnection } from './plane/connection.ts';
+import { Freshness } from './view/freshness.ts';
 import { createInformers } from './wiring/informers.ts';
 import type { EgressSettings } from './wiring/settings.ts';
 

@@ -30,9 +30,6 @@ export interface SeenPod {
   readonly isRunning: boolean;
 }
 
-/** Egress rules of a NetworkPolicy, as the API server stores them. */
-export type PolicyEgress = readonly { readonly to?: unknown; readonly ports?: unknown }[];
-
 /** Everything that decides over one address. */
 export interface AddressSnapshot {
   /** All Pods that have the address. */
@@ -43,8 +40,8 @@ export interface AddressSnapshot {
         readonly sandboxUid: string;
         readonly namespace: string;
         readonly claim?: SeenClaim | undefined;
-        /** Undefined: the policy of the template is not there. */
-        readonly templateEgress?: PolicyEgress | undefined;
+        /** What the policy of its template lets through; empty if that is not there. */
+        readonly within: readonly PlaneBlock[];
       }
     | undefined;
 }

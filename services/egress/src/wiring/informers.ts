@@ -62,7 +62,7 @@ export function listAddresses({ status }: Pod): readonly string[] {
 }
 
 /** `NAMESPACE/TEMPLATE` of a Sandbox; empty if it has none. */
-export function listTemplates({ metadata }: Sandbox): readonly string[] {
+function listTemplates({ metadata }: Sandbox): readonly string[] {
   const template = metadata.annotations?.[annotations.templateRef];
   return template === undefined ? [] : [`${metadata.namespace ?? ''}/${template}`];
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { findHostName, findNamePattern, hasName } from './egress-names.ts';
+import { findHostName, findNamePattern, hasName } from './names.ts';
 
 /** The data plane reads the same vectors. */
 const VECTORS = new URL('../../../../egress/internal/names/testdata/vectors.json', import.meta.url);

@@ -1,8 +1,8 @@
 import { containsCidr, EVERY_IPV4, formatCidr, isMappedIPv4, parseCidr } from '@sandlot/std';
 import { z } from 'zod';
 import { annotations } from '../catalogue/keys.ts';
-import { findNamePattern } from './egress-names.ts';
-import { resolveClaimMode } from './naming.ts';
+import { findNamePattern } from './names.ts';
+import { resolveClaimMode } from '../rules/naming.ts';
 import type { SandboxClaim } from '../objects.ts';
 
 /**
