@@ -4,13 +4,13 @@ import { findEnding, isTrue } from './directory/decide-ending.ts';
 import type { GoneReason } from './directory/decide-ending.ts';
 import { findOwningClaim } from './directory/ownership.ts';
 import type { RequestSnapshot } from './directory/snapshot.ts';
-import { buildRef, buildTarget, buildTerms } from './directory/target.ts';
-import type { SandboxRef, Target, Terms } from './directory/target.ts';
+import { buildSleepingRef, buildTarget, buildTerms } from './directory/target.ts';
+import type { SleepingRef, Target, Terms } from './directory/target.ts';
 
 export type Decision =
   | { readonly kind: 'go'; readonly target: Target; readonly terms: Terms }
   /** `wake`: the Sandbox sleeps, and this request wakes it. */
-  | { readonly kind: 'wait'; readonly terms: Terms; readonly wake: SandboxRef | undefined }
+  | { readonly kind: 'wait'; readonly terms: Terms; readonly wake: SleepingRef | undefined }
   | { readonly kind: 'gone'; readonly reason: GoneReason };
 
 /** Decides whether a request goes to its sandbox, waits for it, or is refused. */
@@ -32,7 +32,7 @@ type Found = RequestSnapshot & { readonly sandbox: Sandbox };
 function decideSuspended({ claim, sandbox, wakes }: Found, terms: Terms): Decision {
   // The sandbox-controller decides again: a request that it would not obey must not wait in vain.
   const canWake = wakes && findWakeObstacle(sandbox, claim) === undefined;
-  return canWake ? { kind: 'wait', terms, wake: buildRef(sandbox) } : gone('paused');
+  return canWake ? { kind: 'wait', terms, wake: buildSleepingRef(sandbox) } : gone('paused');
 }
 
 function decideReady({ sandbox, dialable: [first, ...others] }: Found, terms: Terms): Decision {

@@ -85,9 +85,10 @@ function observeHolds({ quietStarts, adoptionHolds }: ObserveDeps, sandbox: Sand
 
 function observeWakeRequest(
   { wakes }: ObserveDeps,
-  { metadata: { uid = '' } }: Sandbox,
+  sandbox: Sandbox,
 ): Pick<Snapshot, 'wakeRequestUntilMs' | 'wakeTrace'> {
-  return { wakeRequestUntilMs: wakes.untilMs(uid), wakeTrace: wakes.findTrace(uid) };
+  const request = wakes.find(sandbox);
+  return { wakeRequestUntilMs: request?.untilMs, wakeTrace: request?.trace };
 }
 
 /** When the Sandbox was used, besides what its status and annotations say. */

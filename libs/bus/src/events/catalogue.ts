@@ -39,7 +39,10 @@ export const eventData = {
   'sandbox.finished': sandbox.extend({ outcome: z.enum(['succeeded', 'failed']), ...reason }),
   'sandbox.expired': sandbox.extend(reason),
   'sandbox.deleted': sandbox.extend({ cause: z.string() }),
-  'sandbox.wake.requested': sandbox.extend({ requestedBy: z.string().optional() }),
+  'sandbox.wake.requested': sandbox.extend({
+    requestedBy: z.string().optional(),
+    generation: z.number().int().nonnegative().optional(),
+  }),
   'sandbox.hibernated': sandbox.extend({ snapshot: named, sizeBytes: z.number().int().nonnegative(), kept }),
   'sandbox.restored': sandbox.extend({ snapshot: named, podName: z.string(), kept }),
   'sandbox.restore.failed': sandbox.extend({ snapshot: named, podName: z.string(), kept, message: z.string() }),

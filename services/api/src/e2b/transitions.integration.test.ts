@@ -195,6 +195,28 @@ describe('a client that disconnects', () => {
   });
 });
 
+describe('a pause that another client undoes', () => {
+  it('is answered at once, and the sandbox keeps the end that it had', async () => {
+    const { sandboxId, kill } = bind(await create());
+    const before = await getClaim(sandboxId);
+    stack.standIn.held = true;
+    const pausing = post(replicas[0], `${sandboxId}/pause`);
+    while ((await getSandbox(sandboxId)).spec.operatingMode !== 'Suspended') continue;
+    const { name = '' } = (await getSandbox(sandboxId)).metadata;
+    const spec = { operatingMode: 'Running' };
+    await stack.client.mergePatch(sandboxes, { namespace: NAMESPACE, name }, { spec });
+    const { status, body } = await pausing;
+    expect([status, (body as { message: string }).message]).toEqual([
+      503,
+      'the sandbox was resumed while it was being paused: pause it again',
+    ]);
+    const after = await getClaim(sandboxId);
+    expect(after.metadata.annotations?.[annotations.endAt]).toBe(before.metadata.annotations?.[annotations.endAt]);
+    stack.standIn.held = false;
+    await kill();
+  });
+});
+
 describe('a pause that cannot save the memory', () => {
   it('leaves the sandbox with the end that it had, and answers once the next request is welcome', async () => {
     for (const lifecycle of [undefined, { onTimeout: 'pause' }] as const) {

@@ -7,6 +7,11 @@ export interface SandboxRef {
   readonly uid: string;
 }
 
+/** A suspended sandbox, and which of its suspensions the gateway has seen. */
+export interface SleepingRef extends SandboxRef {
+  readonly generation: number;
+}
+
 /** A running sandbox that has a claim, and how to reach it. */
 export interface Target extends SandboxRef {
   /** Changes when the pod gets another address or key, or the Sandbox is resumed. Incarnations share no connections. */
@@ -32,8 +37,12 @@ export interface Terms {
   readonly hasDaemon: boolean;
 }
 
-export function buildRef({ metadata: { namespace = '', name = '', uid = '' } }: Sandbox): SandboxRef {
+function buildRef({ metadata: { namespace = '', name = '', uid = '' } }: Sandbox): SandboxRef {
   return { namespace, name, uid };
+}
+
+export function buildSleepingRef(sandbox: Sandbox): SleepingRef {
+  return { ...buildRef(sandbox), generation: sandbox.metadata.generation ?? 0 };
 }
 
 export function formatIncarnation({ metadata, status }: Sandbox): string {

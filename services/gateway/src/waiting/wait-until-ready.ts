@@ -3,6 +3,7 @@ import type { Decision } from '../decide.ts';
 import type { Directory } from '../directory/directory.ts';
 import type { Query } from '../directory/query.ts';
 import type { SandboxSnapshot } from '../directory/snapshot.ts';
+import type { SleepingRef } from '../directory/target.ts';
 import type { Wake, WakeRequester } from './wake-requester.ts';
 
 /**
@@ -41,7 +42,7 @@ const KILLED: WaitEnd = { kind: 'gone', reason: 'killed' };
 export function waitUntilReady({ directory, wakeRequester, clock }: WaitDeps, wait: Wait): Promise<WaitEnd> {
   const { promise, resolve } = Promise.withResolvers<WaitEnd>();
   const stack = new DisposableStack();
-  let wake: (Wake & { readonly uid: string }) | undefined;
+  let wake: (Wake & { readonly of: SleepingRef }) | undefined;
   let isShown = false;
   let wasDelayed = false;
   const end = (how: WaitEnd): void => {
@@ -50,10 +51,10 @@ export function waitUntilReady({ directory, wakeRequester, clock }: WaitDeps, wa
     resolve(how);
   };
   const requestWake = (sandbox: (typeof wait.first)['wake']): void => {
-    if (sandbox?.uid === wake?.uid) return;
+    if (sandbox?.uid === wake?.of.uid && sandbox?.generation === wake?.of.generation) return;
     wasDelayed ||= wake?.isDelayed() === true;
     wake?.[Symbol.dispose]();
-    wake = sandbox === undefined ? undefined : { ...wakeRequester.request(sandbox), uid: sandbox.uid };
+    wake = sandbox === undefined ? undefined : { ...wakeRequester.request(sandbox), of: sandbox };
   };
   const look = (): void => {
     const decision = wait.decide(directory.find(wait.query));

@@ -4,7 +4,7 @@ import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
 import { WakeRequester } from './wake-requester.ts';
 
-const BOX = { namespace: 'team-a', name: 'box', uid: 'uid-box' };
+const BOX = { namespace: 'team-a', name: 'box', uid: 'uid-box', generation: 7 };
 
 function setup() {
   const clock = new FakeClock();
@@ -29,6 +29,15 @@ describe('a wake', () => {
     await clock.advance(10_000);
     expect(sent).toHaveLength(3);
     expect(clock.nextTimerMs()).toBeUndefined();
+  });
+
+  it('names the suspension that was seen, and asks again at once when a later one is seen', async () => {
+    const { clock, sent, requester } = setup();
+    using _first = requester.request(BOX);
+    using _second = requester.request({ ...BOX, generation: 9 });
+    using _third = requester.request(BOX);
+    await clock.advance(2_000);
+    expect(sent.map(({ data }) => data)).toMatchObject([{ generation: 7 }, { generation: 9 }, { generation: 9 }]);
   });
 
   it('is delayed for those who waited while NATS was away, and not for those who came later', async () => {

@@ -1,13 +1,14 @@
 import { formatEventId } from '@sandlot/bus';
 import type { Bus } from '@sandlot/bus';
 import type { Clock, Timer } from '@sandlot/std';
-import type { SandboxRef } from '../directory/target.ts';
+import type { SleepingRef } from '../directory/target.ts';
 
 /** The sandbox-controller honours a wake request for 5 s; the gateway repeats it well before, while a request waits. */
 const REPEAT_MS = 2_000;
 const NO_TIMER: Timer = { cancel: () => undefined };
 
 interface WakeRequest {
+  sandbox: SleepingRef;
   waiting: number;
   timer: Timer;
   /** Monotonic time of the last message that could not be sent. */
@@ -33,9 +34,10 @@ export class WakeRequester {
   }
 
   /** Requests a wake until the result is disposed of. The first message carries the trace context of its caller. */
-  request(sandbox: SandboxRef): Wake {
+  request(sandbox: SleepingRef): Wake {
     const sinceMs = this.#clock.monotonic();
     const request = this.#open.get(sandbox.uid) ?? this.#begin(sandbox);
+    if (sandbox.generation > request.sandbox.generation) this.#renew(request, sandbox);
     request.waiting += 1;
     let isOver = false;
     return {
@@ -51,22 +53,30 @@ export class WakeRequester {
     };
   }
 
-  #begin(sandbox: SandboxRef): WakeRequest {
-    const repeat = (): void => {
-      if (!this.#bus.isConnected()) request.unsentMs = this.#clock.monotonic();
-      this.#send(sandbox);
-      request.timer = this.#clock.setTimeout(repeat, REPEAT_MS);
-    };
-    const request: WakeRequest = { waiting: 0, timer: NO_TIMER, unsentMs: -Infinity };
-    repeat();
+  #begin(sandbox: SleepingRef): WakeRequest {
+    const request: WakeRequest = { sandbox, waiting: 0, timer: NO_TIMER, unsentMs: -Infinity };
+    this.#repeat(request);
     this.#open.set(sandbox.uid, request);
     return request;
   }
 
-  #send({ namespace, name, uid }: SandboxRef): void {
+  /** The sandbox-controller ignores a request for an earlier suspension. */
+  #renew(request: WakeRequest, sandbox: SleepingRef): void {
+    request.sandbox = sandbox;
+    request.timer.cancel();
+    this.#repeat(request);
+  }
+
+  #repeat(request: WakeRequest): void {
+    if (!this.#bus.isConnected()) request.unsentMs = this.#clock.monotonic();
+    this.#send(request.sandbox);
+    request.timer = this.#clock.setTimeout(() => this.#repeat(request), REPEAT_MS);
+  }
+
+  #send({ namespace, name, uid, generation }: SleepingRef): void {
     const timeMs = this.#clock.now();
     const type = 'sandbox.wake.requested';
-    const data = { namespace, name, uid, requestedBy: 'gateway' };
+    const data = { namespace, name, uid, generation, requestedBy: 'gateway' };
     this.#bus.sendOnce({ type, id: formatEventId({ uid, type, marker: timeMs }), timeMs, data });
   }
 }

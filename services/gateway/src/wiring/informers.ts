@@ -45,7 +45,7 @@ export function reduceSandbox({ metadata, spec, status }: Sandbox): Sandbox {
   const { operatingMode, replicas, autoResume, idle, runtime } = spec;
   const { conditions, podIPs, phase, resumedAt, runtime: daemon } = status ?? {};
   return {
-    metadata: reduceMetadata(metadata),
+    metadata: { ...reduceMetadata(metadata), generation: metadata.generation },
     spec: { podTemplate: { spec: { containers: [] } }, operatingMode, replicas, autoResume, idle, runtime },
     status: {
       conditions,

@@ -1,7 +1,7 @@
 import { events, persistentVolumeClaims, pods } from '@sandlot/kube';
 import type { Event, KubeObject } from '@sandlot/kube';
 import { switchOffPacing } from '@sandlot/pacing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Harness, KEY } from '../../test/harness.ts';
 import { notebook, WORK } from '../../test/builders.ts';
 import { createProcessState } from '../wiring/process-state.ts';
@@ -140,10 +140,12 @@ describe('the causes of 200 troubles that are reported together', () => {
   ] as const)('cost %s', async (_, off, wanted) => {
     using _off = switchOffPacing(off);
     const { clock } = h;
-    const deps = { client: h.api.client({ user: 'test' }), clock, signal: new AbortController().signal };
+    const client = h.api.client({ user: 'test' });
+    // On a busy machine some requests reach their deadline before the server counts them.
+    const list = vi.spyOn(client, 'list');
+    const deps = { client, clock, signal: new AbortController().signal };
     const { eventLists } = createProcessState(clock);
-    const before = questions();
     await Promise.all(Array.from({ length: 200 }, () => findCause({ ...deps, eventLists }, notebook())));
-    expect(questions() - before).toBe(wanted);
+    expect(list).toHaveBeenCalledTimes(wanted);
   });
 });

@@ -137,24 +137,41 @@ describe('idleness and a request to wake the Sandbox', () => {
 });
 
 describe('requests in memory', () => {
+  const box = (uid: string, generation = 1, operatingMode: 'Running' | 'Suspended' = 'Suspended'): Sandbox => ({
+    metadata: { uid, generation },
+    spec: { podTemplate: { spec: { containers: [] } }, operatingMode },
+  });
+
   it('are one for each Sandbox, lapse by themselves and end when answered', async () => {
     const clock = new FakeClock(NOW_MS);
     const requests = new WakeRequests(clock);
     requests.add('a');
     await clock.advance(3_000);
     requests.add('a');
-    expect(requests.untilMs('a')).toBe(NOW_MS + 8_000);
-    expect(requests.untilMs('b')).toBeUndefined();
+    expect(requests.find(box('a'))?.untilMs).toBe(NOW_MS + 8_000);
+    expect(requests.find(box('b'))).toBeUndefined();
     await clock.advance(5_000);
-    expect(requests.untilMs('a')).toBeUndefined();
+    expect(requests.find(box('a'))).toBeUndefined();
     requests.add('a');
     requests.remove('a');
-    expect(requests.untilMs('a')).toBeUndefined();
+    expect(requests.find(box('a'))).toBeUndefined();
   });
 
   it('are bounded: the oldest is dropped first', () => {
     const requests = new WakeRequests(new FakeClock(NOW_MS));
     for (let uid = 0; uid <= 10_000; uid += 1) requests.add(String(uid));
-    expect([requests.untilMs('0'), requests.untilMs('1')]).toEqual([undefined, NOW_MS + 5_000]);
+    expect([requests.find(box('0')), requests.find(box('1'))?.untilMs]).toEqual([undefined, NOW_MS + 5_000]);
+  });
+
+  it.each([
+    ['counts for the suspension that the gateway saw', 4, box('a', 4), true],
+    ['counts while the cache does not show that suspension yet', 4, box('a', 3, 'Running'), true],
+    ['stands while the Sandbox runs', 4, box('a', 5, 'Running'), true],
+    ['is too late for the next suspension', 4, box('a', 6), false],
+    ['of an older release counts for each', undefined, box('a', 6), true],
+  ])('of a generation %s', (_name, generation, sandbox, counts) => {
+    const requests = new WakeRequests(new FakeClock(NOW_MS));
+    requests.add('a', { generation });
+    expect(requests.find(sandbox) !== undefined).toBe(counts);
   });
 });

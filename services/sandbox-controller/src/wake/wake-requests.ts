@@ -1,3 +1,5 @@
+import { resolveMode } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
 import type { Bus } from '@sandlot/bus';
 import { createChannelSource } from '@sandlot/kube';
 import type { Source } from '@sandlot/kube';
@@ -13,30 +15,38 @@ const MAX_REQUESTS = 10_000;
 /** Before changes that merely need a pass: a client waits. */
 const WAKE_PRIORITY = 1;
 
+/** What the client of a suspended Sandbox asks for. */
+export interface WakeRequest {
+  /** The trace context of the request, as the text of the annotation that carries it. */
+  readonly trace?: string | undefined;
+  /** That of the Sandbox whose suspension the gateway saw; undefined in a request of an older release. */
+  readonly generation?: number | undefined;
+}
+
 /** Requests to wake a Sandbox, by its UID. All requests for one Sandbox are one: they share a resume. */
 export class WakeRequests {
   readonly #clock: Clock;
-  readonly #requests: TimedMap<{ readonly trace: string | undefined }>;
+  readonly #requests: TimedMap<WakeRequest>;
 
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#requests = new TimedMap({ clock, max: MAX_REQUESTS });
   }
 
-  /** `trace`: the trace context of the request, as the text of the annotation that carries it. */
-  add(uid: string, trace?: string): void {
-    this.#requests.set(uid, { trace }, STANDS_MS);
+  add(uid: string, request: WakeRequest = {}): void {
+    this.#requests.set(uid, request, STANDS_MS);
   }
 
-  /** The trace context of the request for `uid`. */
-  findTrace(uid: string): string | undefined {
-    return this.#requests.get(uid)?.trace;
-  }
-
-  /** Until when the request for `uid` stands, in wall time; undefined without one. */
-  untilMs(uid: string): number | undefined {
-    const leftMs = this.#requests.leftMs(uid);
-    return leftMs === undefined ? undefined : this.#clock.now() + leftMs;
+  /**
+   * The request for the Sandbox, and until when it stands in wall time. One that came late, for a suspension that is over, must
+   * not undo the next one: a user may have paused the Sandbox meanwhile.
+   */
+  find({ metadata, spec }: Sandbox): (WakeRequest & { readonly untilMs: number }) | undefined {
+    const { uid = '', generation = 0 } = metadata;
+    const [request, leftMs] = [this.#requests.get(uid), this.#requests.leftMs(uid)];
+    if (request === undefined || leftMs === undefined) return undefined;
+    const isLate = resolveMode(spec) === 'Suspended' && (request.generation ?? generation) < generation;
+    return isLate ? undefined : { ...request, untilMs: this.#clock.now() + leftMs };
   }
 
   /** The request has been answered. */
@@ -50,8 +60,9 @@ export function wakeSource(bus: Bus, wakes: WakeRequests): Source & Disposable {
   const source = createChannelSource();
   const subscription = bus.onHint(
     'sandbox.wake.requested',
-    ({ data: { namespace, name, uid }, traceparent, tracestate }) => {
-      wakes.add(uid, traceparent === undefined ? undefined : JSON.stringify({ traceparent, tracestate }));
+    ({ data: { namespace, name, uid, generation }, traceparent, tracestate }) => {
+      const trace = traceparent === undefined ? undefined : JSON.stringify({ traceparent, tracestate });
+      wakes.add(uid, { trace, generation });
       source.push(`${namespace}/${name}`, { priority: WAKE_PRIORITY });
     },
   );

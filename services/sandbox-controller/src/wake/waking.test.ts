@@ -13,10 +13,10 @@ afterEach(() => h[Symbol.asyncDispose]());
 let requests = 0;
 
 /** The gateway asks for the Sandbox; by its UID unless the test says otherwise. */
-function ask(uid = h.sandbox().metadata.uid ?? ''): void {
+function ask(uid = h.sandbox().metadata.uid ?? '', generation = h.sandbox().metadata.generation): void {
   const type = 'sandbox.wake.requested';
   const id = formatEventId({ uid, type, marker: (requests += 1) });
-  h.bus.publish({ type, id, timeMs: h.clock.now(), data: { ...KEY, uid } });
+  h.bus.publish({ type, id, timeMs: h.clock.now(), data: { ...KEY, uid, generation } });
 }
 
 const isRunning = (): boolean => h.sandbox().spec.operatingMode === 'Running';
@@ -92,6 +92,26 @@ describe('a Sandbox suspended for idleness', () => {
     await h.until(isRunning, 'it is resumed');
     h.removePod();
     await h.until(() => h.api.objects(pods).some((pod) => pod.metadata.uid !== uid), 'there is a new Pod');
+  });
+
+  it('stays suspended when a repeated request for its last suspension comes after the next one', async () => {
+    await h.startController();
+    await fallAsleep();
+    const { uid, generation } = h.sandbox().metadata;
+    ask();
+    await h.until(() => h.pod() !== undefined, 'there is a new Pod');
+    h.runPod();
+    await h.untilReady();
+    h.api.change(sandboxes, KEY, (object) => {
+      object.spec.operatingMode = 'Suspended';
+      object.metadata.generation = (object.metadata.generation ?? 1) + 1;
+      object.metadata.annotations = { ...object.metadata.annotations, 'sandlot.dev/suspended-by': 'API' };
+    });
+    ask(uid, generation);
+    await h.elapse(6_000);
+    expect([isRunning(), resumes()]).toEqual([false, 1]);
+    ask();
+    await h.until(isRunning, 'it is resumed');
   });
 
   it('ignores a request for another UID of its name', async () => {

@@ -82,6 +82,11 @@ describe('a suspension', () => {
     },
   });
 
+  const wanted = (operatingMode: 'Running' | 'Suspended') => ({
+    podTemplate: { spec: { containers: [] } },
+    operatingMode,
+  });
+
   it.each([
     ['has not begun', { metadata: { generation: 7 } }, 'pending'],
     ['saves memory', build('False', 'Hibernating'), 'pending'],
@@ -89,6 +94,14 @@ describe('a suspension', () => {
     ['could not save memory, so the Pod goes on', build('False', 'HibernationFailed'), 'kept'],
     ['follows one that failed', build('False', 'HibernationFailed', 6), 'pending'],
   ])('%s', (_, object, state) => {
-    expect(readSuspension(object).state).toBe(state);
+    expect(readSuspension({ ...object, spec: wanted('Suspended') }).state).toBe(state);
+  });
+
+  it.each([
+    ['is undone by a later resume', 6, 'Running', 'undone'],
+    ['is not undone by what the cache shows from before it', 7, 'Running', 'pending'],
+    ['is not undone by a later change of something else', 6, 'Suspended', 'pending'],
+  ] as const)('%s', (_, since, mode, state) => {
+    expect(readSuspension({ metadata: { generation: 7 }, spec: wanted(mode) }, since).state).toBe(state);
   });
 });

@@ -1,4 +1,4 @@
-import { findCondition, needsHibernation, sandboxConditions, sandboxReasons } from '@sandlot/api-types';
+import { findCondition, needsHibernation, resolveMode, sandboxConditions, sandboxReasons } from '@sandlot/api-types';
 import type { Condition, Sandbox } from '@sandlot/api-types';
 import type { DaemonHealth } from '../daemon/check-daemon.ts';
 
@@ -63,16 +63,21 @@ export function decideOnHealth(
   return pause === 'full' ? 'mark' : 'refuse';
 }
 
-export type SuspensionState = 'pending' | 'suspended' | 'kept';
+export type SuspensionState = 'pending' | 'suspended' | 'kept' | 'undone';
 
-/** How far a suspension is. `kept`: memory could not be saved, so the Pod goes on. */
-export function readSuspension(sandbox: Pick<Sandbox, 'metadata' | 'status'>): {
-  readonly state: SuspensionState;
-  readonly message: string;
-} {
+/**
+ * How far a suspension is. `kept`: memory could not be saved, so the Pod goes on. `undone`: another client has resumed the
+ * Sandbox, in a generation later than `since`, the one that suspended it.
+ */
+export function readSuspension(
+  sandbox: Pick<Sandbox, 'metadata' | 'spec' | 'status'>,
+  since = Infinity,
+): { readonly state: SuspensionState; readonly message: string } {
   const condition = findCondition(sandbox.status?.conditions, sandboxConditions.suspended);
   const message = condition?.message ?? '';
   if (condition?.status === 'True') return { state: 'suspended', message };
+  const isUndone = (sandbox.metadata.generation ?? 0) > since && resolveMode(sandbox.spec) === 'Running';
+  if (isUndone) return { state: 'undone', message };
   const isKept = condition?.reason === sandboxReasons.hibernationFailed && isOfNow(condition, sandbox);
   return { state: isKept ? 'kept' : 'pending', message };
 }

@@ -144,6 +144,8 @@ async function suspendRetained(deps: PauseDeps, retained: ClaimedSandbox, how: S
   return waitUntilSuspended(deps, { ...retained, sandbox });
 }
 
+const UNDONE = 'the sandbox was resumed while it was being paused: pause it again';
+
 interface Ends {
   readonly before: SandboxClaim;
   readonly retained: ClaimedSandbox;
@@ -192,17 +194,19 @@ const unavailable = (message: string): ApiError => new ApiError({ status: 503, m
 
 /** A Sandbox whose memory could not be saved, and whose template then keeps it running, runs again. */
 async function waitUntilSuspended(deps: PauseDeps, claimed: ClaimedSandbox): Promise<Sandbox> {
+  const since = claimed.sandbox?.metadata.generation;
   const settled = await deps.state.waitUntil(
     claimed,
     (current) => {
       if (current?.sandbox === undefined) throw noSandbox(claimed.claim.metadata.name ?? '');
-      return readSuspension(current.sandbox).state === 'pending' ? undefined : current;
+      return readSuspension(current.sandbox, since).state === 'pending' ? undefined : current;
     },
     { timeoutMs: deps.transitionTimeoutMs },
   );
   if (settled?.sandbox === undefined) throw unavailable('the sandbox is still being paused');
-  const { state, message } = readSuspension(settled.sandbox);
+  const { state, message } = readSuspension(settled.sandbox, since);
   if (state === 'suspended') return settled.sandbox;
+  if (state === 'undone') throw unavailable(UNDONE);
   await resume(deps, settled);
   throw unavailable(`the sandbox goes on: ${message}`);
 }
