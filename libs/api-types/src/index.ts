@@ -22,8 +22,18 @@ export type {
   Volume,
   VolumeMount,
 } from './generated/core.ts';
-export { findEgressBlock, formatEgressText, findEgressWish, hasOwnNetwork, MAX_EGRESS_BLOCKS } from './rules/egress.ts';
-export type { EgressWish } from './rules/egress.ts';
+export {
+  findEgressBlock,
+  formatEgressText,
+  findEgressWish,
+  hasOwnNetwork,
+  isClosedEgress,
+  MAX_EGRESS_BLOCKS,
+} from './egress/wish.ts';
+export type { EgressWish } from './egress/wish.ts';
+export { BLOCKED_IPV4, BLOCKED_IPV6 } from './egress/blocked-addresses.ts';
+export { listCidrs, listEgressBlocks } from './egress/blocks.ts';
+export type { EgressBlock } from './egress/blocks.ts';
 export {
   annotations,
   finalizers,

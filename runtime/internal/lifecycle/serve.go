@@ -125,6 +125,7 @@ func handlers(c config.Config, shared parts) []http.Handler {
 	transfer := &files.Service{Session: s, Store: store, Managed: managed, Now: time.Now}
 	envd := server.Envd(server.NewGate(store, managed), []server.Route{
 		{Path: "/health", Handler: server.Only(http.MethodGet, server.Health())},
+		{Path: server.ProvePath, Handler: server.Only(http.MethodPost, server.Prove(store))},
 		{Path: "/init", Handler: server.Only(http.MethodPost, &server.Init{Store: store, PublicKeys: c.PublicKeys, SandboxUID: c.SandboxUID, Restored: shared.restored})},
 		{Path: "/envs", Handler: server.Only(http.MethodGet, server.Envs(store))},
 		{Path: "/metrics", Handler: server.Only(http.MethodGet, metrics.NewMeter(metrics.Container, time.Now).Handler())},

@@ -44,12 +44,12 @@ func (g *Gate) admit(next http.Handler) http.Handler {
 	})
 }
 
-// isOpen reports whether a route needs no token, or checks its caller itself, as the tunnel does.
+// isOpen reports whether a route needs no token, as its answer is of no use to a stranger, or checks its caller itself, as the tunnel does.
 func isOpen(r *http.Request) bool {
 	switch r.URL.Path {
 	case "/health":
 		return r.Method == http.MethodGet || r.Method == http.MethodHead
-	case "/init":
+	case "/init", ProvePath:
 		return r.Method == http.MethodPost
 	case "/files":
 		return r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodPost

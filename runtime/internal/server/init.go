@@ -56,7 +56,11 @@ type initBody struct {
 	DefaultWorkdir *string           `json:"defaultWorkdir"`
 	Sandlot        struct {
 		// Exec opens the agent-sandbox API. The API has no authentication, so only a signed body can set it.
-		Exec *bool `json:"exec"`
+		Exec   *bool `json:"exec"`
+		Egress struct {
+			// Proof is in base64. Only a signed body can set it.
+			Proof []byte `json:"proof"`
+		} `json:"egress"`
 	} `json:"sandlot"`
 }
 
@@ -96,10 +100,7 @@ func (i *Init) serve(w http.ResponseWriter, r *http.Request) *httpx.Error {
 		}
 		next := merge(current, body)
 		if signedAt > 0 {
-			next.SignedAt = signedAt
-			if body.Sandlot.Exec != nil {
-				next.Exec = body.Sandlot.Exec
-			}
+			next = mergeSigned(next, body, signedAt)
 		}
 		return next, nil
 	})
@@ -136,6 +137,18 @@ func merge(current state.Settings, body initBody) state.Settings {
 	}
 	if body.DefaultWorkdir != nil && *body.DefaultWorkdir != "" {
 		next.Workdir = *body.DefaultWorkdir
+	}
+	return next
+}
+
+// mergeSigned applies what only the installation may set. What a body leaves out stays.
+func mergeSigned(next state.Settings, body initBody, signedAt int64) state.Settings {
+	next.SignedAt = signedAt
+	if body.Sandlot.Exec != nil {
+		next.Exec = body.Sandlot.Exec
+	}
+	if len(body.Sandlot.Egress.Proof) > 0 {
+		next.EgressProof = body.Sandlot.Egress.Proof
 	}
 	return next
 }

@@ -30,6 +30,8 @@ type Settings struct {
 	SignedAt int64 `json:"signedAt,omitempty"`
 	// Exec is whether the installation uses this sandbox through the agent-sandbox API; nil: unknown.
 	Exec *bool `json:"exec,omitempty"`
+	// EgressProof is the key by which this sandbox proves to the egress proxy who it is; empty: none was set.
+	EgressProof []byte `json:"egressProof,omitempty"`
 	// Initialized means that /init was accepted at least once.
 	Initialized bool `json:"initialized"`
 }

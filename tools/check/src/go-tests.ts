@@ -1,6 +1,6 @@
-// Checks the Go modules: format, vet, generated code, builds, tests and short fuzzing of the daemon; format, vet, builds and
-// tests of the node component and its shim, in the real gVisor; and the tests of the programs that enforce NetworkPolicies and provide
-// volumes on the local cluster. Writes a report with vitest's counters, so that `npm test` counts each test.
+// Checks the Go modules: format, vet, generated code, builds, tests and short fuzzing of the daemon; the same without generated code of
+// the data plane of egress; format, vet, builds and tests of the node component and its shim, in the real gVisor; and the tests of the
+// programs that enforce NetworkPolicies and provide volumes on the local cluster. Writes a report with vitest's counters, so that `npm test` counts each test.
 import { execFile } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { devNull } from 'node:os';
@@ -12,6 +12,7 @@ import { raceOptions } from './race-options.ts';
 
 const MODULE = join(import.meta.dirname, '../../../runtime');
 const NODE_MODULE = join(import.meta.dirname, '../../../node');
+const EGRESS_MODULE = join(import.meta.dirname, '../../../egress');
 const SHIM_MODULE = join(NODE_MODULE, 'shim');
 const POLICY_MODULE = join(import.meta.dirname, '../../local-cluster/go-policy');
 const VOLUMES = join(import.meta.dirname, '../../local-cluster/go/volumes');
@@ -52,15 +53,21 @@ const staticChecks: readonly Check[] = [
   () => isVetted(join(MODULE, 'generate')),
   () => isVetted(NODE_MODULE),
   () => isVetted(SHIM_MODULE, ['-trimpath']),
+  () => isVetted(EGRESS_MODULE),
   async () => (await run(['go', 'run', '.', '--check'], join(MODULE, 'generate'))).ok,
   () => canBuildFor('amd64', DAEMON),
   () => canBuildFor('arm64', DAEMON),
   () => canBuildFor('amd64', NODE_PACKAGES),
   () => canBuildFor('arm64', NODE_PACKAGES),
+  () => canBuildFor('amd64', PROXY),
+  () => canBuildFor('arm64', PROXY),
 ];
 
 async function isFormatted(): Promise<boolean> {
-  const { ok, out } = await run(['gofmt', '-l', '.', NODE_MODULE, POLICY_MODULE, VOLUMES, CLIENT], MODULE);
+  const { ok, out } = await run(
+    ['gofmt', '-l', '.', NODE_MODULE, EGRESS_MODULE, POLICY_MODULE, VOLUMES, CLIENT],
+    MODULE,
+  );
   if (out !== '') console.log(`run gofmt -w on:\n${out}`);
   return ok && out === '';
 }
@@ -76,6 +83,7 @@ interface Build {
 
 const DAEMON: Build = { module: MODULE, options: ['-o', devNull, './cmd/sandlot-runtime'] };
 const NODE_PACKAGES: Build = { module: NODE_MODULE, options: ['./...'] };
+const PROXY: Build = { module: EGRESS_MODULE, options: ['-o', devNull, './cmd/sandlot-egress'] };
 
 /** Nodes have both architectures, so what runs there must build for both on any machine. */
 async function canBuildFor(GOARCH: string, { module, options }: Build): Promise<boolean> {
@@ -87,23 +95,24 @@ async function canBuildFor(GOARCH: string, { module, options }: Build): Promise<
 const FUZZ_INPUTS = '2000x';
 
 interface FuzzTarget {
+  readonly module: string;
   /** Relative to the module. */
   readonly folder: string;
   readonly name: string;
 }
 
 /** Reads the targets from the sources: `go test -list` would link every test again. */
-function fuzzTargets(): FuzzTarget[] {
-  return globSync('**/*_test.go', { cwd: MODULE }).flatMap((file) => {
-    const found = readFileSync(join(MODULE, file), 'utf8').matchAll(/^func (Fuzz\w+)\(/gm);
-    return [...found].map(([, name = '']) => ({ folder: `./${dirname(file)}`, name }));
+function listFuzzTargets(module: string): FuzzTarget[] {
+  return globSync('**/*_test.go', { cwd: module }).flatMap((file) => {
+    const found = readFileSync(join(module, file), 'utf8').matchAll(/^func (Fuzz\w+)\(/gm);
+    return [...found].map(([, name = '']) => ({ module, folder: `./${dirname(file)}`, name }));
   });
 }
 
 /** Fuzzes the target. Go prints an input that fails and keeps it below `testdata`. */
-async function withstandsFuzzing({ folder, name }: FuzzTarget): Promise<boolean> {
+async function withstandsFuzzing({ module, folder, name }: FuzzTarget): Promise<boolean> {
   const options = ['-run', '^$', '-fuzz', `^${name}$`, '-fuzztime', FUZZ_INPUTS];
-  const { ok, out } = await run(['go', 'test', ...options, folder], MODULE);
+  const { ok, out } = await run(['go', 'test', ...options, folder], module);
   if (!ok) console.log(`${folder} ${name}:\n${out}`);
   return ok;
 }
@@ -132,12 +141,15 @@ const shim = {
 const suites: readonly Check[] = [
   () => passesTests(MODULE, race.args, gvisor),
   () => passesTests(NODE_MODULE, race.args, gvisor),
+  () => passesTests(EGRESS_MODULE, race.args, race.env),
   // The same flags as of the programs' builds, so that the build cache serves both.
   () => passesTests(SHIM_MODULE, ['-trimpath'], shim),
   () => passesTests(POLICY_MODULE, ['-trimpath'], { CGO_ENABLED: '0' }),
   () => passesTests(VOLUMES, ['-trimpath'], { CGO_ENABLED: '0' }),
 ];
-const fuzzing: readonly Check[] = fuzzTargets().map((target) => () => withstandsFuzzing(target));
+const fuzzing: readonly Check[] = [MODULE, EGRESS_MODULE]
+  .flatMap(listFuzzTargets)
+  .map((target) => () => withstandsFuzzing(target));
 // The tests use real processes and bounded waits, so nothing runs beside them.
 const tested = await runInOrder(suites);
 const [sound, withstood] = await Promise.all([runInOrder(staticChecks), runInOrder(fuzzing)]);
@@ -150,7 +162,7 @@ for (const event of ended) {
 }
 
 const fuzzed = withstood.filter(Boolean).length;
-const folders = [MODULE, NODE_MODULE, SHIM_MODULE, POLICY_MODULE, VOLUMES];
+const folders = [MODULE, NODE_MODULE, EGRESS_MODULE, SHIM_MODULE, POLICY_MODULE, VOLUMES];
 const tests = reportOf(ended, Object.fromEntries(folders.map((folder) => [readImportPath(folder), folder])));
 const report = {
   ...tests,

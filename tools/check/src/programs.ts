@@ -33,6 +33,7 @@ const PROGRAMS: Readonly<Record<BinaryName, boolean>> = {
   'sandlot-runtime': true,
   'sandlot-node': true,
   'sandlot-node-installer': true,
+  'sandlot-egress': true,
 };
 
 const names = Object.keys(PROGRAMS) as BinaryName[];

@@ -113,6 +113,11 @@ const nodeRecipes = {
   'sandlot-node-installer': { package: './cmd/sandlot-node-installer' },
 } as const satisfies Record<string, Recipe>;
 
+const egressRecipes = {
+  /** The data plane of egress by name. */
+  'sandlot-egress': { package: './cmd/sandlot-egress' },
+} as const satisfies Record<string, Recipe>;
+
 /** A program built from one of the Go modules. */
 export type BinaryName =
   | keyof typeof clusterRecipes
@@ -124,7 +129,8 @@ export type BinaryName =
   | keyof typeof jaegerRecipes
   | keyof typeof agentSandboxRecipes
   | keyof typeof runtimeRecipes
-  | keyof typeof nodeRecipes;
+  | keyof typeof nodeRecipes
+  | keyof typeof egressRecipes;
 
 /** A folder with a go.mod and the binaries built from it. Each module has its own cache folder. */
 export interface GoModule {
@@ -136,7 +142,7 @@ export interface GoModule {
 /**
  * Every Go module. containerd, gVisor, Jaeger and agent-sandbox have modules of their own because their dependencies conflict with those of
  * Kubernetes. The policy enforcer, etcd's tools and kube-score have their own so that changing them rebuilds nothing else. The daemon, gVisor's
- * shim and the agent belong to the product and live outside this package.
+ * shim, the agent and the data plane of egress belong to the product and live outside this package.
  */
 export const goModules: readonly GoModule[] = [
   { folder: 'go', recipes: clusterRecipes },
@@ -149,6 +155,7 @@ export const goModules: readonly GoModule[] = [
   { folder: 'go-agent-sandbox', recipes: agentSandboxRecipes },
   { folder: '../../runtime', recipes: runtimeRecipes },
   { folder: '../../node', recipes: nodeRecipes },
+  { folder: '../../egress', recipes: egressRecipes },
 ];
 
 /** Returns the module and the recipe of a binary. */

@@ -126,6 +126,7 @@ function buildNetwork(
   allowPublicTraffic: boolean,
 ): Pick<SandboxDetail, 'allowInternetAccess' | 'network'> {
   const wish = findEgressWish(claim);
-  const lists = wish === undefined ? {} : { allowOut: [...wish.allowOut], denyOut: [...wish.denyOut] };
+  const lists =
+    wish === undefined ? {} : { allowOut: [...wish.allowOut, ...(wish.names ?? [])], denyOut: [...wish.denyOut] };
   return { allowInternetAccess: wish?.allowInternetAccess ?? null, network: { allowPublicTraffic, ...lists } };
 }

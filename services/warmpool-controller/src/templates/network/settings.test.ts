@@ -1,8 +1,8 @@
+import { BLOCKED_IPV4, BLOCKED_IPV6 } from '@sandlot/api-types';
 import { loadConfig } from '@sandlot/config';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { findCidrProblem } from './blocks.ts';
-import { BLOCKED_IPV4, BLOCKED_IPV6 } from './rules.ts';
 import { networkVariables } from './settings.ts';
 
 const load = (env: Record<string, string>) => loadConfig(z.object(networkVariables), env);

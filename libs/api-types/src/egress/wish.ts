@@ -1,0 +1,86 @@
+import { containsCidr, EVERY_IPV4, formatCidr, isMappedIPv4, parseCidr } from '@sandlot/std';
+import { z } from 'zod';
+import { annotations } from '../catalogue/keys.ts';
+import { findNamePattern } from './names.ts';
+import { resolveClaimMode } from '../rules/naming.ts';
+import type { SandboxClaim } from '../objects.ts';
+
+/**
+ * How a claim narrows the egress rules of its template: `denyOut` removes addresses and `allowOut` keeps some of those. Blocks
+ * are in the form of {@link findEgressBlock}.
+ */
+export interface EgressWish {
+  /** False: nothing but `allowOut`. */
+  readonly allowInternetAccess?: boolean | undefined;
+  readonly allowOut: readonly string[];
+  readonly denyOut: readonly string[];
+  /** Names that `allowOut` has beside blocks, normalised. They hold where everything is denied, at the egress proxy. */
+  readonly names?: readonly string[] | undefined;
+}
+
+/** The most entries of one list. */
+export const MAX_EGRESS_BLOCKS = 100;
+
+/** No egress at all: how an annotation that cannot be parsed is read. */
+const NOTHING: EgressWish = { allowInternetAccess: false, allowOut: [], denyOut: [] };
+
+/** A block or address in the form of a NetworkPolicy; undefined for anything else, such as a domain. */
+export function findEgressBlock(text: string): string | undefined {
+  const parsed = parseCidr(text);
+  return parsed === undefined || isMappedIPv4(parsed.address) ? undefined : formatCidr(parsed);
+}
+
+const block = z.string().transform((text, context) => {
+  const found = findEgressBlock(text);
+  if (found !== undefined) return found;
+  context.addIssue({ code: 'custom', message: 'is neither an address nor a block of them' });
+  return z.NEVER;
+});
+const blocks = z.array(block).max(MAX_EGRESS_BLOCKS).default([]);
+const entry = z.string().transform((text, context) => {
+  const [found, name] = [findEgressBlock(text), findNamePattern(text)?.text];
+  if (found !== undefined) return { block: found };
+  if (name !== undefined) return { name };
+  context.addIssue({ code: 'custom', message: 'is neither a name, an address nor a block of addresses' });
+  return z.NEVER;
+});
+const entries = z.array(entry).max(MAX_EGRESS_BLOCKS).default([]);
+const wish = z
+  .object({ allowInternetAccess: z.boolean().optional(), allowOut: entries, denyOut: blocks })
+  .transform(({ allowOut, ...rest }) => {
+    const names = allowOut.flatMap(({ name }) => name ?? []);
+    const asked = { ...rest, allowOut: allowOut.flatMap(({ block: found }) => found ?? []) };
+    return names.length === 0 ? asked : { ...asked, names };
+  });
+
+/** Whether the claim's Sandbox has egress rules of its own. Sandboxes of a detached claim use those of their template. */
+export function hasOwnNetwork({ metadata, spec }: SandboxClaim): boolean {
+  return metadata.annotations?.[annotations.network] !== undefined && resolveClaimMode(spec) === 'Bound';
+}
+
+/** The claim's annotation, parsed. One that cannot be parsed denies everything. Undefined without an annotation. */
+export function findEgressWish(claim: SandboxClaim): EgressWish | undefined {
+  const text = claim.metadata.annotations?.[annotations.network];
+  if (text === undefined || !hasOwnNetwork(claim)) return undefined;
+  try {
+    const found = wish.safeParse(JSON.parse(text)).data ?? NOTHING;
+    // Names narrow nothing by themselves: a list of them without a denial is not what its author means.
+    return 'names' in found && !isClosedEgress(found) ? NOTHING : found;
+  } catch {
+    return NOTHING;
+  }
+}
+
+/** Whether the wish denies every address that it does not allow. Denying all IPv4 denies all IPv6 too. */
+export function isClosedEgress({ allowInternetAccess, denyOut }: EgressWish): boolean {
+  const coversAll = (text: string): boolean => {
+    const cidr = parseCidr(text);
+    return cidr !== undefined && containsCidr(cidr, EVERY_IPV4);
+  };
+  return allowInternetAccess === false || denyOut.some(coversAll);
+}
+
+/** The text of the annotation. */
+export function formatEgressText({ allowInternetAccess, allowOut, denyOut, names = [] }: EgressWish): string {
+  return JSON.stringify({ allowInternetAccess, allowOut: [...allowOut, ...names], denyOut });
+}

@@ -1,0 +1,76 @@
+import type { Change } from '@sandlot/kube';
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import { parseNetworkPolicyName } from '@sandlot/api-types';
+import type { NetworkPolicy, Pod } from '@sandlot/kube';
+import { decideAddress } from './decide.ts';
+import { observeAddress } from './observe.ts';
+import type { Stores } from './observe.ts';
+import type { PlaneSandbox } from './plan/plan.ts';
+import { BY_OWNER, BY_TEMPLATE, listAddresses } from './wiring/informers.ts';
+import type { Informers } from './wiring/informers.ts';
+
+/** Hears what holds for an address, whenever that changes. */
+export type OnAddress = (address: string, sandbox: PlaneSandbox | undefined) => void;
+
+/**
+ * Keeps what holds for each address, from the caches. Every change of an object decides anew over the addresses that it may
+ * concern: a decision takes microseconds, and the same result says nothing.
+ */
+export class Addresses {
+  readonly #stores: Stores;
+  readonly #onAddress: OnAddress;
+  readonly #held = new Map<string, { readonly text: string; readonly sandbox: PlaneSandbox }>();
+
+  constructor(stores: Stores, onAddress: OnAddress) {
+    this.#stores = stores;
+    this.#onAddress = onAddress;
+  }
+
+  /** Follows the informers until the result is disposed of. */
+  follow({ pods, sandboxes, claims, policies }: Informers): Disposable {
+    const stack = new DisposableStack();
+    const of =
+      <T>(list: (object: T) => Iterable<string>) =>
+      ({ old, next }: Change<T>): void => {
+        const addresses = new Set([old, next].flatMap((object) => (object === undefined ? [] : [...list(object)])));
+        for (const address of addresses) this.#decide(address);
+      };
+    stack.use(pods.onChange(of<Pod>(listAddresses)));
+    stack.use(sandboxes.onChange(of<Sandbox>((sandbox) => this.#listOf(sandbox))));
+    stack.use(claims.onChange(of<SandboxClaim>((claim) => this.#listOfClaim(claim))));
+    stack.use(policies.onChange(of<NetworkPolicy>((policy) => this.#listOfPolicy(policy))));
+    return stack;
+  }
+
+  /** What holds for every address that is a sandbox's. */
+  *list(): Iterable<readonly [string, PlaneSandbox]> {
+    for (const [address, { sandbox }] of this.#held) yield [address, sandbox];
+  }
+
+  #decide(address: string): void {
+    const sandbox = decideAddress(observeAddress(this.#stores, address));
+    const text = JSON.stringify(sandbox);
+    if (text === this.#held.get(address)?.text) return;
+    if (sandbox === undefined) {
+      if (!this.#held.delete(address)) return;
+    } else {
+      this.#held.set(address, { text, sandbox });
+    }
+    this.#onAddress(address, sandbox);
+  }
+
+  *#listOf({ metadata: { uid = '' } }: Sandbox): Iterable<string> {
+    for (const pod of this.#stores.pods.listByIndex(BY_OWNER, uid)) yield* listAddresses(pod);
+  }
+
+  *#listOfClaim({ metadata: { uid = '' } }: SandboxClaim): Iterable<string> {
+    for (const sandbox of this.#stores.sandboxes.listByIndex(BY_OWNER, uid)) yield* this.#listOf(sandbox);
+  }
+
+  *#listOfPolicy({ metadata: { namespace = '', name = '' } }: NetworkPolicy): Iterable<string> {
+    const template = parseNetworkPolicyName(name);
+    if (template === undefined) return;
+    const key = `${namespace}/${template}`;
+    for (const sandbox of this.#stores.sandboxes.listByIndex(BY_TEMPLATE, key)) yield* this.#listOf(sandbox);
+  }
+}

@@ -1,0 +1,185 @@
+import { annotations, formatNetworkPolicyName, labels, nameHash, sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { createKubeClient, loadCredentials, namespaces, networkPolicies, pods } from '@sandlot/kube';
+import type { KubeClient, OwnerReference } from '@sandlot/kube';
+import { startControlPlane } from '@sandlot/local-cluster';
+import { startServiceProcess } from '@sandlot/service-testkit';
+import type { ServiceProcess } from '@sandlot/service-testkit';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { PROXY, startDataPlane } from '../test/data-plane.ts';
+import type { DataPlane } from '../test/data-plane.ts';
+
+const CRDS = new URL('../../../charts/sandlot/files/crds', import.meta.url).pathname;
+const PATIENCE = { timeout: 60_000, interval: 50 };
+const namespace = 'team';
+const LISTED = 'api.example.com';
+const OTHER = 'other.example.com';
+const closed = (...allowOut: readonly string[]): string => JSON.stringify({ denyOut: ['0.0.0.0/0'], allowOut });
+
+const open = new AsyncDisposableStack();
+let client: KubeClient;
+let plane: DataPlane;
+let rules: ServiceProcess;
+let startRules: () => Promise<ServiceProcess>;
+
+beforeAll(async () => {
+  const cluster = open.use(await startControlPlane({ crds: [CRDS] }));
+  client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: cluster.kubeconfigPath }) });
+  open.defer(() => client.close());
+  for (const name of [namespace, 'sandlot-system']) await client.create(namespaces, { metadata: { name } });
+  plane = open.use(await startDataPlane());
+  const env = {
+    KUBECONFIG: cluster.kubeconfigPath,
+    POD_NAMESPACE: 'sandlot-system',
+    POD_NAME: 'one',
+    EGRESS_SOCKET: plane.socket,
+  };
+  startRules = () => startServiceProcess(new URL('main.ts', import.meta.url), env);
+  rules = await startRules();
+  open.defer(async () => {
+    await rules.stop();
+  });
+  await client.create(networkPolicies, {
+    metadata: { namespace, name: formatNetworkPolicyName('base') },
+    spec: { podSelector: {}, policyTypes: ['Egress'], egress: [{ to: [{ ipBlock: { cidr: '0.0.0.0/0' } }] }] },
+  });
+  await vi.waitFor(async () => expect(await plane.isReady()).toBe(true), PATIENCE);
+});
+afterAll(() => open.disposeAsync());
+
+const KINDS = { SandboxClaim: 'extensions.agents.x-k8s.io/v1beta1', Sandbox: 'agents.x-k8s.io/v1beta1' };
+
+const ownedBy = (kind: keyof typeof KINDS, name: string, uid = ''): OwnerReference => ({
+  apiVersion: KINDS[kind],
+  kind,
+  name,
+  uid,
+  controller: true,
+});
+
+/** A claim with a Sandbox and a Pod that runs at the address. */
+async function claim(name: string, address: string, network?: string): Promise<void> {
+  const marks = network === undefined ? {} : { [annotations.network]: network };
+  const made = await client.create(sandboxClaims, {
+    metadata: { namespace, name, annotations: marks },
+    spec: { sandboxTemplateRef: { name: 'base' } },
+  });
+  const sandbox = await client.create(sandboxes, {
+    metadata: {
+      namespace,
+      name,
+      annotations: { [annotations.templateRef]: 'base' },
+      ownerReferences: [ownedBy('SandboxClaim', name, made.metadata.uid)],
+    },
+    spec: { podTemplate: { spec: { containers: [{ name: 'main', image: 'busybox' }] } } },
+  });
+  await createPod(name, name, sandbox.metadata.uid);
+  await start(name, address);
+}
+
+async function createPod(name: string, sandbox: string, uid: string | undefined): Promise<void> {
+  await client.create(pods, {
+    metadata: {
+      namespace,
+      name,
+      labels: { [labels.nameHash]: nameHash(sandbox) },
+      ownerReferences: [ownedBy('Sandbox', sandbox, uid)],
+    },
+    spec: { containers: [{ name: 'main', image: 'busybox' }] },
+  });
+}
+
+async function start(name: string, address: string): Promise<void> {
+  const status = { phase: 'Running', podIP: address, podIPs: [{ ip: address }] };
+  await client.mergePatch(pods, { namespace, name }, { status }, { subresource: 'status' });
+}
+
+async function expectAnswers(address: string, answers: Readonly<Record<string, string>>): Promise<void> {
+  await vi.waitFor(async () => {
+    const asked = Object.keys(answers).map(async (name) => [name, await plane.ask(address, name)] as const);
+    expect(Object.fromEntries(await Promise.all(asked))).toEqual(answers);
+  }, PATIENCE);
+}
+
+const setNetwork = (name: string, network: string) =>
+  client.mergePatch(
+    sandboxClaims,
+    { namespace, name },
+    { metadata: { annotations: { [annotations.network]: network } } },
+  );
+
+describe('a sandbox whose claim names the hosts that it may reach', () => {
+  it('hears of them alone, and of a change of the claim', async () => {
+    await claim('listed', '127.0.52.1', closed(LISTED));
+    await expectAnswers('127.0.52.1', { [LISTED]: PROXY, [OTHER]: 'ENOTFOUND' });
+    await setNetwork('listed', closed(OTHER));
+    await expectAnswers('127.0.52.1', { [LISTED]: 'ENOTFOUND', [OTHER]: PROXY });
+  });
+
+  it('hears of nothing when the annotation cannot be read, and when the claim is gone', async () => {
+    await claim('unread', '127.0.52.2', closed(LISTED));
+    await expectAnswers('127.0.52.2', { [LISTED]: PROXY });
+    await setNetwork('unread', '{');
+    await expectAnswers('127.0.52.2', { [LISTED]: 'ENOTFOUND' });
+    await setNetwork('unread', closed(LISTED));
+    await expectAnswers('127.0.52.2', { [LISTED]: PROXY });
+    await client.delete(sandboxClaims, { namespace, name: 'unread' });
+    await expectAnswers('127.0.52.2', { [LISTED]: 'ENOTFOUND' });
+  });
+
+  it('a sandbox without a wish has its questions forwarded', async () => {
+    await claim('plain', '127.0.52.3');
+    await expectAnswers('127.0.52.3', { [LISTED]: 'ESERVFAIL' });
+  });
+
+  it('an address that no Pod has, or two, is refused', async () => {
+    expect(await plane.ask('127.0.52.99', LISTED)).toBe('EREFUSED');
+    await claim('first', '127.0.52.4', closed(LISTED));
+    await expectAnswers('127.0.52.4', { [LISTED]: PROXY });
+    await claim('second', '127.0.52.4', closed(LISTED));
+    await expectAnswers('127.0.52.4', { [LISTED]: 'EREFUSED' });
+    await client.delete(pods, { namespace, name: 'first' }, { gracePeriodSeconds: 0 });
+    await expectAnswers('127.0.52.4', { [LISTED]: PROXY });
+  });
+
+  it('a Pod that has ended loses everything', async () => {
+    await claim('ended', '127.0.52.5', closed(LISTED));
+    await expectAnswers('127.0.52.5', { [LISTED]: PROXY });
+    await client.mergePatch(
+      pods,
+      { namespace, name: 'ended' },
+      { status: { phase: 'Failed' } },
+      { subresource: 'status' },
+    );
+    await expectAnswers('127.0.52.5', { [LISTED]: 'EREFUSED' });
+  });
+
+  it('a Pod whose Sandbox does not exist is none', async () => {
+    await createPod('forged', 'listed', '00000000-0000-0000-0000-000000000000');
+    await start('forged', '127.0.52.6');
+    await claim('after', '127.0.52.7', closed(LISTED));
+    await expectAnswers('127.0.52.7', { [LISTED]: PROXY });
+    expect(await plane.ask('127.0.52.6', LISTED)).toBe('EREFUSED');
+  });
+});
+
+describe('when a process is killed', () => {
+  it('a new data plane gets everything', async () => {
+    await claim('kept', '127.0.52.8', closed(LISTED));
+    await expectAnswers('127.0.52.8', { [LISTED]: PROXY });
+    await plane.restart();
+    await expectAnswers('127.0.52.8', { [LISTED]: PROXY, [OTHER]: 'ENOTFOUND' });
+    await vi.waitFor(async () => expect(await plane.isReady()).toBe(true), PATIENCE);
+  });
+
+  it('without the rules process the list holds and the replica is not ready, until it is back with what changed meanwhile', async () => {
+    await claim('orphan', '127.0.52.9', closed(LISTED));
+    await expectAnswers('127.0.52.9', { [LISTED]: PROXY });
+    await rules.kill();
+    await vi.waitFor(async () => expect(await plane.isReady()).toBe(false), PATIENCE);
+    expect(await plane.ask('127.0.52.9', LISTED)).toBe(PROXY);
+    await setNetwork('orphan', closed(OTHER));
+    rules = await startRules();
+    await expectAnswers('127.0.52.9', { [LISTED]: 'ENOTFOUND', [OTHER]: PROXY });
+    await vi.waitFor(async () => expect(await plane.isReady()).toBe(true), PATIENCE);
+  });
+});

@@ -1,0 +1,69 @@
+import { annotations, findEgressWish, formatNetworkPolicyName, isClosedEgress } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import { findController } from '@sandlot/kube';
+import type { NetworkPolicy, Pod, Store } from '@sandlot/kube';
+import type { AddressSnapshot, SeenClaim, SeenPod } from './plan/plan.ts';
+import { readPolicyEgress } from './template/read-policy.ts';
+import { BY_ADDRESS, BY_UID } from './wiring/informers.ts';
+
+/** The caches that say whose an address is. */
+export interface Stores {
+  readonly pods: Store<Pod>;
+  readonly sandboxes: Store<Sandbox>;
+  readonly claims: Store<SandboxClaim>;
+  readonly policies: Store<NetworkPolicy>;
+}
+
+/** Reads all that decides over one address from the caches. */
+export function observeAddress(stores: Stores, address: string): AddressSnapshot {
+  const found = [...stores.pods.listByIndex(BY_ADDRESS, address)];
+  const running = found.filter(isRunning);
+  const [pod] = running;
+  const sandbox = running.length === 1 && pod !== undefined ? findOwner(stores.sandboxes, pod) : undefined;
+  return {
+    pods: found.map(readPod),
+    owner: sandbox === undefined ? undefined : describeOwner(stores, sandbox),
+  };
+}
+
+function isRunning({ metadata, status }: Pod): boolean {
+  const hasEnded = status?.phase === 'Succeeded' || status?.phase === 'Failed';
+  return metadata.deletionTimestamp === undefined && !hasEnded;
+}
+
+function readPod(pod: Pod): SeenPod {
+  const { uid = '', namespace = '' } = pod.metadata;
+  return { uid, namespace, addresses: (pod.status?.podIPs ?? []).map(({ ip }) => ip), isRunning: isRunning(pod) };
+}
+
+function findOwner(sandboxes: Store<Sandbox>, pod: Pod): Sandbox | undefined {
+  const owner = findController(pod);
+  if (owner?.kind !== 'Sandbox') return undefined;
+  const [sandbox] = sandboxes.listByIndex(BY_UID, owner.uid);
+  return sandbox;
+}
+
+function describeOwner(stores: Stores, sandbox: Sandbox): NonNullable<AddressSnapshot['owner']> {
+  const { uid = '', namespace = '', annotations: marks = {} } = sandbox.metadata;
+  const template = marks[annotations.templateRef];
+  const policy =
+    template === undefined ? undefined : stores.policies.get(`${namespace}/${formatNetworkPolicyName(template)}`);
+  return {
+    sandboxUid: uid,
+    namespace,
+    claim: findClaim(stores.claims, sandbox),
+    within: readPolicyEgress(policy?.spec?.egress ?? []),
+  };
+}
+
+function findClaim(claims: Store<SandboxClaim>, sandbox: Sandbox): SeenClaim | undefined {
+  const owner = findController(sandbox);
+  if (owner?.kind !== 'SandboxClaim') return undefined;
+  const [claim] = claims.listByIndex(BY_UID, owner.uid);
+  // Until the claim is seen, the sandbox has it and no wish of it: what a wish closes has to be closed meanwhile.
+  if (claim === undefined) return { name: owner.name, uid: owner.uid, wish: { isClosed: true, names: [], denied: [] } };
+  const wish = findEgressWish(claim);
+  const seen = { name: owner.name, uid: owner.uid };
+  if (wish === undefined) return seen;
+  return { ...seen, wish: { isClosed: isClosedEgress(wish), names: wish.names ?? [], denied: wish.denyOut } };
+}

@@ -1,0 +1,60 @@
+/** A block of addresses in the words of the data plane. Ports are pairs of the first and the last one; none means all. */
+export interface PlaneBlock {
+  readonly cidr: string;
+  readonly except: readonly string[];
+  readonly ports: readonly (readonly [number, number])[];
+}
+
+/** What holds for one address, in the words of the data plane. */
+export interface PlaneSandbox {
+  readonly uid: string;
+  readonly namespace: string;
+  /** Name and UID of the claim that has the sandbox; empty if none has. */
+  readonly claim: string;
+  readonly claimUid: string;
+  /** Names are refused unless `names` has them. */
+  readonly closed: boolean;
+  readonly names: readonly string[];
+  /** What the template lets its sandboxes reach. */
+  readonly within: readonly PlaneBlock[];
+  /** What the claim takes away from that, except for names of the list. */
+  readonly denied: readonly string[];
+}
+
+/** A Pod of a sandbox, as far as the decision needs it. */
+export interface SeenPod {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly addresses: readonly string[];
+  /** It has started and neither ended nor begun to be deleted. */
+  readonly isRunning: boolean;
+}
+
+/** Everything that decides over one address. */
+export interface AddressSnapshot {
+  /** All Pods that have the address. */
+  readonly pods: readonly SeenPod[];
+  /** Of the only Pod that has the address and runs; undefined if there is none, or more. */
+  readonly owner?:
+    | {
+        readonly sandboxUid: string;
+        readonly namespace: string;
+        readonly claim?: SeenClaim | undefined;
+        /** What the policy of its template lets through; empty if that is not there. */
+        readonly within: readonly PlaneBlock[];
+      }
+    | undefined;
+}
+
+/** The claim of a sandbox. */
+export interface SeenClaim {
+  readonly name: string;
+  readonly uid: string;
+  readonly wish?:
+    | {
+        readonly isClosed: boolean;
+        readonly names: readonly string[];
+        readonly denied: readonly string[];
+      }
+    | undefined;
+}

@@ -1,0 +1,48 @@
+import { BLOCKED_IPV4, BLOCKED_IPV6 } from '@sandlot/api-types';
+import type { ProcessParts, RunningServer } from '@sandlot/service';
+import { Addresses } from './controller.ts';
+import { PlaneConnection } from './plane/connection.ts';
+import { Freshness } from './view/freshness.ts';
+import { createInformers } from './wiring/informers.ts';
+import type { EgressSettings } from './wiring/settings.ts';
+
+/** Follows the cluster, and says to the data plane what holds for each address. */
+export async function startEgress(parts: ProcessParts, settings: EgressSettings): Promise<RunningServer> {
+  const { client, clock, log, random, kubeMetrics: metrics } = parts;
+  const informers = createInformers({ client, clock, log, random, metrics, namespaces: settings.WATCH_NAMESPACES });
+  const { pods, sandboxes, claims, policies } = informers;
+  const { POD_NAMESPACE: namespace, POD_NAME: pod = 'local' } = settings;
+  const freshness = new Freshness({ client, clock, log, namespace, name: `egress-${pod}` });
+  const addresses = new Addresses(
+    { pods: pods.store, sandboxes: sandboxes.store, claims: claims.store, policies: policies.store },
+    (address, sandbox) => connection.put(address, sandbox),
+  );
+  const connection = new PlaneConnection({
+    path: settings.EGRESS_SOCKET,
+    blocked: [...BLOCKED_IPV4, ...BLOCKED_IPV6, ...settings.EXTRA_BLOCKED_CIDRS],
+    listAll: () => addresses.list(),
+    getAgeMs: () => freshness.getAgeMs(),
+    onRefused: (refused) => log.info({ ...refused }, 'egress was refused'),
+    clock,
+    log,
+  });
+  const all = [pods, sandboxes, claims, policies, freshness.informer] as const;
+  const following = addresses.follow(informers);
+  const stop = new AbortController();
+  const working = Promise.all([
+    freshness.keep(stop.signal),
+    // Half a view would refuse what is allowed, and the data plane keeps the one that it had meanwhile.
+    Promise.all(all.map((informer) => informer.waitUntilSynced(stop.signal)))
+      .then(() => connection.keep(stop.signal))
+      .catch(() => undefined),
+  ]);
+  return Promise.resolve({
+    ports: {},
+    informers: all,
+    drain: async () => {
+      stop.abort();
+      following[Symbol.dispose]();
+      await working;
+    },
+  });
+}

@@ -1,0 +1,18 @@
+import { list, text } from '@sandlot/config';
+import { processSettings } from '@sandlot/service';
+import { parseCidr } from '@sandlot/std';
+
+/** The settings of the rules process, by environment variable. */
+export const egressSettings = processSettings.extend({
+  /** Socket of the data plane in the same Pod. */
+  EGRESS_SOCKET: text().default('/run/sandlot/egress.sock'),
+  /** Blocks that no sandbox may reach, beside those that are not the internet. */
+  EXTRA_BLOCKED_CIDRS: list()
+    .default([])
+    .refine(
+      (cidrs) => cidrs.every((cidr) => parseCidr(cidr) !== undefined),
+      'CIDRs separated by commas, such as 203.0.113.0/24',
+    ),
+});
+
+export type EgressSettings = ReturnType<typeof egressSettings.parse>;
