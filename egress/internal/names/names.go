@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -28,16 +29,29 @@ var profile = idna.New(
 // Normalise returns a host name in lower case, as A-labels and without its final dot. The name has two labels or more. The error
 // says what is wrong with it.
 func Normalise(host string) (string, error) {
-	host = strings.TrimSuffix(host, ".")
+	if !utf8.ValidString(host) {
+		return "", errors.New("it is not UTF-8")
+	}
+	ascii, err := toASCII(strings.TrimSuffix(host, "."))
+	if err != nil {
+		return "", err
+	}
+	if err := check(ascii); err != nil {
+		return "", err
+	}
+	// The package maps some characters that no name has to labels that it refuses itself.
+	if again, err := toASCII(ascii); err != nil || again != ascii {
+		return "", errors.New("it has characters that no host name has")
+	}
+	return ascii, nil
+}
+
+func toASCII(host string) (string, error) {
 	ascii, err := profile.ToASCII(host)
 	if err != nil {
 		return "", fmt.Errorf("it is not a host name: %w", err)
 	}
-	ascii = strings.ToLower(ascii)
-	if err := check(ascii); err != nil {
-		return "", err
-	}
-	return ascii, nil
+	return strings.ToLower(ascii), nil
 }
 
 func check(name string) error {
