@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"path"
+	"strings"
 	"testing"
 
 	"sandlot.dev/egress/internal/rules"
@@ -45,14 +47,13 @@ func FuzzNoDotSegmentGetsThrough(f *testing.F) {
 		f.Add(seed)
 	}
 	rule := &rules.Rule{Paths: []string{"/v1/*"}}
-	f.Fuzz(func(t *testing.T, path string) {
-		target, err := url.ParseRequestURI(path)
+	f.Fuzz(func(t *testing.T, text string) {
+		target, err := url.ParseRequestURI(text)
 		if err != nil || Match(rule, http.MethodGet, target) != "" {
 			return
 		}
-		decoded, err := url.JoinPath("/", target.Path)
-		if err != nil || len(decoded) < len("/v1") || decoded[:3] != "/v1" {
-			t.Errorf("%q gets through and is %q", path, decoded)
+		if read := path.Clean(target.Path); read != "/v1" && !strings.HasPrefix(read, "/v1/") {
+			t.Errorf("%q gets through and is %q", text, read)
 		}
 	})
 }
