@@ -58,22 +58,44 @@ priorityClassName: {{ . }}
 {{- if or (gt (int .values.replicas) 1) (.values.autoscaling | default dict).enabled }}true{{ end -}}
 {{- end -}}
 
-{{/* Rules that spread the replicas; one that selects no Pods counts those of the component. */}}
+{{/* The rules of the values that spread the replicas, as a list. */}}
+{{- define "sandlot.pod.spreadRules" -}}
+{{- coalesce .values.topologySpreadConstraints .common.topologySpreadConstraints list | toJson -}}
+{{- end -}}
+
+{{/*
+Rules that spread the replicas over nodes; one that selects no Pods counts those of the component. A rollout counts new Pods alone.
+*/}}
 {{- define "sandlot.pod.spread" -}}
 {{- $rules := list -}}
 {{- if include "sandlot.pod.isSpread" . -}}
-{{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" -}}
-{{- $rules = append $rules (dict "maxSkew" 1 "topologyKey" . "whenUnsatisfiable" "ScheduleAnyway") -}}
-{{- end -}}
+{{- $rules = list (dict "maxSkew" 1 "topologyKey" "kubernetes.io/hostname" "whenUnsatisfiable" "ScheduleAnyway" "matchLabelKeys" (list "pod-template-hash")) -}}
 {{- end -}}
 {{- $labels := dict "matchLabels" (include "sandlot.selectorLabels" . | fromYaml) -}}
-{{- with coalesce .values.topologySpreadConstraints .common.topologySpreadConstraints $rules }}
+{{- with coalesce (include "sandlot.pod.spreadRules" . | fromJsonArray) $rules }}
 topologySpreadConstraints:
   {{- range . }}
   {{- $rule := deepCopy . }}
   {{- if not $rule.labelSelector }}{{ $_ := set $rule "labelSelector" $labels }}{{ end }}
   - {{- toYaml $rule | nindent 4 }}
   {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/*
+Affinity, with a preference for a zone that has no other replica. As a second rule of spread it would undo the first one on nodes
+without a zone: the scheduler scores only nodes that have the labels of all rules.
+*/}}
+{{- define "sandlot.pod.affinity" -}}
+{{- $affinity := coalesce .values.affinity .common.affinity dict -}}
+{{- if and (include "sandlot.pod.isSpread" .) (not (include "sandlot.pod.spreadRules" . | fromJsonArray)) (not (hasKey $affinity "podAntiAffinity")) -}}
+{{- $labels := dict "matchLabels" (include "sandlot.selectorLabels" . | fromYaml) -}}
+{{- $term := dict "topologyKey" "topology.kubernetes.io/zone" "labelSelector" $labels -}}
+{{- $preferred := list (dict "weight" 100 "podAffinityTerm" $term) -}}
+{{- $affinity = merge (dict "podAntiAffinity" (dict "preferredDuringSchedulingIgnoredDuringExecution" $preferred)) $affinity -}}
+{{- end -}}
+{{- with $affinity }}
+affinity: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
@@ -87,9 +109,7 @@ nodeSelector: {{- toYaml . | nindent 2 }}
 {{- with coalesce .values.tolerations .common.tolerations }}
 tolerations: {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with coalesce .values.affinity .common.affinity }}
-affinity: {{- toYaml . | nindent 2 }}
-{{- end }}
+{{- include "sandlot.pod.affinity" . }}
 {{- include "sandlot.pod.spread" . }}
 {{- end -}}
 

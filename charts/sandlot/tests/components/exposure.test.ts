@@ -128,7 +128,7 @@ describe.each(ours)('autoscaling of the %s', (name) => {
     });
     const { spec } = find(objects, 'Deployment', `sandlot-${name}`);
     expect(spec).not.toHaveProperty('replicas');
-    expect(spec?.template?.spec.topologySpreadConstraints).toHaveLength(2);
+    expect(spec?.template?.spec.topologySpreadConstraints).toHaveLength(1);
     expect(find(objects, 'PodDisruptionBudget', `sandlot-${name}`).spec).toMatchObject({ maxUnavailable: 1 });
   });
 

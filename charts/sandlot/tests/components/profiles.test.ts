@@ -19,7 +19,7 @@ describe('the profile ha', () => {
     expect(replicated).toHaveLength(9);
     for (const { metadata, spec } of replicated) {
       expect(spec?.replicas, metadata.name).toBeGreaterThan(1);
-      expect(spec?.template?.spec.topologySpreadConstraints).toHaveLength(2);
+      expect(spec?.template?.spec.topologySpreadConstraints).toHaveLength(1);
       expect(find(objects, 'PodDisruptionBudget', metadata.name).spec).toMatchObject({ maxUnavailable: 1 });
     }
   });

@@ -6,6 +6,25 @@ import type { Component } from './components.ts';
 
 const spread = { maxSkew: 2, topologyKey: 'example.com/rack', whenUnsatisfiable: 'DoNotSchedule' };
 
+/** What two replicas prefer by themselves. */
+const ZONES = {
+  preferredDuringSchedulingIgnoredDuringExecution: [
+    {
+      weight: 100,
+      podAffinityTerm: {
+        topologyKey: 'topology.kubernetes.io/zone',
+        labelSelector: {
+          matchLabels: {
+            'app.kubernetes.io/name': 'sandlot',
+            'app.kubernetes.io/instance': 'sandlot',
+            'app.kubernetes.io/component': 'claim-controller',
+          },
+        },
+      },
+    },
+  ],
+};
+
 function expectExtras({ metadata, spec }: PodTemplate): void {
   expect(metadata).toMatchObject({ labels: extras.podLabels, annotations: extras.podAnnotations });
   expect(spec['volumes']).toContainEqual(extras.extraVolumes[0]);
@@ -93,13 +112,22 @@ describe('the values of all components', () => {
       (await renderPods(claims, valuesOf([claims], values))).spec.topologySpreadConstraints ?? [];
     expect(await rules({})).toEqual([]);
     const labelSelector = { matchLabels: { 'app.kubernetes.io/component': 'claim-controller' } };
-    expect(await rules({ replicas: 2 })).toMatchObject([
-      { topologyKey: 'kubernetes.io/hostname', labelSelector },
-      { topologyKey: 'topology.kubernetes.io/zone', labelSelector },
-    ]);
+    // A second rule, for zones, would have the scheduler ignore both on nodes without a zone.
+    expect(await rules({ replicas: 2 })).toMatchObject([{ topologyKey: 'kubernetes.io/hostname', labelSelector }]);
     expect(await rules({ topologySpreadConstraints: [spread] })).toMatchObject([{ ...spread, labelSelector }]);
     const own = { ...spread, labelSelector: { matchLabels: { app: 'claims' } } };
     expect(await rules({ topologySpreadConstraints: [own] })).toEqual([own]);
+  });
+
+  it.each([
+    ['one replica', { replicas: 1 }, undefined],
+    ['rules of their own', { replicas: 2, topologySpreadConstraints: [spread] }, undefined],
+    ['no affinity', { replicas: 2 }, { podAntiAffinity: ZONES }],
+    ['an affinity to nodes', { replicas: 2, affinity: { nodeAffinity: {} } }, { nodeAffinity: {}, podAntiAffinity: ZONES }],
+    ['anti-affinity', { replicas: 2, affinity: { podAntiAffinity: {} } }, { podAntiAffinity: {} }],
+  ])('with %s prefer another zone only where two replicas have no other wish', async (_, values, affinity) => {
+    const claims = components[2] as Component;
+    expect((await renderPods(claims, valuesOf([claims], values))).spec['affinity']).toEqual(affinity);
   });
 
   it('cannot move a lease without its Role', async () => {

@@ -19,6 +19,8 @@ const PATIENCE_MS = 300_000;
 export interface Served {
   readonly name: string;
   readonly sandbox: string;
+  /** Who had written its status until then, by the names in `managedFields`. */
+  readonly writers: readonly string[];
 }
 
 /** Claims that arrive every two seconds, whether those before are Ready or not. */
@@ -26,19 +28,19 @@ export interface ClaimLoad extends Running {
   readonly served: readonly Served[];
 }
 
-/** Makes claims from the pool `boxes`, and deletes each some seconds after it is Ready. */
-export function startWarmClaims(team: Team, tally: Tally): ClaimLoad {
-  return start(team, tally, () => WARM);
-}
-
-/** The same with every third claim cold, from the template `box`. */
-export function startClaims(team: Team, tally: Tally): ClaimLoad {
-  return start(team, tally, (index) => (index % 3 === 2 ? COLD : WARM));
-}
-
 type Spec = SandboxClaim['spec'];
 const WARM: Spec = { warmPoolRef: { name: 'boxes' } };
-const COLD: Spec = { sandboxTemplateRef: { name: 'box' }, warmpool: 'none' };
+
+/** How a cold claim is written: by the template `box`, or by the pool {@link EMPTY_POOL}, as agent-sandbox understands it as well. */
+export type ColdBy = 'template' | 'pool';
+
+/** A pool without members. */
+export const EMPTY_POOL = 'empty';
+
+const COLD: Readonly<Record<ColdBy, Spec>> = {
+  template: { sandboxTemplateRef: { name: 'box' }, warmpool: 'none' },
+  pool: { warmPoolRef: { name: EMPTY_POOL } },
+};
 
 /** Makes a claim from the pool `boxes`, unless an attempt before has made it. */
 export async function createWarmClaim(team: Team, name: string): Promise<void> {
@@ -54,20 +56,21 @@ async function createClaim({ client, namespace }: Team, name: string, spec: Spec
   }
 }
 
-function start(team: Team, tally: Tally, getSpec: (index: number) => Spec): ClaimLoad {
+/** Makes claims from the pool `boxes` and every third one cold, and deletes each some seconds after it is Ready. */
+export function startClaims(team: Team, tally: Tally, coldBy: ColdBy): ClaimLoad {
   const served: Served[] = [];
   const under: Promise<void>[] = [];
   const live = async (name: string, spec: Spec): Promise<void> => {
     const key = { namespace: team.namespace, name };
     await tally.run(async () => {
       await createClaim(team, name, spec);
-      served.push({ name, sandbox: await waitUntilReady(team, name) });
+      served.push(describeServed(await waitUntilReady(team, name)));
     });
     await sleep(LIFE_MS);
     await team.client.delete(sandboxClaims, key);
   };
   const running = repeat(PAUSE_MS, async () => {
-    under.push(live(`load-${under.length}`, getSpec(under.length)));
+    under.push(live(`load-${under.length}`, under.length % 3 === 2 ? COLD[coldBy] : WARM));
   });
   return {
     served,
@@ -78,9 +81,15 @@ function start(team: Team, tally: Tally, getSpec: (index: number) => Spec): Clai
   };
 }
 
-async function waitUntilReady({ client, namespace }: Team, name: string): Promise<string> {
+function describeServed(claim: SandboxClaim): Served {
+  const { name = '', managedFields = [] } = claim.metadata;
+  const writers = managedFields.filter(({ subresource }) => subresource === 'status');
+  return { name, sandbox: getSandboxName(claim), writers: writers.map(({ manager = '' }) => manager) };
+}
+
+async function waitUntilReady({ client, namespace }: Team, name: string): Promise<SandboxClaim> {
   const key = { namespace, name };
-  const ready = await eventually(
+  return eventually(
     `claim ${name} is Ready`,
     async () => {
       const claim = await client.get(sandboxClaims, key);
@@ -88,5 +97,4 @@ async function waitUntilReady({ client, namespace }: Team, name: string): Promis
     },
     PATIENCE_MS,
   );
-  return getSandboxName(ready);
 }

@@ -1,10 +1,11 @@
 import { formatStock, listTouched, makeLiving } from '../agent-sandbox/stock.ts';
 import type { Living } from '../agent-sandbox/stock.ts';
+import { formatPoolManifest } from '../manifests.ts';
 import { waitForFullPool } from '../sandboxes.ts';
 import { TENANT } from '../sdk/objects.ts';
 import type { Team } from '../team.ts';
-import { startClaims } from './claims.ts';
-import type { ClaimLoad } from './claims.ts';
+import { EMPTY_POOL, startClaims } from './claims.ts';
+import type { ClaimLoad, ColdBy, Served } from './claims.ts';
 import { countEvents } from './events.ts';
 import { endLife, listChanges, reconnect, startLife } from './lives.ts';
 import type { Life } from './lives.ts';
@@ -16,6 +17,13 @@ import { Tally } from './tally.ts';
 
 const STEADY = 2;
 
+/** What there is before the load. */
+interface Begun {
+  readonly lives: readonly Life[];
+  readonly living: Living;
+  readonly coldBy: ColdBy;
+}
+
 /** A steady load of claims, execs and wakes, with sandboxes that live through all of it and show whether they were touched. */
 export class Load implements AsyncDisposable {
   readonly #team: Team;
@@ -26,28 +34,34 @@ export class Load implements AsyncDisposable {
   readonly #claims: ClaimLoad;
   #requests: readonly Running[] = [];
 
-  private constructor(team: Team, lives: readonly Life[], living: Living) {
+  private constructor(team: Team, { lives, living, coldBy }: Begun) {
     this.#team = team;
     this.#lives = lives;
     this.#living = living;
-    this.#claims = startClaims(team, this.#tallies.claims);
+    this.#claims = startClaims(team, this.#tallies.claims, coldBy);
     this.startRequests();
   }
 
   /** Makes a template and a pool for the claims, and sandboxes that live, before it begins. */
-  static async start(team: Team): Promise<Load> {
+  static async start(team: Team, coldBy: ColdBy = 'template'): Promise<Load> {
     await team.apply(formatStock());
+    await team.apply(formatPoolManifest(EMPTY_POOL, 'box', 0));
     await waitForFullPool(team, 'boxes');
     await waitForFullPool({ ...team, namespace: TENANT }, 'base');
     const lives: Life[] = [];
     for (let index = 0; index < STEADY; index += 1) lives.push(await startLife(team.client));
     lives.push(await startLife(team.client, true));
-    return new Load(team, lives, await makeLiving(team, 'sandlot'));
+    return new Load(team, { lives, living: await makeLiving(team, 'sandlot'), coldBy });
   }
 
   /** The sandboxes of the API that live through the load. */
   get lives(): readonly Life[] {
     return this.#lives;
+  }
+
+  /** The Sandboxes of the team that live through the load, of which some sleep. */
+  get living(): Living {
+    return this.#living;
   }
 
   /** Begins execs and wakes. */
@@ -69,6 +83,13 @@ export class Load implements AsyncDisposable {
     this.#lives = await Promise.all(this.#lives.map(reconnect));
   }
 
+  /** Replaces the sandbox under wakes by a new one, where another controller has dropped what keeps its memory. */
+  async renewWoken(): Promise<void> {
+    const isKept = ({ isWoken }: Life): boolean => !isWoken;
+    await Promise.all(this.#lives.filter((life) => !isKept(life)).map(endLife));
+    this.#lives = [...this.#lives.filter(isKept), await startLife(this.#team.client, true)];
+  }
+
   /** The sandboxes that something else than the load touched, one text for each difference. */
   async listTouched(): Promise<readonly string[]> {
     const changes = await Promise.all(this.#lives.map((life) => listChanges(this.#team.client, life)));
@@ -80,8 +101,13 @@ export class Load implements AsyncDisposable {
     return listTouched(this.#team, this.#living);
   }
 
-  /** Ends the load, and counts. */
-  async finish(): Promise<Report> {
+  /** The claims that became Ready. */
+  get served(): readonly Served[] {
+    return this.#claims.served;
+  }
+
+  /** Ends the load, and counts; the events of those claims alone for which `hasEvents` is true. */
+  async finish(hasEvents: (served: Served) => boolean = () => true): Promise<Report> {
     await Promise.all([this.stopRequests(), this.#claims.stop()]);
     const { claims, execs, pauses, wakes } = this.#tallies;
     return {
@@ -89,7 +115,7 @@ export class Load implements AsyncDisposable {
       sandboxes: this.#lives.length + this.#living.claims.size + this.#living.suspended.length * 2,
       refusals: this.#refusals.list(),
       touched: await this.listTouched().catch((error: unknown) => [String(error)]),
-      events: await countEvents(this.#team, this.#claims.served),
+      events: await countEvents(this.#team, this.served.filter(hasEvents)),
     };
   }
 

@@ -3,7 +3,7 @@ import type { Count } from './tally.ts';
 
 /** What a load counted, as plain data. */
 export interface Report {
-  readonly calls: Readonly<Record<'claims' | 'execs' | 'pauses' | 'wakes', Count>>;
+  readonly calls: Readonly<Record<string, Count>>;
   /** How many sandboxes lived through the load. */
   readonly sandboxes: number;
   /** What servers answered instead of serving a call, to explain its failure. */

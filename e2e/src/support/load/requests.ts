@@ -11,14 +11,22 @@ const PATIENCE_MS = 60_000;
 
 /** Runs a command in the sandbox again and again, by the API of the daemon. It reads what a program of the sandbox wrote last. */
 export function startExecs(sandbox: Sandbox, tally: Tally): Running {
-  let last = 0;
+  const check = createCountCheck();
   const exec = async (): Promise<void> => {
     const { stdout } = await sandbox.commands.run(`tail -n 1 ${OPEN_FILE}`, { timeoutMs: PATIENCE_MS });
-    const count = Number(stdout);
-    if (!(count >= last) || stdout === '') throw new Error(`the program counts ${stdout} after ${last}`);
-    last = count;
+    check(stdout);
   };
   return repeat(EXEC_PAUSE_MS, () => tally.run(exec));
+}
+
+/** Throws for a count of a witness that is lower than one before. */
+export function createCountCheck(): (text: string) => void {
+  let last = 0;
+  return (text) => {
+    const count = Number(text);
+    if (!(count >= last) || text === '') throw new Error(`the program counts ${text} after ${last}`);
+    last = count;
+  };
 }
 
 /** Suspends the sandbox with its memory again and again, and wakes it each time by a request to a program in it. */

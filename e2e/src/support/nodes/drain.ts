@@ -1,5 +1,5 @@
 import { nodes } from '@sandlot/kube';
-import { runKubectlOrFail } from '../kubectl.ts';
+import { kubectl, runKubectlOrFail } from '../kubectl.ts';
 import type { Team } from '../team.ts';
 
 /** All Pods whose memory a drain saves, or has given up. */
@@ -9,6 +9,18 @@ export const WITH_MEMORY = 'sandlot.dev/memory';
 export async function drain(team: Team, podSelector: string, nodeName?: string): Promise<void> {
   const how = ['--ignore-daemonsets', '--delete-emptydir-data', '--force', '--timeout=60s'];
   await runKubectlOrFail(['drain', nodeName ?? (await readNodeName(team)), ...how, `--pod-selector=${podSelector}`]);
+}
+
+/**
+ * Cordons a node and evicts the Pods of the release there, those of its DaemonSet excepted. Returns how often a budget refused an
+ * eviction, which `kubectl drain` then tries again after five seconds.
+ */
+export async function drainOfRelease(nodeName: string): Promise<number> {
+  const how = ['--ignore-daemonsets', '--delete-emptydir-data', '--timeout=300s'];
+  const args = ['drain', nodeName, ...how, '--pod-selector=app.kubernetes.io/name=sandlot'];
+  const { code, stderr } = await kubectl(args);
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')} failed with ${code}:\n${stderr}`);
+  return stderr.split('\n').filter((line) => line.includes("violate the pod's disruption budget")).length;
 }
 
 /** Keeps pods off a node. Default: the only node. */
