@@ -115,6 +115,11 @@ describe('the client for Go of agent-sandbox', () => {
     expect(report.get('no token', z.object({ status: z.number() }))).toEqual({ status: 401 });
   });
 
+  it('ends a command at its time limit, and makes as many attempts as it may', () => {
+    const shape = z.object({ exhausted: z.number(), attempts: z.number(), output: z.string() });
+    expect(report.get('limits', shape)).toEqual({ exhausted: 2, attempts: 3, output: 'third\n' });
+  });
+
   it('disconnects and opens the same sandbox again', () => {
     const shape = z.object({ ready: z.boolean(), active: names, again: identity, content: z.string() });
     const seen = report.get('reconnect', shape);

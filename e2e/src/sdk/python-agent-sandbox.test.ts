@@ -1,3 +1,4 @@
+import { tracesUrl } from '@sandlot/up';
 import { afterAll, beforeAll, describe, inject } from 'vitest';
 import { waitForFullPool } from '../support/sandboxes.ts';
 import { createAccount, deleteAccount } from '../support/sdk/account.ts';
@@ -12,11 +13,32 @@ import type { Team } from '../support/team.ts';
 
 const stack = new AsyncDisposableStack();
 
+/** A pool without members, whose claims get a Sandbox that is never Ready. */
+const NEVER_READY = `
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxTemplate
+metadata: { name: never-ready }
+spec:
+  podTemplate:
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers:
+        - name: sandbox
+          image: busybox
+          command: [sleep, infinity]
+          readinessProbe: { exec: { command: ['false'] } }
+---
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxWarmPool
+metadata: { name: never-ready }
+spec: { replicas: 0, sandboxTemplateRef: { name: never-ready } }
+`;
+
 let team: Team;
 beforeAll(async () => {
   // The pool fills while the first tests run.
   team = stack.use(await createTeam('objects'));
-  await team.apply(CLIENT_OBJECTS);
+  await team.apply(`${CLIENT_OBJECTS}---${NEVER_READY}`);
 });
 afterAll(async () => {
   await deleteAccount(TENANT);
@@ -43,7 +65,20 @@ describe('the k8s-agent-sandbox client for Python, and the objects of Kubernetes
     token = await createAccount(team.namespace);
     await waitForFullPool(team, CLIENT_POOL);
   });
-  const getEnv = () => ({ GATEWAY_TOKEN: token, NAMESPACE: team.namespace, POOL: CLIENT_POOL });
+  const getEnv = (more: Readonly<Record<string, string>> = {}) => ({
+    GATEWAY_TOKEN: token,
+    NAMESPACE: team.namespace,
+    POOL: CLIENT_POOL,
+    ...more,
+  });
   describe('one call after the other', () => registerPythonTests('agent_sandbox_objects', async () => getEnv()));
   describe('asynchronously', () => registerPythonTests('agent_sandbox_async', async () => getEnv()));
+  describe('with options', () =>
+    registerPythonTests('agent_sandbox_options', async () => getEnv({ NEVER_READY_POOL: 'never-ready' })));
+  describe('with traces', () =>
+    registerPythonTests(
+      'agent_sandbox_tracing',
+      async () => getEnv({ TRACES_URL: tracesUrl }),
+      'requirements-tracing.txt',
+    ));
 });

@@ -11,11 +11,11 @@ POOL = os.environ["POOL"]
 PATIENCE_SECONDS = 60
 
 
-def direct():
+def direct(**options):
     """The way to a sandbox through the gateway. Also makes this module's functions use the cluster of the test."""
     config.load_kube_config(os.environ["KUBECONFIG"])
     headers = {"Authorization": f"Bearer {os.environ['GATEWAY_TOKEN']}"}
-    return SandboxDirectConnectionConfig(api_url=os.environ["SANDLOT_GATEWAY_URL"], extra_headers=headers)
+    return SandboxDirectConnectionConfig(api_url=os.environ["SANDLOT_GATEWAY_URL"], extra_headers=headers, **options)
 
 
 def list_claims():

@@ -28,23 +28,27 @@ async function upgrade(values: readonly string[]): Promise<void> {
   await waitForRollout();
 }
 
-/** Runs a command of helm with values, as JSON texts of which later ones win. */
-export async function helmWithValues(args: readonly string[], values: readonly string[]): Promise<void> {
+/** Runs a command of {@link helm} with values, as JSON texts of which later ones win. */
+export async function helmWithValues(
+  args: readonly string[],
+  values: readonly string[],
+  namespace?: string,
+): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'sandlot-e2e-values-'));
   try {
     const files = values.map((_, index) => join(folder, `${index}.json`));
     await Promise.all(files.map((file, index) => writeFile(file, values[index] ?? '')));
     const flags = files.flatMap((file) => ['--values', file]);
-    await helm([...args, ...flags]);
+    await helm([...args, ...flags], namespace);
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-/** Runs a command of helm in the namespace of the release, and returns what it prints. Throws when it fails. */
-export async function helm(args: readonly string[]): Promise<string> {
+/** Runs a command of helm in a namespace, that of the release unless given, and returns what it prints. Throws when it fails. */
+export async function helm(args: readonly string[], namespace = inject('releaseNamespace')): Promise<string> {
   const cluster = await findCluster();
-  const result: CommandResult = await cluster.helm([...args, '--namespace', inject('releaseNamespace')]);
+  const result: CommandResult = await cluster.helm([...args, '--namespace', namespace]);
   if (result.code !== 0) throw new Error(`helm ${args.join(' ')} failed with ${result.code}:\n${result.stderr}`);
   return result.stdout;
 }

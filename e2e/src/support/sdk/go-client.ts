@@ -21,14 +21,16 @@ export interface GoRun {
   readonly pool: string;
   /** A token for the gateway. */
   readonly token: string;
+  /** A Gateway in the namespace. With it the program makes its first two checks alone, through this Gateway and without a token. */
+  readonly gateway?: string;
 }
 
 /** Builds the program with agent-sandbox's client for Go and runs it once. Throws unless SIGTERM ends it, which is its last check. */
-export async function runGoClient({ namespace, pool, token }: GoRun): Promise<GoReport> {
+export async function runGoClient({ namespace, pool, token, gateway = '' }: GoRun): Promise<GoReport> {
   const bin = await ensureBinaries(['agent-sandbox-client']);
   const { SANDLOT_GATEWAY_URL: url = '' } = await readEnv();
   const env = { ...process.env, KUBECONFIG: inject('kubeconfigPath'), GATEWAY_TOKEN: token };
-  const args = [`--namespace=${namespace}`, `--pool=${pool}`, `--api-url=${url}`];
+  const args = [`--namespace=${namespace}`, `--pool=${pool}`, `--api-url=${url}`, `--gateway=${gateway}`];
   const ended = await run(bin('agent-sandbox-client'), args, { env, timeout: 150_000, killSignal: 'SIGKILL' }).catch(
     (error: unknown) => failure.parse(error),
   );

@@ -57,6 +57,7 @@ var checks = []check{
 	{"files", files},
 	{"attach", attach},
 	{"no token", useWithoutToken},
+	{"limits", limitCalls},
 	{"reconnect", reconnect},
 	{"open and close", openAndClose},
 	{"list and delete", listAndDelete},
@@ -64,31 +65,42 @@ var checks = []check{
 	{"clean up", cleanUp},
 }
 
+// Through a Gateway the way to the sandbox is all that differs.
+var checksThroughGateway = checks[:2]
+
 func main() {
 	namespace := flag.String("namespace", "", "namespace of the pool and of the claims")
 	pool := flag.String("pool", "", "SandboxWarmPool to claim from")
 	url := flag.String("api-url", "", "URL of the gateway")
+	gateway := flag.String("gateway", "", "Gateway of the namespace to go through, in place of the URL")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	if err := runChecks(ctx, sandbox.Options{
+	options := sandbox.Options{
 		Namespace:     *namespace,
 		WarmPoolName:  *pool,
 		APIURL:        *url,
 		HTTPTransport: withToken(os.Getenv(tokenVariable)),
-	}); err != nil {
+	}
+	chosen := checks
+	if *gateway != "" {
+		options.APIURL, options.HTTPTransport = "", nil
+		options.GatewayName, options.GatewayNamespace = *gateway, *namespace
+		chosen = checksThroughGateway
+	}
+	if err := runChecks(ctx, options, chosen); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func runChecks(ctx context.Context, options sandbox.Options) error {
+func runChecks(ctx context.Context, options sandbox.Options, chosen []check) error {
 	traces, err := startCollector(ctx)
 	if err != nil {
 		return err
 	}
 	s := &session{ctx: ctx, options: options, traces: traces}
-	for _, one := range checks {
+	for _, one := range chosen {
 		seen, err := one.run(s)
 		printed := line{Name: one.name, OK: err == nil, Detail: seen}
 		if err != nil {
