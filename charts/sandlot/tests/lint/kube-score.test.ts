@@ -27,12 +27,10 @@ const DIFFERENT: Readonly<Record<string, { readonly why: string; readonly only?:
     only: /^DaemonSet\/.*\/sandlot-node$/,
   },
   'deployment-replicas': { why: 'the default is one replica of each process; profile ha has more' },
-  'deployment-has-host-podantiaffinity': { why: 'topology spread constraints do this' },
   'service-targets-pod': {
     why: 'these are for one Pod of a StatefulSet each, by a label that comes when the Pod is created',
     only: /^Service\/.*\/sandlot-nats-\d$/,
   },
-  'statefulset-has-host-podantiaffinity': { why: 'topology spread constraints do this' },
   'statefulset-has-servicename': { why: 'clients need one address, and each server of NATS has a Service of its own' },
 };
 
