@@ -32,10 +32,16 @@ func (r *refusing) RoundTrip(request *http.Request) (*http.Response, error) {
 	}, nil
 }
 
+// isAtLimit knows both ends of a command that takes too long: the client gives up, or the gateway, to which it says its limit, answers
+// at the same moment.
+func isAtLimit(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || err != nil && strings.Contains(err.Error(), "status 504")
+}
+
 // limitCalls ends a command that takes too long, and repeats one that is refused twice.
 func limitCalls(s *session) (detail, error) {
 	_, err := s.kept.Run(s.ctx, "sleep 60", sandbox.WithTimeout(time.Second))
-	if !errors.Is(err, context.DeadlineExceeded) {
+	if !isAtLimit(err) {
 		return nil, errors.Join(errors.New("the command has outlived its limit"), err)
 	}
 	options, transport := s.options, &refusing{next: s.options.HTTPTransport}
