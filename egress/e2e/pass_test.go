@@ -87,7 +87,7 @@ func TestRefusesNamesInTheWordsOfTLS(t *testing.T) {
 	}
 }
 
-// The name in TLS decides where the connection goes, whatever address the client believes it talks to.
+// The name in TLS decides where the connection goes. The client cannot choose the address.
 func TestAForgedNameLeadsToThatName(t *testing.T) {
 	plane := startPassed(t)
 	config := plane.ClientTLS()

@@ -42,7 +42,7 @@ func raw(t *testing.T, plane *planetest.Plane, text string) []*http.Response {
 	}
 }
 
-// Two servers that disagree where a request ends let the second one be anybody's.
+// Two servers that disagree where a request ends let the second one come from another client.
 func TestRefusesRequestsThatServersReadInDifferentWays(t *testing.T) {
 	plane := startRuled(t)
 	plane.Allow(planetest.SandboxA, ruled(map[string]any{"paths": []string{"/"}}))
@@ -75,7 +75,7 @@ func TestRefusesRequestsThatServersReadInDifferentWays(t *testing.T) {
 	}
 }
 
-// What goes to the upstream has our header once, whatever the client sends.
+// What goes to the upstream has our header once. The client cannot add to it or take it away.
 func TestTheHeaderOfTheRuleIsTheOnlyOne(t *testing.T) {
 	plane := startRuled(t)
 	for name, lines := range map[string]string{

@@ -48,7 +48,7 @@ func TestAClientThatSaysNothingInTime(t *testing.T) {
 	}
 }
 
-// Whatever comes, reading ends, and what it kept is a beginning of what came.
+// Reading ends for any input, and keeps a beginning of it.
 func FuzzReadsHostileBytes(f *testing.F) {
 	client, server := net.Pipe()
 	go func() { _ = tls.Client(client, &tls.Config{ServerName: "a.example"}).Handshake() }()
