@@ -253,6 +253,33 @@ func TestNoCredentialGoesOutWithoutAProof(t *testing.T) {
 	}
 }
 
+// Rules over plain HTTP, where an operator allows them, need the proof as well.
+func TestNoCredentialGoesOutOverPlainHTTPWithoutAProof(t *testing.T) {
+	plane := startRuled(t, func(settings *serve.Settings) { settings.Front.ByAddress, settings.Front.Plaintext = false, true })
+	plane.ServeHTTP(echoRequest)
+	fields := ruled(nil)
+	fields["proof"] = []byte("the proof of the sandbox")
+	plane.Allow(planetest.SandboxA, fields)
+	response, seen := send(t, plane.Client(planetest.SandboxA, 1), newRequest(t, http.MethodGet, plane.PlainURL(api, "/")))
+	if response.Header.Get("X-Sandlot-Egress") != "egress_not_proven" || len(seen.Headers) > 0 {
+		t.Errorf("%s, and the upstream saw %v", response.Status, seen.Headers)
+	}
+}
+
+func TestASandboxThatIsResumedElsewhereGoesOn(t *testing.T) {
+	plane := startRuled(t)
+	fields := ruled(map[string]any{"host": "*.test.example"})
+	fields["uid"], fields["claimUid"] = "moves", "of the one that moves"
+	// Two names, because a connection to the first one may wait for another request.
+	for source, name := range map[string]string{planetest.SandboxA: api, planetest.SandboxB: allowed} {
+		plane.Allow(source, fields)
+		if _, seen := send(t, plane.Client(source, 1), newRequest(t, http.MethodGet, plane.URL(name, "/"))); seen.Headers.Get("Authorization") != "Bearer "+key {
+			t.Errorf("at %s the upstream saw %v", source, seen.Headers)
+		}
+		plane.Push(map[string]any{"type": "gone", "address": source})
+	}
+}
+
 func TestEndsWithItsConnectionsAfterTheDrain(t *testing.T) {
 	plane := startTalk(t)
 	conn := upgrade(t, plane, planetest.SandboxA, allowed)

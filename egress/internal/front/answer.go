@@ -25,6 +25,7 @@ var (
 	oddPath     = refusal{http.StatusBadRequest, "egress_path_ambiguous", "the path has dot segments, doubled slashes or encoded ones"}
 	noTunnel    = refusal{http.StatusMethodNotAllowed, "egress_no_tunnel", "CONNECT goes to the port for it"}
 	noPort      = refusal{http.StatusForbidden, "egress_port_denied", "the proxy does not connect to this port"}
+	notProven   = refusal{http.StatusForbidden, "egress_not_proven", "the daemon of this sandbox did not prove who it is"}
 	noValue     = refusal{http.StatusBadGateway, "egress_credential_missing", "the Secret of a rule of this host is missing or not marked"}
 	noUpstream  = refusal{http.StatusBadGateway, "egress_upstream", "the host cannot be reached"}
 	closedOff   = refusal{http.StatusForbidden, "egress_address_denied", "the host leads to an address that this sandbox may not reach"}

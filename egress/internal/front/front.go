@@ -84,6 +84,8 @@ type visit struct {
 	host    string
 	port    uint16
 	begun   time.Time
+	// proven means that the daemon of the sandbox has proven who it is over this connection.
+	proven bool
 }
 
 func (v visit) event(protocol tell.Protocol, reason rules.Reason) tell.Event {

@@ -144,6 +144,11 @@ func (e *exchange) applyRule() refusal {
 	case inject.Ambiguous:
 		return oddPath
 	}
+	if err := e.prove(); err != nil {
+		e.front.Metrics.Proofs.WithLabelValues("failed").Inc()
+		e.err = err
+		return notProven
+	}
 	headers, err := inject.Resolve(rule, e.front.Store.Value)
 	if err != nil {
 		e.front.Metrics.Injections.WithLabelValues("missing").Inc()
@@ -153,6 +158,14 @@ func (e *exchange) applyRule() refusal {
 	e.front.Metrics.Injections.WithLabelValues("set").Inc()
 	e.headers = headers
 	return refusal{}
+}
+
+// prove asks the daemon before a credential goes out over a connection that began without a rule, or over plain HTTP.
+func (e *exchange) prove() error {
+	if e.visit.proven || e.front.ByAddress {
+		return nil
+	}
+	return e.front.Prover.Prove(e.request.Context(), e.visit.source, e.visit.sandbox)
 }
 
 // forward passes the request on. It ends when the rules no longer allow it.

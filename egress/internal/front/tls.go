@@ -51,6 +51,13 @@ func (f *Front) openTLS(ctx context.Context, conn net.Conn, visit visit, said st
 		f.refuseTLS(conn, visit, noName, peek.UnrecognizedName)
 		return
 	}
+	// The client may have taken its time: what held when it connected may hold no more.
+	now := f.Store.Find(visit.source)
+	if !visit.isSame(now) {
+		f.refuseTLS(conn, visit, changed, peek.AccessDenied)
+		return
+	}
+	visit.sandbox, visit.host = now, ""
 	decision := visit.decide(hello.ServerName)
 	if said != "" && decision.Allowed && visit.host != said {
 		decision = rules.Decision{Reason: otherName}
@@ -134,6 +141,7 @@ func (f *Front) look(ctx context.Context, conn net.Conn, visit visit, decision r
 		f.endLooked(conn, visit, unproven, err)
 		return
 	}
+	visit.proven = decision.Rule != nil
 	entry, err := f.Register.Add(visit.source, conn, visit.holdsLooked(decision.Rule, f.Store.Value))
 	if err != nil {
 		f.endLooked(conn, visit, reasonOf(err), err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"sync"
 	"time"
@@ -23,7 +24,11 @@ type upstreams struct {
 	known map[owner]*upstream
 }
 
-type owner struct{ uid, claimUID string }
+// owner has the address too: a sandbox that was resumed has another one, and its transports look up by what is theirs.
+type owner struct {
+	uid, claimUID string
+	source        netip.Addr
+}
 
 // upstream makes requests for one sandbox.
 type upstream struct {
@@ -37,7 +42,7 @@ func newUpstreams(front *Front) *upstreams {
 }
 
 func (u *upstreams) get(visit visit) *upstream {
-	key := owner{visit.sandbox.UID, visit.sandbox.ClaimUID}
+	key := owner{visit.sandbox.UID, visit.sandbox.ClaimUID, visit.source}
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
 	found := u.known[key]

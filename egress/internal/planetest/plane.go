@@ -192,7 +192,7 @@ func connect(t testing.TB, socket string) *Rules {
 	t.Cleanup(func() { _ = conn.Close() })
 	rules := &Rules{t: t, conn: conn, applied: make(chan int64, 1)}
 	go rules.read()
-	rules.Push(map[string]any{"type": "beat"})
+	rules.Push(map[string]any{"type": "beat", "ageMs": 0})
 	rules.Push(map[string]any{"type": "reset", "blocked": []string{"10.0.0.0/8", "169.254.0.0/16"}})
 	rules.Push(map[string]any{"type": "synced"})
 	go rules.beat()
@@ -205,7 +205,7 @@ func (r *Rules) beat() {
 		case <-r.t.Context().Done():
 			return
 		case <-time.After(time.Second):
-			_, _ = fmt.Fprintln(r.conn, `{"type":"beat"}`)
+			_, _ = fmt.Fprintln(r.conn, `{"type":"beat","ageMs":0}`)
 		}
 	}
 }

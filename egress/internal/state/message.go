@@ -25,8 +25,8 @@ type message struct {
 	Ref     string   `json:"ref"`
 	// Value is null when the reference has no value any more.
 	Value *string `json:"value"`
-	// AgeMs comes with beat.
-	AgeMs int64 `json:"ageMs"`
+	// AgeMs comes with beat. Null means that the age is unknown.
+	AgeMs *int64 `json:"ageMs"`
 }
 
 type sandbox struct {

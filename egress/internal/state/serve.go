@@ -138,7 +138,7 @@ func (s *session) take(line []byte) error {
 func (s *session) act(read message) error {
 	switch read.Type {
 	case "beat":
-		s.store.beat(time.Duration(read.AgeMs) * time.Millisecond)
+		s.store.beat(read.AgeMs)
 		return nil
 	case "reset":
 		return s.reset(read.Blocked)

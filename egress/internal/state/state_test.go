@@ -86,7 +86,7 @@ const (
 	reset    = `"type":"reset","blocked":["10.0.0.0/8"]`
 	sandbox5 = `"type":"sandbox","address":"10.0.0.5","sandbox":{"uid":"u1","closed":true,"names":["example.com"]}`
 	synced   = `"type":"synced"`
-	beat     = `"type":"beat"`
+	beat     = `"type":"beat","ageMs":0`
 )
 
 func TestKnowsAPodOnceTheViewIsWhole(t *testing.T) {
@@ -159,6 +159,20 @@ func TestAViewThatAgesLosesCredentialsAndThenLists(t *testing.T) {
 	rules.push(`"type":"beat","ageMs":620000`)
 	if store.Find(address) != nil || store.IsReady() {
 		t.Error("a list of more than ten minutes ago holds")
+	}
+}
+
+// A rules process that has seen nothing of the cluster, as one that may not write its Lease, must not count as fresh.
+func TestAnAgeThatIsUnknownMakesNothingFresh(t *testing.T) {
+	for _, age := range []string{`"type":"beat"`, `"type":"beat","ageMs":null`, `"type":"beat","ageMs":-1`, `"type":"beat","ageMs":9007199254740991`} {
+		store, _, path := start(t)
+		rules := dial(t, path)
+		for _, each := range []string{age, reset, sandbox5, `"type":"value","ref":"r","value":"secret"`, synced, age} {
+			rules.push(each)
+		}
+		if _, found := store.Value("r"); found || store.Find(address) != nil || store.IsReady() {
+			t.Errorf("%s counts as fresh", age)
+		}
 	}
 }
 

@@ -154,12 +154,16 @@ func (s *Store) change(of Change, edit func()) {
 	s.onChange(of)
 }
 
-// beat notes that the rules process is there, and how old its view of the cluster is.
-func (s *Store) beat(age time.Duration) {
+// beat notes that the rules process is there, and how old its view of the cluster is. An age that is unknown, or beyond every limit,
+// makes nothing fresh.
+func (s *Store) beat(ageMs *int64) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.beatAt = s.now()
-	if fresh := s.beatAt.Add(-max(age, 0)); fresh.After(s.freshAt) {
+	if ageMs == nil || *ageMs < 0 || *ageMs >= listLimit.Milliseconds() {
+		return
+	}
+	if fresh := s.beatAt.Add(-time.Duration(*ageMs) * time.Millisecond); fresh.After(s.freshAt) {
 		s.freshAt = fresh
 	}
 }

@@ -16,7 +16,7 @@ const PAUSE_MS = 1_000;
 /** Longer than it takes to install a release. */
 const PATIENCE_MS = 300_000;
 const SWITCHED = 'switched';
-const COUNTER = '/work/count';
+const COUNTER = '/data/count';
 
 /** What `NO_HARM` is for the calls of this load. */
 export const NO_DIRECT_HARM = {
@@ -39,7 +39,7 @@ spec:
       - name: box
         image: busybox
         command: [sh, -c, "echo >> ${COUNTER} && sync && exec sleep infinity"]
-        volumeMounts: [{name: work, mountPath: /work}]
+        volumeMounts: [{name: work, mountPath: /data}]
   volumeClaimTemplates:
   - {metadata: {name: work}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Mi}}}}
 `;

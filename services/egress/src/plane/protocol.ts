@@ -7,7 +7,7 @@ export type Message = { readonly n?: number } & (
   | { readonly type: 'sandbox'; readonly address: string; readonly sandbox: PlaneSandbox }
   | { readonly type: 'gone'; readonly address: string }
   | { readonly type: 'synced' }
-  | { readonly type: 'beat'; readonly ageMs: number }
+  | { readonly type: 'beat'; readonly ageMs: number | null }
 );
 
 /** A destination that a sandbox was refused, or would have been while it is observed, since the last report. */
