@@ -9,6 +9,9 @@ import (
 	"github.com/miekg/dns"
 )
 
+// address is one from which no client connects: a port of UDP that is free there is free for TCP as well.
+const address = "127.0.4.1"
+
 // Server answers with the records that it has.
 type Server struct {
 	// Address is HOST:PORT, for UDP and TCP.
@@ -23,7 +26,7 @@ func Start(t testing.TB, records ...string) *Server {
 	t.Helper()
 	server := &Server{}
 	server.Set(t, records...)
-	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
+	packets, err := net.ListenPacket("udp", address+":0")
 	if err != nil {
 		t.Fatal(err)
 	}
