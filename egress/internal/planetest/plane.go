@@ -65,9 +65,9 @@ func Start(t testing.TB, names []string, options ...Option) *Plane {
 	t.Helper()
 	folder := t.TempDir()
 	plane := &Plane{t: t, UpstreamCA: NewAuthority(t), Log: &Buffer{}}
-	plane.TLS, plane.HTTP, plane.Connect = freePort(t), freePort(t), freePort(t)
-	plane.Daemon = freePort(t)
-	adminPort, dnsPort := freePort(t), freePort(t)
+	ports := findPorts(t, 6)
+	plane.TLS, plane.HTTP, plane.Connect, plane.Daemon = ports[0], ports[1], ports[2], ports[3]
+	adminPort, dnsPort := ports[4], ports[5]
 	var records []string
 	for _, name := range names {
 		records = append(records, name+". 0 IN A "+Upstream)
@@ -262,13 +262,18 @@ func (p *Plane) Refused() map[string]int {
 
 func join(host string, port uint16) string { return net.JoinHostPort(host, fmt.Sprint(port)) }
 
-// freePort finds a port that neither the proxy nor the upstreams use. The kernel hands another one out next time.
-func freePort(t testing.TB) uint16 {
+// findPorts finds ports that neither the proxy nor the upstreams use. It holds each until it has all: the kernel may hand out
+// a port that was given back a second time.
+func findPorts(t testing.TB, count int) []uint16 {
 	t.Helper()
-	listener, err := net.Listen("tcp", join(Upstream, 0))
-	if err != nil {
-		t.Fatal(err)
+	var ports []uint16
+	for range count {
+		listener, err := net.Listen("tcp", join(Upstream, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = listener.Close() }()
+		ports = append(ports, netip.MustParseAddrPort(listener.Addr().String()).Port())
 	}
-	defer func() { _ = listener.Close() }()
-	return netip.MustParseAddrPort(listener.Addr().String()).Port()
+	return ports
 }

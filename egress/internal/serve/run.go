@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -152,38 +153,53 @@ func (p *plane) drain(ctx context.Context, stop func()) {
 	stop()
 }
 
+// listen takes all ports, or none.
 func (p *plane) listen(ctx context.Context) ([]func() error, error) {
 	s := p.settings
 	var tasks []func() error
-	add := func(port uint16, serve func(context.Context, net.Listener) error) error {
-		listener, err := net.Listen("tcp", join(s.Bind, port))
-		if err == nil {
-			tasks = append(tasks, func() error { return serve(ctx, listener) })
-		}
-		return err
-	}
 	var errs []error
+	var taken []io.Closer
+	add := func(port uint16, serve func(context.Context, net.Listener) error) {
+		listener, err := net.Listen("tcp", join(s.Bind, port))
+		if err != nil {
+			errs = append(errs, err)
+			return
+		}
+		taken = append(taken, listener)
+		tasks = append(tasks, func() error { return serve(ctx, listener) })
+	}
 	for _, port := range s.Front.TLSPorts {
-		errs = append(errs, add(port, p.front.ServeTLS))
+		add(port, p.front.ServeTLS)
 	}
 	for _, port := range s.Front.HTTPPorts {
-		errs = append(errs, add(port, p.front.ServeHTTP))
+		add(port, p.front.ServeHTTP)
 	}
+	add(s.ProxyPort, p.front.ServeConnect)
+	add(s.AdminPort, p.serveAdmin)
 	packets, err := net.ListenPacket("udp", join(s.Bind, s.DNSPort))
 	if err != nil {
-		return nil, err
-	}
-	errs = append(errs, add(s.ProxyPort, p.front.ServeConnect), add(s.AdminPort, p.serveAdmin),
+		errs = append(errs, err)
+	} else {
+		taken = append(taken, packets)
 		add(s.DNSPort, func(ctx context.Context, listener net.Listener) error {
 			return p.resolver.Serve(ctx, packets, listener)
-		}))
+		})
+	}
 	// A socket of a process before stands in the way.
 	_ = os.Remove(s.Socket)
 	socket, err := net.Listen("unix", s.Socket)
-	if err == nil {
+	if err != nil {
+		errs = append(errs, err)
+	} else {
+		taken = append(taken, socket)
 		tasks = append(tasks, func() error { return p.server.Serve(ctx, socket) })
 	}
-	return tasks, errors.Join(append(errs, err)...)
+	if len(errs) > 0 {
+		for _, listener := range taken {
+			_ = listener.Close()
+		}
+	}
+	return tasks, errors.Join(errs...)
 }
 
 func join(host string, port uint16) string { return net.JoinHostPort(host, strconv.Itoa(int(port))) }
