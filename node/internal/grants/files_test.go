@@ -1,6 +1,7 @@
 package grants_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -48,6 +49,13 @@ func TestFilesAreGivenOnAnyMachine(t *testing.T) {
 func TestFilesAreLeftAfterMemoryThatCannotBeRestored(t *testing.T) {
 	for name, fail := range map[string]func(*node){
 		"another machine": func(n *node) { n.announce(of(memoryOf)) },
+		"a damaged kernel": func(n *node) {
+			path := filepath.Join(n.store.Path(of(memoryOf).Snapshot()), "checkpoint.img")
+			if err := os.WriteFile(path, []byte("memorY"), 0o600); err != nil {
+				n.t.Fatal(err)
+			}
+			n.announce(of(memoryOf))
+		},
 		"a failed restore": func(n *node) {
 			n.announce(of(memoryOf))
 			n.begin(of(memoryOf))

@@ -275,6 +275,9 @@ func TestSnapshotThatThisNodeCannotRestoreFailsAtOnce(t *testing.T) {
 		"damaged": {func(n *node) error {
 			return os.Truncate(filepath.Join(n.store.Path(request().Snapshot()), "pages.img"), 1)
 		}, "is damaged"},
+		"damaged in its kernel, at the same size": {func(n *node) error {
+			return os.WriteFile(filepath.Join(n.store.Path(request().Snapshot()), "checkpoint.img"), []byte("memorY"), 0o600)
+		}, "checkpoint.img has another checksum"},
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {

@@ -66,7 +66,7 @@ func (n *node) saveAs(key store.Key, manifest store.Manifest) {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	for _, name := range []string{"pages.img", store.FilesName("worker")} {
+	for _, name := range []string{"checkpoint.img", "pages.img", store.FilesName("worker")} {
 		if err := os.WriteFile(filepath.Join(d.Path(), name), []byte("memory"), 0o600); err != nil {
 			n.t.Fatal(err)
 		}

@@ -81,6 +81,8 @@ func (l *Ledger) Announce(ctx context.Context, request Request) (Grant, error) {
 	if err != nil {
 		return Grant{}, err
 	}
+	// Other Pods begin while the content is read.
+	obstacle, err := l.findObstacle(ctx, request, machine)
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	for _, held := range l.grants {
@@ -91,7 +93,6 @@ func (l *Ledger) Announce(ctx context.Context, request Request) (Grant, error) {
 			return Grant{}, &ConflictError{request, held}
 		}
 	}
-	obstacle, err := l.findObstacle(request, machine)
 	if err != nil {
 		return Grant{}, err
 	}
@@ -110,8 +111,8 @@ func (l *Ledger) repeat(held Grant, request Request) (Grant, error) {
 }
 
 // findObstacle says why the snapshot can never be restored here; empty: it can. Files need no machine of a kind.
-func (l *Ledger) findObstacle(request Request, machine fingerprint.Fingerprint) (string, error) {
-	manifest, err := l.Store.Get(request.Snapshot())
+func (l *Ledger) findObstacle(ctx context.Context, request Request, machine fingerprint.Fingerprint) (string, error) {
+	manifest, err := l.check(context.WithoutCancel(ctx), request)
 	var damaged *store.DamagedError
 	switch {
 	case errors.As(err, &damaged):
@@ -126,6 +127,14 @@ func (l *Ledger) findObstacle(request Request, machine fingerprint.Fingerprint) 
 		return "only the files of its containers were saved, and no memory", nil
 	}
 	return manifest.Machine.ExplainMismatch(machine), nil
+}
+
+// check compares what the Pod would begin with. Files are there also when the memory beside them is damaged.
+func (l *Ledger) check(ctx context.Context, request Request) (store.Manifest, error) {
+	if request.Only == OnlyFiles {
+		return l.Store.Get(request.Snapshot())
+	}
+	return l.Store.VerifyKernel(ctx, request.Snapshot())
 }
 
 // Withdraw forgets an announcement, because its Pod is gone. It succeeds if there is none, and returns a BegunError if the Pod
