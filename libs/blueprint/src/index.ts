@@ -9,6 +9,6 @@ export { isFinished, isReady } from '@sandlot/api-types';
 export { formatColdName, buildColdSandbox, buildMemberSandbox } from './sandbox.ts';
 export type { ColdStartInput, MemberInput } from './sandbox.ts';
 export { findClaimName, fillsSlotOf, findSlot } from './slots.ts';
-export { createCurrencyTest } from './staleness.ts';
+export { createCurrencyTest, lacksDaemon } from './staleness.ts';
 export type { CurrencyTest } from './staleness.ts';
 export { takeOverPatch } from './take-over.ts';

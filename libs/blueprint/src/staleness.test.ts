@@ -56,6 +56,14 @@ describe('a member', () => {
     expect([from('a'), from('b'), changedTo({})].map((now) => isCurrent(restored, now))).toEqual([true, false, false]);
   });
 
+  it('is stale when agent-sandbox removed its daemon, although its hash is that of the template', () => {
+    const injecting = changedTo({ runtime: { inject: true } });
+    const made = buildMemberSandbox({ pool: pool(), template: injecting, defaults: POD_DEFAULTS, suffix: 'bcdfg' });
+    const { runtime: _, ...rest } = made.spec;
+    const isCurrent = createCurrencyTest(POD_DEFAULTS);
+    expect([isCurrent(made, injecting), isCurrent({ ...made, spec: rest }, injecting)]).toEqual([true, false]);
+  });
+
   it('is judged under the defaults of the installation', () => {
     const elsewhere = createCurrencyTest({ ...POD_DEFAULTS, dnsNameservers: ['9.9.9.9'] });
     expect(elsewhere(member, changedTo({}))).toBe(false);

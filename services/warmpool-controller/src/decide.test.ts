@@ -1,5 +1,5 @@
 import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
-import { pool } from '@sandlot/api-types/testing';
+import { pool, template } from '@sandlot/api-types/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { creates, deletes, member, members, snapshot } from '../test/builders.ts';
@@ -77,6 +77,13 @@ describe('scaling down', () => {
 
   it('keeps stale members under OnReplenish until they are adopted', () => {
     expect(deletes(decide(snapshot({ members: members(3, { current: false }) })))).toEqual([]);
+  });
+
+  it('deletes members without the daemon of their template under OnReplenish, but not while nothing can replace them', () => {
+    const injecting = template({ spec: { runtime: { inject: true } } });
+    const all = members(3, { current: false });
+    expect(deletes(decide(snapshot({ members: all, template: injecting })))).toEqual(['m0', 'm1', 'm2']);
+    expect(deletes(decide(snapshot({ members: all, template: injecting, networkGap: 'no policy' })))).toEqual([]);
   });
 });
 

@@ -9,11 +9,13 @@ export interface CandidateInput {
   readonly pool: SandboxWarmPool;
   /** Whether the member is built from the current template. */
   readonly current: boolean;
+  /** Whether the template's clients can use the member. */
+  readonly usable: boolean;
 }
 
 /** The member as a candidate; undefined when it may not be adopted (docs/reference/sandbox-claim.md#adoption). */
-export function findCandidate({ sandbox, pool, current }: CandidateInput): Candidate | undefined {
-  if (!isStock(sandbox, pool)) return undefined;
+export function findCandidate({ sandbox, pool, current, usable }: CandidateInput): Candidate | undefined {
+  if (!usable || !isStock(sandbox, pool)) return undefined;
   if (!current && !canServeStale(pool)) return undefined;
   return {
     key: getKey(sandbox),

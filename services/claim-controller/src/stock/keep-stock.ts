@@ -1,5 +1,5 @@
 import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
-import { createCurrencyTest } from '@sandlot/blueprint';
+import { createCurrencyTest, lacksDaemon } from '@sandlot/blueprint';
 import type { PodDefaults } from '@sandlot/blueprint';
 import { findController, getKey } from '@sandlot/kube';
 import type { Change, KubeObject } from '@sandlot/kube';
@@ -30,7 +30,8 @@ export function keepStock({ cache, stock, podDefaults }: StockKeeperDeps): void 
     }
     const template = cache.templates.store.get(formatRefKey(pool, pool.spec.sandboxTemplateRef.name));
     const current = template !== undefined && isCurrent(sandbox, template);
-    stock.observe(key, findCandidate({ sandbox, pool, current }));
+    const usable = template === undefined || !lacksDaemon(sandbox, template);
+    stock.observe(key, findCandidate({ sandbox, pool, current, usable }));
   };
 
   const observeMembers = ({ metadata: { uid = '' } }: SandboxWarmPool): void => {

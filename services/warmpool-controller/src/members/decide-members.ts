@@ -1,4 +1,4 @@
-import { isFinished, isReady } from '@sandlot/blueprint';
+import { isFinished, isReady, lacksDaemon } from '@sandlot/blueprint';
 import type { Member, PoolSnapshot } from '../plan/snapshot.ts';
 import { countMinReadyMembers, getSurge } from '../rollout/allowance.ts';
 import { decideReplacements, byAge } from '../rollout/decide-replacements.ts';
@@ -52,17 +52,18 @@ function hasSource({ template, networkGap }: PoolSnapshot): boolean {
 }
 
 /**
- * No claim can adopt a member whose Pod ended or that is stuck. With a template to create from now, Recreate gives up every
- * stale member, and RollingUpdate the stale members that are not Ready.
+ * No claim can adopt a member whose Pod ended or that is stuck. With a template to create from now, every strategy gives up
+ * members that lack the template's daemon, Recreate every stale member, and RollingUpdate the stale members that are not Ready.
  */
 function isUseless(member: Member, snapshot: PoolSnapshot): boolean {
-  const { pool, nowMs } = snapshot;
+  const { pool, template, nowMs } = snapshot;
   const { sandbox, current } = member;
   const canCreate = hasSource(snapshot);
   const { updateStrategy, stuckMember } = pool.spec;
   if (isFinished(sandbox)) return true;
   if (isStuck(sandbox, stuckMember, nowMs) && needsReplacement(member, stuckMember, canCreate)) return true;
   if (current || !canCreate) return false;
+  if (template !== undefined && lacksDaemon(sandbox, template)) return true;
   return updateStrategy?.type === 'Recreate' || (updateStrategy?.type === 'RollingUpdate' && !isReady(sandbox));
 }
 
