@@ -1,5 +1,6 @@
-import type { ContainerResources, PodSpec, SandboxTemplate } from '@sandlot/api-types';
+import type { ContainerResources, EgressMode, PodSpec, SandboxTemplate } from '@sandlot/api-types';
 import { harden } from './harden.ts';
+import { isSteered, withSteeredPod } from './steered.ts';
 
 /** Chart values about pods of templates. */
 export interface PodDefaults {
@@ -11,6 +12,8 @@ export interface PodDefaults {
   readonly runtimeClassName: string;
   /** Requests and limits of containers of hardened pods that state neither for that resource. */
   readonly resources: ContainerResources;
+  /** How templates reach names that do not say it themselves; absent: no egress proxy runs. */
+  readonly egressMode?: EgressMode | undefined;
 }
 
 export const POD_DEFAULTS: PodDefaults = {
@@ -42,7 +45,9 @@ function listNameServers(spec: PodSpec, defaults: PodDefaults): string[] {
 export function getPodSpec(template: SandboxTemplate, defaults: PodDefaults): PodSpec {
   const written = template.spec.podTemplate.spec;
   const tokenless = { ...written, automountServiceAccountToken: written.automountServiceAccountToken ?? false };
-  const resolvable = withDns(tokenless, template, defaults);
+  const resolvable = isSteered(template, defaults)
+    ? withSteeredPod(tokenless, defaults.dnsNameservers)
+    : withDns(tokenless, template, defaults);
   const level = template.spec.securityDefaults ?? defaults.securityDefaults;
   return level === 'Hardened' ? harden(resolvable, defaults) : resolvable;
 }

@@ -5,7 +5,7 @@ import { nameHash } from '@sandlot/std';
 import { buildBlueprint, getBlueprintHash } from './blueprint.ts';
 import type { PodDefaults } from './defaults.ts';
 import { ownedBy } from './owner.ts';
-import { buildOrigin, buildSandbox, withPodMetadata } from './sandbox.ts';
+import { buildEgressLabel, buildOrigin, buildSandbox, withPodMetadata } from './sandbox.ts';
 
 /**
  * The Sandbox of which the golden snapshot of a template is taken. The template controls it, and it has neither the labels
@@ -19,7 +19,7 @@ export function buildGoldenSandbox(template: SandboxTemplate, defaults: PodDefau
     {
       name: buildGoldenName(template, getBlueprintHash(template, defaults)),
       namespace,
-      labels: { ...ofTemplate, [labels.golden]: nameHash(name) },
+      labels: { ...ofTemplate, ...buildEgressLabel(template, defaults), [labels.golden]: nameHash(name) },
       annotations: buildOrigin(template),
       // Nothing waits for it, so the controller needs no right to the finalizers of templates.
       ownerReferences: [{ ...ownedBy(template), blockOwnerDeletion: false }],

@@ -10,6 +10,7 @@ import { buildClaimedPodMetadata, buildMemberPodMetadata } from './metadata.ts';
 import type { PodMetadata } from './metadata.ts';
 import { ownedBy } from './owner.ts';
 import { buildCustody } from './slots.ts';
+import { isSteered } from './steered.ts';
 
 /** The Sandbox's name becomes the pod's host name, which holds 63 characters. */
 const MAX_NAME = 63;
@@ -65,6 +66,7 @@ export function buildMemberSandbox({ pool, template, defaults, suffix, goldenSna
         [labels.templateHash]: hash,
         [labels.podTemplateHash]: hash,
         [labels.createdBy]: 'controller',
+        ...buildEgressLabel(template, defaults),
       },
       annotations: buildOrigin(template),
       ownerReferences: [ownedBy(pool)],
@@ -85,6 +87,11 @@ export function buildOrigin({ metadata: { name = '' }, spec }: SandboxTemplate):
     [annotations.templateRef]: name,
     ...(isManaged ? { [annotations.networkPolicy]: formatNetworkPolicyName(name) } : {}),
   };
+}
+
+/** The label of Sandboxes whose Pods ask the egress resolver. */
+export function buildEgressLabel(template: SandboxTemplate, defaults: PodDefaults): Record<string, string> {
+  return isSteered(template, defaults) ? { [labels.egress]: 'steered' } : {};
 }
 
 export interface ColdStartInput {
@@ -126,6 +133,7 @@ export function buildColdSandbox(input: ColdStartInput): Sandbox {
         [labels.claimUid]: claim.metadata.uid ?? '',
         [labels.templateRefHash]: nameHash(templateName),
         [labels.launchType]: launchTypes.cold,
+        ...buildEgressLabel(template, defaults),
         ...(createdBy === undefined ? {} : { [labels.createdBy]: createdBy }),
       },
       annotations: { ...custody.annotations, ...buildOrigin(template) },

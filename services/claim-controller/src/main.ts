@@ -1,4 +1,5 @@
 // The claim-controller process: binds SandboxClaims to Sandboxes and shows what became of them.
+import { findProxyRule, readPodDefaults } from '@sandlot/blueprint';
 import { main, runController } from '@sandlot/service';
 import { claimSettings, findRuntimeAccess } from './wiring/config.ts';
 import { addClaimController } from './controller.ts';
@@ -19,12 +20,8 @@ await main(claimSettings, (settings) =>
           envsFromSecrets: settings.ENVS_FROM_SECRETS,
           envsNamespace: settings.ENVS_NAMESPACE,
           persistentVolumes: settings.PERSISTENT_VOLUMES,
-          podDefaults: {
-            dnsNameservers: settings.SANDBOX_NAMESERVERS,
-            securityDefaults: settings.SECURITY_DEFAULTS,
-            runtimeClassName: settings.SANDBOX_RUNTIME_CLASS,
-            resources: settings.SANDBOX_RESOURCES,
-          },
+          podDefaults: readPodDefaults(settings),
+          proxyRule: findProxyRule(settings),
         },
       }),
   }),

@@ -1,5 +1,5 @@
 import { annotations, isAdoptable } from '@sandlot/api-types';
-import type { Sandbox, SandboxClaim, SandboxWarmPool } from '@sandlot/api-types';
+import type { NetworkPolicyEgressRule, Sandbox, SandboxClaim, SandboxWarmPool } from '@sandlot/api-types';
 import { formatColdName } from '@sandlot/blueprint';
 import type { PodDefaults } from '@sandlot/blueprint';
 import { getKey } from '@sandlot/kube';
@@ -26,6 +26,8 @@ export interface ClaimPolicy {
   readonly envsNamespace?: string | undefined;
   /** Whether claims may name PersistentVolumes. */
   readonly persistentVolumes: boolean;
+  /** The rule that lets Pods reach the egress proxy; undefined: the installation has none. */
+  readonly proxyRule?: NetworkPolicyEgressRule | undefined;
 }
 
 export interface ObserveDeps {
@@ -65,7 +67,7 @@ export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
     promised: findPromisedSandbox(cache, claim, pools),
     quota: places.findPendingQuota(claim),
     networkGap: findTemplateGap(cache.policies.store, source),
-    network: observeNetwork(cache.policies.store, claim, source),
+    network: observeNetwork({ policies: cache.policies.store, proxyRule: policy.proxyRule }, claim, source),
     nowMs: deps.nowMs(),
     allowedLabelDomains: policy.allowedLabelDomains,
     podDefaults: policy.podDefaults,

@@ -1,7 +1,8 @@
-import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import { buildProxyRule, sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { RuntimeIdentity, Sandbox, SandboxClaim, SandboxStatus } from '@sandlot/api-types';
 import { claim, pool, template } from '@sandlot/api-types/testing';
 import { buildMemberSandbox, POD_DEFAULTS } from '@sandlot/blueprint';
+import type { PodDefaults } from '@sandlot/blueprint';
 import { events, networkPolicies } from '@sandlot/kube';
 import type { ActiveFault, RequestMatch } from '@sandlot/kube-testkit';
 import { ControllerHarness, secureTemplates, startTestEnvironment } from '@sandlot/service-testkit';
@@ -13,6 +14,9 @@ import type { RuntimeAccess } from '../src/runtime/runtime-inits.ts';
 export const COMMIT: RequestMatch = { verb: 'patch', resource: 'sandboxes' };
 export const PUBLISH: RequestMatch = { verb: 'patch', resource: 'sandboxclaims', subresource: 'status' };
 export const BOOKKEEPING: RequestMatch = { verb: 'patch', resource: 'sandboxclaims', subresource: '' };
+
+/** The rule of an installation with an egress proxy. */
+export const PROXY_RULE = buildProxyRule({ namespace: 'sandlot-system', podLabels: { app: 'egress' }, ports: [443] });
 
 type ClaimSpec = Partial<SandboxClaim['spec']>;
 
@@ -30,6 +34,8 @@ export class ClaimHarness extends ControllerHarness {
   runtime: RuntimeAccess | undefined;
   /** Default address of pods. */
   address = '10.0.0.1';
+  /** Defaults of controllers started, and members added, from now on. */
+  podDefaults: PodDefaults = POD_DEFAULTS;
   #members = 0;
 
   /**
@@ -69,7 +75,8 @@ export class ClaimHarness extends ControllerHarness {
           envsFromSecrets,
           envsNamespace,
           persistentVolumes,
-          podDefaults: POD_DEFAULTS,
+          podDefaults: this.podDefaults,
+          proxyRule: this.podDefaults.egressMode === undefined ? undefined : PROXY_RULE,
         },
       }),
     );
@@ -91,7 +98,7 @@ export class ClaimHarness extends ControllerHarness {
     const [theTemplate] = this.api.objects(sandboxTemplates);
     if (thePool === undefined || theTemplate === undefined) throw new Error('there is no pool to add a member to');
     const suffix = `m${String(this.#members).padStart(3, '0')}`;
-    const made = buildMemberSandbox({ pool: thePool, template: theTemplate, defaults: POD_DEFAULTS, suffix });
+    const made = buildMemberSandbox({ pool: thePool, template: theTemplate, defaults: this.podDefaults, suffix });
     this.api.seed(sandboxes, addressed ? { ...made, status: readyStatus({ address }) } : made);
     return made.metadata.name ?? '';
   }

@@ -20,6 +20,8 @@ import type { WakeAnswer } from './wake/wake-answers.ts';
 import { wakeSource } from './wake/wake-requests.ts';
 import { createInformers } from './wiring/informers.ts';
 import type { Informers } from './wiring/informers.ts';
+import { followResolver } from './wiring/follow-resolver.ts';
+import type { ServiceKey } from './wiring/follow-resolver.ts';
 import { createProcessState } from './wiring/process-state.ts';
 import type { ProcessState } from './wiring/process-state.ts';
 import { watchSources } from './wiring/sources.ts';
@@ -30,12 +32,14 @@ export interface SandboxControllerOptions {
   readonly concurrency: number;
   readonly namespaces: ServedNamespaces;
   readonly settings: Settings;
+  /** The Service of the egress proxy; absent: the installation has none. */
+  readonly egressService?: ServiceKey | undefined;
 }
 
 /** Adds the sandbox-controller to a manager. */
 export function addSandboxController(
   parts: ControllerParts,
-  { concurrency, namespaces, settings }: SandboxControllerOptions,
+  { concurrency, namespaces, settings, egressService }: SandboxControllerOptions,
 ): { close(): Promise<void> } {
   const { client, manager, bus, clock, random, log, kubeMetrics } = parts;
   const state = createProcessState(clock);
@@ -67,6 +71,7 @@ export function addSandboxController(
     clock,
     settings,
     drain: addDrain(parts, informers, collections),
+    findResolver: followResolver(parts, egressService),
     onMove: (result: MoveResult) => metrics.countMove(result),
     onStatusWritten: (before: Sandbox, after: Sandbox) => {
       metrics.onStatusWritten(before, after);

@@ -1,6 +1,6 @@
 // The sandbox-controller process: gives every Sandbox its Pod, its disks and its Service.
 import { main, runController } from '@sandlot/service';
-import { sandboxSettings } from './wiring/config.ts';
+import { findEgressService, sandboxSettings } from './wiring/config.ts';
 import { addSandboxController } from './controller.ts';
 
 await main(sandboxSettings, (settings) =>
@@ -11,6 +11,7 @@ await main(sandboxSettings, (settings) =>
       addSandboxController(parts, {
         concurrency: settings.CONCURRENCY,
         namespaces: settings.WATCH_NAMESPACES,
+        egressService: findEgressService(settings),
         settings: {
           clusterDomain: settings.CLUSTER_DOMAIN,
           unsetService: settings.UNSET_SERVICE,

@@ -8,6 +8,7 @@ import type { DrainView } from './drain/drain-view.ts';
 import { observeHibernations } from './hibernate/observe-hibernations.ts';
 import { isMarkedExpired } from './lifetime/expiry.ts';
 import { needsResize } from './pod/decide-cpu.ts';
+import type { EgressResolver } from './pod/egress-resolver.ts';
 import { observeNetwork } from './pod/observe-network.ts';
 import { getOwnership } from './ownership/ownership.ts';
 import type { Failure, Phase, Settings, Snapshot } from './plan/snapshot.ts';
@@ -24,6 +25,8 @@ export interface ObserveDeps extends ProcessState {
   readonly clock: Clock;
   readonly settings: Settings;
   readonly signal: AbortSignal;
+  /** The resolver of the egress proxy as it is now. Absent in an installation without one. */
+  readonly findResolver?: (() => EgressResolver) | undefined;
   /** Absent in an installation that does not move Sandboxes from nodes that are being emptied. */
   readonly drain?: DrainView | undefined;
 }
@@ -49,6 +52,7 @@ export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot 
     ...memory,
     ...observeDrain(deps, sandbox, { ...found, ...memory }),
     ...(await observeNetwork(deps, sandbox, { ...found, ...memory, failures: [...failures, ...found.failures] })),
+    egressResolver: deps.findResolver?.(),
     service: collections.services.own.get(key),
     disks: await observeDisks(deps, sandbox),
     ...observeWakeRequest(deps, sandbox),

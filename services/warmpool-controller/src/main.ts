@@ -1,4 +1,5 @@
 // The process of the warmpool-controller: it keeps pools of unclaimed Sandboxes warm, and the NetworkPolicies of templates.
+import { findEgressProxy, readPodDefaults } from '@sandlot/blueprint';
 import { main, runController } from '@sandlot/service';
 import { addGoldenController } from './golden/controller.ts';
 import { warmPoolSettings } from './wiring/config.ts';
@@ -13,12 +14,7 @@ await main(warmPoolSettings, (settings) =>
       const common = {
         concurrency: settings.CONCURRENCY,
         namespaces: settings.WATCH_NAMESPACES,
-        podDefaults: {
-          dnsNameservers: settings.SANDBOX_NAMESERVERS,
-          securityDefaults: settings.SECURITY_DEFAULTS,
-          runtimeClassName: settings.SANDBOX_RUNTIME_CLASS,
-          resources: settings.SANDBOX_RESOURCES,
-        },
+        podDefaults: readPodDefaults(settings),
       };
       const pools = addWarmPoolController(parts, {
         ...common,
@@ -30,6 +26,8 @@ await main(warmPoolSettings, (settings) =>
         extraBlockedCIDRs: settings.NETWORK_EXTRA_BLOCKED_CIDRS,
         extraEgress: settings.NETWORK_EXTRA_EGRESS,
         protectAuthoredSandboxes: settings.NETWORK_PROTECT_AUTHORED_SANDBOXES,
+        egressMode: settings.EGRESS_MODE,
+        egressProxy: findEgressProxy(settings),
       };
       const concurrency = settings.TEMPLATE_CONCURRENCY ?? settings.CONCURRENCY;
       const templates = addTemplateController(parts, { ...common, concurrency, cache: pools.cache, network });

@@ -80,6 +80,12 @@ export const claimRows: readonly ConditionRow[] = [
   },
   {
     ...claimReady,
+    reason: claimReasons.egressNotAvailable,
+    messages: [claimMessages.egressNotAvailable('<what is missing, and who has to change it>')],
+    when: 'Final. The annotation `sandlot.dev/network` lists names, and the template has no egress proxy. See [Egress by name](sandbox-template.md#egress-by-name).',
+  },
+  {
+    ...claimReady,
     reason: claimReasons.quotaExceeded,
     messages: [claimMessages.quotaExceeded(100).replace('100', '<n>')],
     when: 'The API key that made the claim has as many sandboxes as it may have. Looked at again every 5 s.',

@@ -81,6 +81,11 @@ const labelUses: Readonly<Record<keyof typeof labels, Use>> = {
     by: API,
     meaning: '`snapshot`: a client of the API asked for it. `fork`: it exists while forks are made from it.',
   },
+  egress: {
+    on: 'Sandbox, Pod',
+    by: 'warmpool-controller, claim-controller',
+    meaning: '`steered`: it asks the egress resolver for names.',
+  },
   network: {
     on: 'Sandbox, Pod',
     by: CLAIM,
@@ -272,6 +277,11 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     on: 'SandboxClaim',
     by: API,
     meaning: 'Digest of the request, for creates with an idempotency key.',
+  },
+  egress: {
+    on: 'NetworkPolicy',
+    by: POOL,
+    meaning: 'What the template says about egress by name, as JSON, for the egress proxy.',
   },
   network: {
     on: 'SandboxClaim',

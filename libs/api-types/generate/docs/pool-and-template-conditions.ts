@@ -58,7 +58,7 @@ export const warmPoolRows: readonly ConditionRow[] = [
   },
 ];
 
-const { accepted, networkPolicyReady } = templateConditions;
+const { accepted, egressReady, networkPolicyReady } = templateConditions;
 
 /** The conditions of a SandboxTemplate. */
 export const templateRows: readonly ConditionRow[] = [
@@ -103,5 +103,29 @@ export const templateRows: readonly ConditionRow[] = [
     status: 'False',
     reason: templateReasons.reconcilerError,
     when: 'The NetworkPolicy could not be written; the message says why.',
+  },
+  {
+    condition: egressReady,
+    status: 'True',
+    reason: templateReasons.applied,
+    when: 'Names are led to the egress proxy. The condition is absent where neither template nor installation says anything of names. See [Egress by name](#egress-by-name).',
+  },
+  {
+    condition: egressReady,
+    status: 'True',
+    reason: templateReasons.direct,
+    when: 'Sandboxes reach addresses alone.',
+  },
+  {
+    condition: egressReady,
+    status: 'False',
+    reason: templateReasons.invalidEgress,
+    when: 'An entry of `egress.allow` is neither a name nor an address. The list allows nothing.',
+  },
+  {
+    condition: egressReady,
+    status: 'False',
+    reason: templateReasons.proxyMissing,
+    when: '`egress.mode` asks for the egress proxy, and the installation has none.',
   },
 ];

@@ -14,6 +14,7 @@ export const claimReasons = {
   resourcesOverrideRejected: 'ResourcesOverrideRejected',
   dynamicVolumesRejected: 'DynamicVolumesRejected',
   sandboxNameRejected: 'SandboxNameRejected',
+  egressNotAvailable: 'EgressNotAvailable',
   quotaExceeded: 'QuotaExceeded',
   sandboxNameTaken: 'SandboxNameTaken',
   waitingForStock: 'WaitingForStock',
@@ -48,6 +49,7 @@ export const claimMessages = {
   resourcesOverrideRejected: (detail: string) => `resources override rejected: ${detail}`,
   sandboxNameRejected: (name: string, template: string, detail: string) =>
     `sandbox name "${name}" is not possible with SandboxTemplate "${template}": ${detail}; leave the name out, or use another template`,
+  egressNotAvailable: (detail: string) => `names in sandlot.dev/network are not available: ${detail}`,
   sandboxNameTaken: (name: string, kind: string) =>
     `sandbox name "${name}" is taken: a ${kind} of this name exists in the namespace; choose another name, or delete that ${kind}`,
   sandboxNameLeaving: (name: string) => `sandbox name "${name}" is not free yet: what has it is being deleted`,

@@ -21,7 +21,11 @@ export const warmPoolReasons = {
 } as const;
 
 /** Condition types of a SandboxTemplate. */
-export const templateConditions = { accepted: 'Accepted', networkPolicyReady: 'NetworkPolicyReady' } as const;
+export const templateConditions = {
+  accepted: 'Accepted',
+  networkPolicyReady: 'NetworkPolicyReady',
+  egressReady: 'EgressReady',
+} as const;
 
 /** Reasons of SandboxTemplate conditions (docs/reference/sandbox-template.md#status). */
 export const templateReasons = {
@@ -29,6 +33,9 @@ export const templateReasons = {
   invalidVolumeClaimTemplates: 'InvalidVolumeClaimTemplates',
   invalidNetworkPolicy: 'InvalidNetworkPolicy',
   applied: 'Applied',
+  direct: 'Direct',
+  invalidEgress: 'InvalidEgress',
+  proxyMissing: 'ProxyMissing',
   unmanaged: 'Unmanaged',
   notControlled: 'NotControlled',
   reconcilerError: 'ReconcilerError',

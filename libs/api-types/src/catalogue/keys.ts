@@ -30,6 +30,8 @@ export const labels = {
   e2bSnapshot: 'sandlot.dev/e2b-snapshot',
   /** On a Sandbox and its Pod, always `own`: egress rules of its own replace those of the template. */
   network: 'sandlot.dev/network',
+  /** On a Sandbox and its Pod, always `steered`: it asks the egress resolver for names. */
+  egress: 'sandlot.dev/egress',
   /** On a NetworkPolicy that the warmpool-controller keeps: whose Pods it is for, one of {@link protections}. */
   protects: 'sandlot.dev/protects',
   /** On the Secret of an API key. */
@@ -123,6 +125,8 @@ export const annotations = {
   storedFor: 'sandlot.dev/stored-for',
   /** On the NetworkPolicy of a template: the UID of the template that its rules come from. */
   templateUid: 'sandlot.dev/template-uid',
+  /** On the NetworkPolicy of a template whose Sandboxes reach names: what the template says of them, as JSON. */
+  egress: 'sandlot.dev/egress',
   /** On a pool or template: more names by which the API finds it, separated by commas. */
   aliases: 'sandlot.dev/aliases',
   /** On a Pod that is to be restored: UID of the SandboxSnapshot. It reaches gVisor's shim, which labels do not. */

@@ -16,6 +16,7 @@ it('every reason either ends a claim in one way or may pass', () => {
     ResourcesOverrideRejected: 'refused',
     DynamicVolumesRejected: 'refused',
     SandboxNameRejected: 'refused',
+    EgressNotAvailable: 'refused',
     SandboxNameTaken: undefined,
     WaitingForStock: undefined,
     ClaimTimeout: 'late',
@@ -35,6 +36,7 @@ it('a claim fails with each reason that ends it, but not by expiring', () => {
   expect(claimFailureReasons.toSorted()).toEqual([
     'ClaimTimeout',
     'DynamicVolumesRejected',
+    'EgressNotAvailable',
     'EnvVarsInjectionRejected',
     'ImageOverrideRejected',
     'InvalidMetadata',

@@ -15,6 +15,7 @@ const ENDINGS: ReadonlyMap<string, ClaimEnding> = new Map<string, ClaimEnding>([
   [claimReasons.resourcesOverrideRejected, 'refused'],
   [claimReasons.dynamicVolumesRejected, 'refused'],
   [claimReasons.sandboxNameRejected, 'refused'],
+  [claimReasons.egressNotAvailable, 'refused'],
   [claimReasons.volumeClaimTemplatesError, 'refused'],
   [claimReasons.claimExpired, 'expired'],
   [claimReasons.sandboxExpired, 'expired'],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { egressRules, templateEgress } from './egress.ts';
 import { networkPolicy, podTemplate, runtime, volumeClaimTemplates } from './embedded.ts';
 import { atomicList, conditionList, count, generation, listKeys, rules } from './field.ts';
 import { resourcesOverridePolicy } from './inplace.ts';
@@ -14,6 +15,7 @@ export const sandboxTemplateSpec = z
       .describe('One disk per entry for each Sandbox. Part of the blueprint.'),
     service: z.boolean().optional().describe('As on the [Sandbox](sandbox.md#spec). Part of the blueprint.'),
     networkPolicy: networkPolicy.optional().describe('Rules instead of the [default ones](#network-policy).'),
+    egress: templateEgress.optional().describe('How its Sandboxes reach names. See [Egress by name](#egress-by-name).'),
     networkPolicyManagement: z
       .enum(['Managed', 'Unmanaged'])
       .default('Managed')
@@ -59,6 +61,7 @@ export const sandboxTemplateSpec = z
   .meta(
     rules(
       idleRule,
+      ...egressRules,
       {
         rule: '!(has(self.golden) && has(self.restoreFrom))',
         message: 'golden and restoreFrom are mutually exclusive',
@@ -89,5 +92,5 @@ export const sandboxTemplateStatus = z.object({
     .optional()
     .describe('The pools that use the template, 50 at most.'),
   warmPoolCount: count.optional().describe('How many pools use the template.'),
-  conditions: conditionList.optional().describe('`Accepted` and `NetworkPolicyReady`.'),
+  conditions: conditionList.optional().describe('`Accepted`, `NetworkPolicyReady` and `EgressReady`.'),
 });

@@ -108,6 +108,7 @@ export interface Service extends KubeObject {
   spec?:
     | {
         clusterIP?: string | undefined;
+        clusterIPs?: readonly string[] | undefined;
         type?: string | undefined;
         selector?: Record<string, string> | undefined;
         ports?: { name?: string; port: number; targetPort?: number | string; protocol?: string }[] | undefined;

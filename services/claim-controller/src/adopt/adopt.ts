@@ -1,4 +1,4 @@
-import { isAdoptable, sandboxes } from '@sandlot/api-types';
+import { findEgressWish, isAdoptable, labels, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { buildAdoptionPatch } from '@sandlot/blueprint';
 import { isConflict, isNotFound, isUnknownOutcome, getKey } from '@sandlot/kube';
@@ -100,7 +100,7 @@ async function commit(deps: AdoptDeps, input: AdoptInput, picked: Sandbox): Prom
   for (let retry = 0; retry <= MAX_RETRIES; retry += 1) {
     const pool = input.pools.find((candidate) => isAdoptable(member, candidate));
     if (pool === undefined) return LOST;
-    if (!canTakeVariables(input.claim, member)) return { kind: 'busy' };
+    if (!canTakeVariables(input.claim, member) || !canReachNames(input.claim, member)) return { kind: 'busy' };
     const answer = await patchOnce(deps, input, { member, pool });
     if (answer === undefined) return LOST;
     if (isCommitted(answer, input)) return { kind: 'committed', sandbox: answer };
@@ -112,6 +112,12 @@ async function commit(deps: AdoptDeps, input: AdoptInput, picked: Sandbox): Prom
 /** A member built before its template had a daemon cannot take variables; other members may. */
 function canTakeVariables({ spec }: SandboxClaim, member: Sandbox): boolean {
   return (spec.envs ?? []).length === 0 || hasRuntime(member);
+}
+
+/** The Pod of a member that is older than the mode of its template does not ask the egress resolver. */
+function canReachNames(claim: SandboxClaim, { metadata }: Sandbox): boolean {
+  const { names = [] } = findEgressWish(claim) ?? {};
+  return names.length === 0 || metadata.labels?.[labels.egress] !== undefined;
 }
 
 interface Choice {

@@ -10,22 +10,28 @@ import {
   isOwnedByTemplate,
   labels,
   nameHash,
+  narrowEgress,
   ownNetworkPolicyName,
   protections,
 } from '@sandlot/api-types';
-import type { SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
+import type { NetworkPolicyEgressRule, SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
 import { ownedBy } from '@sandlot/blueprint';
 import { findController } from '@sandlot/kube';
 import type { NetworkPolicy, Store } from '@sandlot/kube';
-import { narrowEgress } from './egress-rules.ts';
 import type { Source } from '../plan/snapshot.ts';
 import type { OwnNetwork, Spec, WantedPolicy } from './snapshot-network.ts';
 
 const BOTH = ['Ingress', 'Egress'];
 
+interface NetworkDeps {
+  readonly policies: Store<NetworkPolicy>;
+  /** The rule that lets Pods reach the egress proxy. */
+  readonly proxyRule: NetworkPolicyEgressRule | undefined;
+}
+
 /** Compares a claim's own egress rules with the policies in the cache; undefined when the claim asks for none. */
 export function observeNetwork(
-  policies: Store<NetworkPolicy>,
+  { policies, proxyRule }: NetworkDeps,
   claim: SandboxClaim,
   source: Source,
 ): OwnNetwork | undefined {
@@ -34,7 +40,7 @@ export function observeNetwork(
   const { template } = source;
   const base = findBase(policies, template);
   if (base === undefined) return blockNetwork('the NetworkPolicy of its template is not there yet');
-  const own = ownPolicy(claim, { ...base, egress: narrowEgress(base.egress ?? [], wish) });
+  const own = ownPolicy(claim, { ...base, egress: narrowEgress(base.egress ?? [], wish, proxyRule) });
   const present = findPresent(policies, own);
   if (present !== undefined && findController(present)?.uid !== claim.metadata.uid) {
     return blockNetwork(`a NetworkPolicy ${own.metadata.name} exists that is not the claim's: delete it`);

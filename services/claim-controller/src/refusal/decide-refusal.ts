@@ -3,6 +3,7 @@ import {
   claimReasons,
   findApiKey,
   findAskedCpu,
+  findEgressWish,
   findMetadataRefusal,
   findResourcesRefusal,
   findRuntimeEnvRefusal,
@@ -10,7 +11,7 @@ import {
   namesSecrets,
 } from '@sandlot/api-types';
 import type { SandboxTemplate } from '@sandlot/api-types';
-import { buildBlueprint } from '@sandlot/blueprint';
+import { buildBlueprint, isSteered } from '@sandlot/blueprint';
 import type { Report } from '../plan/report.ts';
 import type { ClaimSnapshot } from '../plan/snapshot.ts';
 import { hasRuntime, NO_STORED_ENVS } from '../runtime/claim-env.ts';
@@ -32,6 +33,7 @@ const CHECKS: readonly Check[] = [
   checkResources,
   checkDynamicVolumes,
   checkName,
+  checkEgress,
 ];
 
 /**
@@ -164,6 +166,17 @@ function checkName({ claim }: ClaimSnapshot, template: SandboxTemplate): ReturnT
   if (detail === undefined) return undefined;
   const message = claimMessages.sandboxNameRejected(sandboxName, template.metadata.name ?? '', detail);
   return { reason: claimReasons.sandboxNameRejected, message };
+}
+
+/** Names hold at the egress proxy: without one they would all be closed, and the claim Ready. */
+function checkEgress({ claim, podDefaults }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
+  const { names = [] } = findEgressWish(claim) ?? {};
+  if (names.length === 0 || isSteered(template, podDefaults)) return undefined;
+  const detail =
+    podDefaults.egressMode === undefined
+      ? 'this installation has no egress proxy; set the chart value egress.enabled=true, or list addresses'
+      : `SandboxTemplate "${template.metadata.name ?? ''}" has no egress proxy; set its egress.mode to OnDemand, or list addresses`;
+  return { reason: claimReasons.egressNotAvailable, message: claimMessages.egressNotAvailable(detail) };
 }
 
 function findNamedPart({ spec: { volumeClaimTemplates = [], service } }: SandboxTemplate): string | undefined {

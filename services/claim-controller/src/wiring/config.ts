@@ -1,7 +1,6 @@
 import { durationMs, ed25519PrivateKey, flag, integer, json, list, text } from '@sandlot/config';
 import { controllerSettings } from '@sandlot/service';
-import { containerResources } from '@sandlot/api-types';
-import { POD_DEFAULTS } from '@sandlot/blueprint';
+import { podSettings } from '@sandlot/blueprint';
 import { readTokenKeys, tokenKeySettings } from '@sandlot/tenancy';
 import { systemClock } from '@sandlot/std';
 import { z } from 'zod';
@@ -16,7 +15,7 @@ export const claimSettings = controllerSettings.extend({
   ALLOWED_LABEL_DOMAINS: list().default(['sandbox.users.io']),
   /** How long to gather bookkeeping annotations before writing them. */
   WRITE_BEHIND_WINDOW: durationMs().default(750).meta({ flag: 'sandbox-write-behind-window', form: 'duration' }),
-  SANDBOX_NAMESERVERS: list().default([...POD_DEFAULTS.dnsNameservers]),
+  ...podSettings,
   /** Whether claims may have variables from Secrets of their namespace; needs leave to read Secrets. */
   ENVS_FROM_SECRETS: flag().default(false),
   /** Namespace in which the API stores the variables of its sandboxes; absent: there is no API. Needs leave to read, list and delete Secrets in it. */
@@ -29,9 +28,6 @@ export const claimSettings = controllerSettings.extend({
   ENVD_TOKEN_KEY: tokenKeySettings.ENVD_TOKEN_KEY.optional(),
   /** Whether to write no Kubernetes Events on claims. */
   DISABLE_CLAIM_EVENTS: flag().default(false).meta({ flag: 'disable-claim-events', form: 'flag' }),
-  SECURITY_DEFAULTS: z.enum(['Compat', 'Hardened']).default('Compat'),
-  SANDBOX_RUNTIME_CLASS: z.string().default(''),
-  SANDBOX_RESOURCES: json('requests and limits as JSON', containerResources).default({}),
 });
 
 type RuntimeKeys = Pick<

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Sandbox, SandboxSnapshot } from '@sandlot/api-types';
 import type { PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
+import type { EgressResolver } from '../pod/egress-resolver.ts';
 
 /** What `service` means on a Sandbox that leaves it unset: docs/reference/sandbox.md#service-left-unset. */
 export type UnsetService = 'V1Alpha1' | 'Never' | 'Always';
@@ -76,6 +77,8 @@ export interface Snapshot {
   readonly foreignPod: Pod | undefined;
   /** The Pod needs a NetworkPolicy that this pass has not looked for, so it may create none. */
   readonly needsNetworkLook: boolean;
+  /** The resolver of the egress proxy; undefined: the installation has none. */
+  readonly egressResolver?: EgressResolver | undefined;
   /** The Service of the Sandbox's name. Its owner may be another object. */
   readonly service: Service | undefined;
   /** PersistentVolumeClaims with the names that the templates give, by name. Their owner may be another object. */

@@ -6,23 +6,26 @@ import { isAuthored, buildOwnerReference } from '../ownership/ownership.ts';
 import type { RuntimeSettings } from '../plan/snapshot.ts';
 import { findRequestedCpu } from './decide-cpu.ts';
 import { withoutAnnouncements } from './identity-text.ts';
+import { withResolver } from './egress-resolver.ts';
+import type { EgressResolver } from './egress-resolver.ts';
 import { findSandboxKey } from './key-secret.ts';
 import { buildWantedPodMetadata } from './pod-metadata.ts';
 import { injectRuntime } from './runtime-injection.ts';
 import type { SandboxKey } from './sandbox-key.ts';
 
 /**
- * The Pod of a Sandbox: the spec of its template verbatim, the volumes of its disks and, if requested, the in-sandbox
- * daemon, with the key if the Pod mounts one. It has the name of the Sandbox, so the name is its hostname and a second Pod
+ * The Pod of a Sandbox: the spec of its template verbatim, but for the address of the egress resolver, the volumes of its
+ * disks and, if requested, the in-sandbox daemon, with the key if the Pod mounts one. It has the name of the Sandbox, so the name is its hostname and a second Pod
  * cannot be created.
  */
 export function buildPod(
   sandbox: Sandbox,
-  runtime: RuntimeSettings,
+  runtime: RuntimeSettings & { readonly egressResolver?: EgressResolver | undefined },
   key: SandboxKey | undefined = findSandboxKey(sandbox, runtime),
 ): Pod {
   const { name, namespace } = sandbox.metadata;
-  const spec = withoutAnnouncements(sandbox.spec.podTemplate.spec);
+  const written = withoutAnnouncements(sandbox.spec.podTemplate.spec);
+  const spec = withResolver(written, sandbox, runtime.egressResolver);
   const volumes = withDiskVolumes(spec.volumes ?? [], sandbox);
   return {
     apiVersion: 'v1',

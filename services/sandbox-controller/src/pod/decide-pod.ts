@@ -18,6 +18,7 @@ import { isPodBarred, isStartRefused, mayBoot } from '../start-memory/start-reco
 import { buildPod } from './build-pod.ts';
 import { decideCpu } from './decide-cpu.ts';
 import { decideImage } from './decide-image.ts';
+import { findResolverRefusal } from './egress-resolver.ts';
 import { buildKeySecret, findSandboxKey } from './key-secret.ts';
 import { buildPodMetadataPatch, buildWantedPodMetadata, withMemoryState } from './pod-metadata.ts';
 import { isRestartDue } from './restart.ts';
@@ -105,7 +106,7 @@ function decideCreation(snapshot: Snapshot): Plan {
   if (isPodBarred(sandbox)) return [];
   if (snapshot.needsNetworkLook || snapshot.needsMemoryLook) return [{ kind: 'requeueNow' }];
   const { runtime } = snapshot.settings;
-  const refusal = findRuntimeRefusal(sandbox, runtime);
+  const refusal = findRuntimeRefusal(sandbox, runtime) ?? findResolverRefusal(sandbox, snapshot.egressResolver);
   if (refusal !== undefined) return [{ kind: 'reportFailure', phase: 'pod', message: refusal }];
   return decideBuild(snapshot);
 }
@@ -118,7 +119,7 @@ function decideBuild(snapshot: Snapshot): Plan {
   const isFilesOnly = next !== undefined && needsOnlyFiles(snapshot.sandbox, next);
   const sandbox = next === undefined || isFilesOnly ? snapshot.sandbox : withSavedDaemon(snapshot.sandbox, next);
   const key = findSandboxKey(sandbox, runtime);
-  const pod = buildPod(sandbox, runtime, key);
+  const pod = buildPod(sandbox, { ...runtime, egressResolver: snapshot.egressResolver }, key);
   const whole = withMemoryState(pod, findMemoryState(snapshot));
   const withMemory = next === undefined ? whole : withRestore(whole, next);
   const create: Step = { kind: 'createPod', phase: 'pod', pod: isFilesOnly ? withFiles(whole, next) : withMemory };

@@ -28,6 +28,7 @@ const SYSTEM_LABELS: readonly string[] = [
   labels.claimSlot,
   labels.reservedFailed,
   labels.network,
+  labels.egress,
 ];
 
 /** Metadata of the Pod: the template's, then the system's, which users cannot override. */

@@ -35,7 +35,16 @@ export const sandboxSettings = controllerSettings.extend({
   DRAIN_ENABLED: flag().default(false),
   /** Whether Sandboxes without a template wait for the NetworkPolicy of their namespace; as for the warmpool-controller. */
   NETWORK_PROTECT_AUTHORED_SANDBOXES: flag().default(false),
+  /** Service of the egress proxy in the namespace of this process, which Pods of Sandboxes ask for names; absent: there is none. */
+  EGRESS_SERVICE: text().optional(),
 });
+
+type EgressSettings = Pick<z.output<typeof sandboxSettings>, 'EGRESS_SERVICE' | 'POD_NAMESPACE'>;
+
+/** The Service of the egress proxy; undefined: the installation has none. */
+export function findEgressService({ EGRESS_SERVICE, POD_NAMESPACE }: EgressSettings) {
+  return EGRESS_SERVICE === undefined ? undefined : { namespace: POD_NAMESPACE, name: EGRESS_SERVICE };
+}
 
 const SEED_BYTES = 32;
 

@@ -7,11 +7,10 @@ import {
   templateConditions,
   templateReasons,
 } from '@sandlot/api-types';
-import type { NextCondition, SandboxTemplate, SandboxTemplateStatus } from '@sandlot/api-types';
+import type { SandboxTemplate, SandboxTemplateStatus } from '@sandlot/api-types';
+import { checkEgress } from './network/check-egress.ts';
 import type { PolicyOutcome } from './plan/plan.ts';
-import type { TemplateSnapshot } from './plan/snapshot.ts';
-
-type Finding = Pick<NextCondition, 'status' | 'reason' | 'message'>;
+import type { Finding, TemplateSnapshot } from './plan/snapshot.ts';
 
 /** Entries of `status.warmPools`. */
 const MAX_POOLS = 50;
@@ -23,6 +22,7 @@ export function buildStatus(snapshot: TemplateSnapshot, outcome: PolicyOutcome):
   const findings: readonly (readonly [string, Finding | undefined])[] = [
     [templateConditions.accepted, checkAccepted(template, outcome)],
     [templateConditions.networkPolicyReady, checkNetworkPolicy(formatNetworkPolicyName(name), outcome)],
+    [templateConditions.egressReady, checkEgress(snapshot)],
   ];
   let conditions = template.status?.conditions ?? [];
   for (const [type, finding] of findings) {

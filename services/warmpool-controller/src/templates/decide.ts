@@ -10,7 +10,7 @@ import type { SandboxTemplateStatus } from '@sandlot/api-types';
 import type { JsonObject, NetworkPolicy } from '@sandlot/kube';
 import { buildStatus, formatNotControlledMessage } from './build-status.ts';
 import { hasSameSpec } from './network/difference.ts';
-import { buildRules, buildTemplatePolicy, isMarkedFor } from './network/policy.ts';
+import { buildNotes, buildRules, buildTemplatePolicy, hasNotes, isMarkedFor } from './network/policy.ts';
 import type { OwnPolicy } from './network/policy.ts';
 import { NO_TRAFFIC } from './network/rules.ts';
 import type { PolicyOutcome, PolicyStep, StatusStep, TemplatePlan } from './plan/plan.ts';
@@ -39,7 +39,8 @@ export function decidePolicy(snapshot: TemplateSnapshot): PolicyStep {
 
 /** With refused rules a new policy lets nothing pass, and an existing one keeps the rules accepted before. */
 function buildWantedPolicy({ template, network, refusal }: TemplateSnapshot): OwnPolicy {
-  return buildTemplatePolicy(template, refusal === undefined ? buildRules(template, network) : NO_TRAFFIC);
+  if (refusal !== undefined) return buildTemplatePolicy(template, NO_TRAFFIC);
+  return buildTemplatePolicy(template, buildRules(template, network), buildNotes(template, network));
 }
 
 function decideRepair(snapshot: TemplateSnapshot, present: NetworkPolicy): PolicyStep {
@@ -47,7 +48,8 @@ function decideRepair(snapshot: TemplateSnapshot, present: NetworkPolicy): Polic
   const isMarked = isMarkedFor(present, template);
   const wanted = buildWantedPolicy(snapshot);
   if (refusal !== undefined) return isMarked ? { kind: 'keep', because: 'refused' } : { kind: 'mark', present, wanted };
-  if (isMarked && hasSameSpec(present.spec ?? {}, wanted.spec)) return { kind: 'keep', because: 'applied' };
+  if (isMarked && hasNotes(present, wanted) && hasSameSpec(present.spec ?? {}, wanted.spec))
+    return { kind: 'keep', because: 'applied' };
   return { kind: 'replace', present, wanted };
 }
 

@@ -1,11 +1,10 @@
-import { containerResources } from '@sandlot/api-types';
-import { POD_DEFAULTS } from '@sandlot/blueprint';
+import { podSettings } from '@sandlot/blueprint';
 import { flag, integer, json, list } from '@sandlot/config';
 import { controllerSettings } from '@sandlot/service';
 import { z } from 'zod';
 import { networkVariables } from '../templates/network/settings.ts';
 
-/** Settings of the warmpool-controller, by environment variable. Pod defaults must equal the claim-controller's. */
+/** Settings of the warmpool-controller, by environment variable. */
 export const warmPoolSettings = controllerSettings.extend({
   /** Pools reconciled at once. */
   CONCURRENCY: integer({ min: 1, max: 1_000 }).default(32).meta({ flag: 'sandbox-warm-pool-concurrent-workers' }),
@@ -15,10 +14,7 @@ export const warmPoolSettings = controllerSettings.extend({
     .meta({ flag: 'sandbox-template-concurrent-workers' }),
   /** Members of one pool that may be starting at once, for a pool without `refill.maxInFlight`. */
   MAX_IN_FLIGHT: integer({ min: 1 }).optional().meta({ flag: 'sandbox-warm-pool-max-batch-size' }),
-  SANDBOX_NAMESERVERS: list().default([...POD_DEFAULTS.dnsNameservers]),
-  SECURITY_DEFAULTS: z.enum(['Compat', 'Hardened']).default('Compat'),
-  SANDBOX_RUNTIME_CLASS: z.string().default(''),
-  SANDBOX_RESOURCES: json('requests and limits as JSON', containerResources).default({}),
+  ...podSettings,
   /** Whether the snapshot-controller runs, so that templates may have golden snapshots. */
   SNAPSHOTS_ENABLED: flag().default(false),
   ...networkVariables,

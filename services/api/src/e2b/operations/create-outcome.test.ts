@@ -15,6 +15,7 @@ describe('buildOutcome', () => {
     ['a claim whose pool the controller does not see yet', claim('False', 'WarmPoolNotFound'), 'waiting'],
     ['a claim that the controller rejects', claim('False', 'EnvVarsInjectionRejected'), 400],
     ['a claim whose name of a Sandbox is not possible', claim('False', 'SandboxNameRejected'), 400],
+    ['a claim whose names no egress proxy serves', claim('False', 'EgressNotAvailable'), 400],
     ['a claim whose name of a Sandbox is taken', claim('False', 'SandboxNameTaken'), 409],
     ['a claim whose pool is empty', claim('False', 'WaitingForStock'), 503],
     ['a claim whose timeout is over', claim('False', 'ClaimTimeout'), 504],

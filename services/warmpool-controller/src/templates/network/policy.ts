@@ -9,6 +9,7 @@ import {
 } from '@sandlot/api-types';
 import type { Sandbox, SandboxTemplate } from '@sandlot/api-types';
 import type { NetworkPolicy, OwnerReference } from '@sandlot/kube';
+import { formatEgressNote, withEgressProxy } from './egress.ts';
 import { buildDefaultRules } from './rules.ts';
 import type { Rules } from './rules.ts';
 import type { NetworkSettings } from './settings.ts';
@@ -41,10 +42,26 @@ const AUTHORED_POLICY_LABEL = { [labels.protects]: protections.authored } as con
 const POLICY_TYPES = ['Ingress', 'Egress'];
 
 /** The rule lists of a template's policy: its own as given, where a missing list is an empty one, or else the default rules. */
-export function buildRules({ spec }: SandboxTemplate, settings: NetworkSettings): Rules {
-  const { networkPolicy } = spec;
+export function buildRules(template: SandboxTemplate, settings: NetworkSettings): Rules {
+  const { ingress, egress } = buildBaseRules(template, settings);
+  return { ingress, egress: withEgressProxy(template, egress, settings) };
+}
+
+/** The rules without what leads to the egress proxy. */
+function buildBaseRules({ spec: { networkPolicy } }: SandboxTemplate, settings: NetworkSettings): Rules {
   if (networkPolicy === undefined) return buildDefaultRules(settings);
   return { ingress: networkPolicy.ingress ?? [], egress: networkPolicy.egress ?? [] };
+}
+
+/** The annotations of a template's policy. */
+export function buildNotes(template: SandboxTemplate, settings: NetworkSettings): Record<string, string> {
+  const note = formatEgressNote(template, buildBaseRules(template, settings).egress, settings);
+  return { ...buildUidNote(template), ...(note === undefined ? {} : { [annotations.egress]: note }) };
+}
+
+/** Whether the policy has exactly these annotations of ours. */
+export function hasNotes({ metadata }: NetworkPolicy, { metadata: { annotations: wanted } }: OwnPolicy): boolean {
+  return [annotations.templateUid, annotations.egress].every((key) => metadata.annotations?.[key] === wanted?.[key]);
 }
 
 /** Whether a policy of this template says so, and no longer has the template as an owner as in earlier releases. */
@@ -55,14 +72,18 @@ export function isMarkedFor(policy: NetworkPolicy, { metadata: { uid } }: Sandbo
 }
 
 /** The policy that all sandboxes of a template share (docs/reference/sandbox-template.md#network-policy). */
-export function buildTemplatePolicy(template: SandboxTemplate, rules: Rules): OwnPolicy {
-  const { namespace = '', name = '', uid = '' } = template.metadata;
+export function buildTemplatePolicy(
+  template: SandboxTemplate,
+  rules: Rules,
+  notes = buildUidNote(template),
+): OwnPolicy {
+  const { namespace = '', name = '' } = template.metadata;
   return {
     metadata: {
       namespace,
       name: formatNetworkPolicyName(name),
       labels: { [labels.protects]: protections.template },
-      annotations: { [annotations.templateUid]: uid },
+      annotations: notes,
       ownerReferences: [],
     },
     spec: {
@@ -75,6 +96,10 @@ export function buildTemplatePolicy(template: SandboxTemplate, rules: Rules): Ow
       ...rules,
     },
   };
+}
+
+function buildUidNote({ metadata: { uid = '' } }: SandboxTemplate): Record<string, string> {
+  return { [annotations.templateUid]: uid };
 }
 
 /** The policy of a namespace for Pods without a template. Garbage collection deletes it with the last of its owners. */

@@ -1,4 +1,4 @@
-import type { NetworkPolicyEgressRule } from '@sandlot/api-types';
+import type { EgressMode, EgressProxy, NetworkPolicyEgressRule } from '@sandlot/api-types';
 import { flag, json, list } from '@sandlot/config';
 import { z } from 'zod';
 import { findCidrProblem } from './blocks.ts';
@@ -13,6 +13,9 @@ export interface NetworkSettings {
   readonly extraEgress: readonly NetworkPolicyEgressRule[];
   /** Apply the default rules to directly authored Sandboxes too. */
   readonly protectAuthoredSandboxes: boolean;
+  /** How templates reach names that do not say it themselves, and where the proxy is; undefined: the installation has none. */
+  readonly egressMode?: EgressMode | undefined;
+  readonly egressProxy?: EgressProxy | undefined;
 }
 
 /** CIDRs separated by commas, none with a {@link findCidrProblem}. */

@@ -1,3 +1,4 @@
+import { annotations as keys } from '@sandlot/api-types';
 import { networkPolicies } from '@sandlot/kube';
 import type { JsonObject, KubeClient, NetworkPolicy, OwnerReference } from '@sandlot/kube';
 import type { PolicyMetrics } from '../../telemetry/policy-metrics.ts';
@@ -34,7 +35,13 @@ async function changePolicy(
   const { namespace, name, ownerReferences, labels, annotations = {} } = wanted.metadata;
   const { uid, resourceVersion } = present.metadata;
   const owners = replaceOwners(present, ownerReferences);
-  const metadata = { uid, resourceVersion, labels, annotations, ownerReferences: owners };
+  const metadata = {
+    uid,
+    resourceVersion,
+    labels,
+    annotations: { [keys.egress]: null, ...annotations },
+    ownerReferences: owners,
+  };
   const spec = kind === 'mark' ? {} : { spec: buildSpecPatch(present.spec, wanted.spec) };
   await client.mergePatch(networkPolicies, { namespace, name }, { metadata, ...spec }, { signal });
   metrics.count('update');

@@ -1,8 +1,11 @@
-import type { SandboxTemplate, SandboxTemplateStatus } from '@sandlot/api-types';
+import type { NextCondition, SandboxTemplate, SandboxTemplateStatus } from '@sandlot/api-types';
 import type { NetworkPolicy } from '@sandlot/kube';
 import type { NetworkSettings } from '../network/settings.ts';
 
 export type PoolCount = NonNullable<SandboxTemplateStatus['warmPools']>[number];
+
+/** What a condition says. */
+export type Finding = Pick<NextCondition, 'status' | 'reason' | 'message'>;
 
 /** The API server refused the rules of a template, in its words. */
 export interface Refusal {

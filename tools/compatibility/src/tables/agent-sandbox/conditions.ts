@@ -104,6 +104,7 @@ export const ownClaimWords = [
   'ResourcesOverrideRejected',
   'DynamicVolumesRejected',
   'SandboxNameRejected',
+  'EgressNotAvailable',
   'QuotaExceeded',
   'SandboxNameTaken',
   'WaitingForStock',
@@ -138,6 +139,10 @@ export const ownExtensionWords = [
   'Applied',
   'Unmanaged',
   'NotControlled',
+  'EgressReady',
+  'Direct',
+  'InvalidEgress',
+  'ProxyMissing',
   'ReconcilerError',
 ] as const;
 

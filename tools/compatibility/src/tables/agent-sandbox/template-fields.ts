@@ -62,6 +62,7 @@ export const templateFields: KindFields = {
   },
   own: [
     'spec.imageOverridePolicy',
+    'spec.egress',
     'spec.resourcesOverridePolicy',
     'spec.dynamicVolumesPolicy',
     'spec.runtime',

@@ -1,21 +1,33 @@
-import { isClosedEgress, listCidrs, listEgressBlocks } from '@sandlot/api-types';
-import type { EgressBlock, EgressWish } from '@sandlot/api-types';
-import type { NetworkPolicy } from '@sandlot/kube';
+import { isDeepStrictEqual } from 'node:util';
+import type { NetworkPolicy } from '@sandlot/kube/objects';
 import { formatCidr, containsCidr, EVERY_IPV4, EVERY_IPV6 } from '@sandlot/std';
 import type { Cidr } from '@sandlot/std';
+import type { NetworkPolicyEgressRule } from '../generated/core.ts';
+import { listCidrs, listEgressBlocks } from './blocks.ts';
+import type { EgressBlock } from './blocks.ts';
+import { isClosedEgress } from './wish.ts';
+import type { EgressWish } from './wish.ts';
 
 type EgressRule = NonNullable<NonNullable<NetworkPolicy['spec']>['egress']>[number];
 
 /**
- * A template's egress rules narrowed by a claim's wish, never wider than the template's. Removes what the wish denies,
- * except what it allows by name. If it denies anything, it also removes peers that are selectors, whose addresses are
- * unknown here.
+ * A template's egress rules narrowed by a wish, never wider than the template's. Removes what the wish denies, except what it
+ * allows by address. If it denies anything, it also removes peers that are selectors, whose addresses are unknown here. The
+ * rule of the egress proxy stays, unless the wish allows no name and closes the rest: the proxy decides over names, and Pods
+ * that are not closed ask its resolver.
  */
-export function narrowEgress(egress: readonly EgressRule[], wish: EgressWish): EgressRule[] {
+export function narrowEgress(
+  egress: readonly EgressRule[],
+  wish: EgressWish,
+  proxyRule?: NetworkPolicyEgressRule,
+): EgressRule[] {
   const denied = listDenied(wish);
   if (denied.length === 0) return [...egress];
   const allowed = listCidrs(wish.allowOut);
-  return egress.flatMap(({ to, ports }) => {
+  const needsProxy = !isClosedEgress(wish) || (wish.names ?? []).length > 0;
+  return egress.flatMap(({ to, ports }): EgressRule[] => {
+    if (needsProxy && proxyRule !== undefined && isDeepStrictEqual(to, proxyRule.to))
+      return ports === undefined ? [{ to }] : [{ to, ports }];
     const pieces = listEgressBlocks(to).flatMap((block) => [...subtract(block, denied), ...intersect(block, allowed)]);
     if (pieces.length === 0) return [];
     const peers = [...new Map(pieces.map((piece) => [JSON.stringify(buildPeer(piece)), buildPeer(piece)])).values()];

@@ -1,8 +1,9 @@
-import type { EgressWish } from '@sandlot/api-types';
 import { containsCidr, parseCidr } from '@sandlot/std';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { narrowEgress } from './egress-rules.ts';
+import { narrowEgress } from './narrow.ts';
+import { buildProxyRule } from './proxy-rule.ts';
+import type { EgressWish } from './wish.ts';
 
 const wish = (asked: Partial<EgressWish>): EgressWish => ({ allowOut: [], denyOut: [], ...asked });
 const block = (cidr: string, ...except: string[]) => ({
@@ -62,6 +63,25 @@ describe('egress rules of a sandbox of its own', () => {
     ],
   ])('%s', (...[, egress, asked, expected]) => {
     expect(narrowEgress(egress as Parameters<typeof narrowEgress>[0], wish(asked))).toEqual(expected);
+  });
+});
+
+describe('the rule of the egress proxy', () => {
+  const proxyRule = buildProxyRule({ namespace: 'sandlot-system', podLabels: { app: 'egress' }, ports: [443] });
+  const closed = { denyOut: ['0.0.0.0/0'] };
+  it.each<[string, Partial<EgressWish>, boolean]>([
+    ['stays for a wish that denies nothing', {}, true],
+    ['stays for names where all else is denied', { ...closed, names: ['example.com'] }, true],
+    ['stays where some addresses are denied, because it has the resolver', { denyOut: ['9.9.9.9/32'] }, true],
+    ['goes where everything is denied and no name is allowed', closed, false],
+    ['goes without internet access', NO_NET, false],
+  ])('%s', (_, asked, stays) => {
+    const rules = narrowEgress([...PUBLIC, proxyRule] as Parameters<typeof narrowEgress>[0], wish(asked), proxyRule);
+    expect(rules.some(({ to }) => JSON.stringify(to) === JSON.stringify(proxyRule.to))).toBe(stays);
+  });
+
+  it('goes where the installation has no proxy', () => {
+    expect(narrowEgress([proxyRule], wish({ ...closed, names: ['example.com'] }))).toEqual([]);
   });
 });
 

@@ -1,0 +1,24 @@
+import type { SandboxTemplate } from '../objects.ts';
+
+/**
+ * How Pods of a template reach names. `Direct`: not at all, their NetworkPolicy alone decides over addresses. `OnDemand`: they
+ * ask the egress resolver, and a claim may close its sandbox but for names. `Proxied`: all of them are closed but for the
+ * template's names.
+ */
+export const egressModes = ['Direct', 'OnDemand', 'Proxied'] as const;
+export type EgressMode = (typeof egressModes)[number];
+
+/**
+ * The mode of a template. `installation` is that of the chart; undefined: no egress proxy runs. A template that brings its own
+ * rules or DNS is Direct until it asks for more: the proxy would be a way around them.
+ */
+export function getEgressMode({ spec }: SandboxTemplate, installation: EgressMode | undefined): EgressMode {
+  if (installation === undefined || isUnmanaged(spec)) return 'Direct';
+  const hasOwnRules = spec.networkPolicy !== undefined || (spec.podTemplate.spec.dnsPolicy ?? '') !== '';
+  return spec.egress?.mode ?? (hasOwnRules ? 'Direct' : installation);
+}
+
+/** No NetworkPolicy of ours would send its Pods to the proxy. */
+function isUnmanaged({ networkPolicyManagement }: SandboxTemplate['spec']): boolean {
+  return networkPolicyManagement === 'Unmanaged';
+}

@@ -1,0 +1,62 @@
+import { getEgressMode } from '@sandlot/api-types';
+import type { Container, EgressMode, PodSpec, SandboxTemplate } from '@sandlot/api-types';
+
+type SecurityContext = NonNullable<Container['securityContext']>;
+type Capabilities = NonNullable<SecurityContext['capabilities']>;
+
+const RAW = 'NET_RAW';
+/** A name has a dot or is none, and a lost question is asked again soon. */
+const OPTIONS = [
+  { name: 'ndots', value: '1' },
+  { name: 'timeout', value: '1' },
+  { name: 'attempts', value: '3' },
+] as const;
+/** Stands where the installation names no name servers: the API server refuses a Pod without one. */
+const PLACEHOLDER = '127.0.0.1';
+
+/** Whether Pods of the template ask the egress resolver. */
+export function isSteered(
+  template: SandboxTemplate,
+  { egressMode }: { readonly egressMode?: EgressMode | undefined },
+): boolean {
+  return getEgressMode(template, egressMode) !== 'Direct';
+}
+
+/**
+ * A Pod that asks the egress resolver. The sandbox-controller replaces the name servers by the address that the resolver has
+ * when the Pod starts. Without a search list no name of the cluster is asked for.
+ */
+export function withSteeredPod(spec: PodSpec, nameservers: readonly string[]): PodSpec {
+  const { containers, initContainers } = spec;
+  return {
+    ...spec,
+    dnsPolicy: 'None',
+    dnsConfig: {
+      nameservers: nameservers.length > 0 ? [...nameservers] : [PLACEHOLDER],
+      options: OPTIONS.map((option) => ({ ...option })),
+    },
+    containers: containers.map((container) => withoutRawSockets(container, spec)),
+    ...(initContainers === undefined
+      ? {}
+      : { initContainers: initContainers.map((container) => withoutRawSockets(container, spec)) }),
+  };
+}
+
+/**
+ * Raw packets could have the address of another sandbox, by which the egress proxy knows whose a connection is. The API server
+ * refuses dropped capabilities of privileged containers and on Windows.
+ */
+function withoutRawSockets(container: Container, spec: PodSpec): Container {
+  const { securityContext = {} } = container;
+  if (spec.os?.name === 'windows' || securityContext.privileged === true) return container;
+  return {
+    ...container,
+    securityContext: { ...securityContext, capabilities: withoutRaw(securityContext.capabilities) },
+  };
+}
+
+function withoutRaw({ add, drop = [] }: Capabilities = {}): Capabilities {
+  const isDropped = drop.includes('ALL') || drop.includes(RAW);
+  const kept = add?.filter((name) => name !== RAW && name !== `CAP_${RAW}`);
+  return { ...(kept === undefined ? {} : { add: kept }), drop: isDropped ? drop : [...drop, RAW] };
+}

@@ -1,0 +1,89 @@
+import { template } from '@sandlot/api-types/testing';
+import type { SandboxTemplateSpec } from '@sandlot/api-types';
+import { describe, expect, it } from 'vitest';
+import { NETWORK } from '../../../test/template-harness.ts';
+import { checkEgress } from './check-egress.ts';
+import { buildNotes, buildRules } from './policy.ts';
+import { buildDefaultRules } from './rules.ts';
+import type { NetworkSettings } from './settings.ts';
+
+const PROXY = { namespace: 'sandlot-system', podLabels: { app: 'egress' }, ports: [80, 443] };
+const WITH_PROXY: NetworkSettings = { ...NETWORK, egressMode: 'OnDemand', egressProxy: PROXY };
+const TO_PROXY = {
+  to: [
+    {
+      namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'sandlot-system' } },
+      podSelector: { matchLabels: { app: 'egress' } },
+    },
+  ],
+  ports: [
+    { port: 53, protocol: 'UDP' },
+    { port: 53, protocol: 'TCP' },
+    { port: 80, protocol: 'TCP' },
+    { port: 443, protocol: 'TCP' },
+  ],
+};
+const PUBLIC = buildDefaultRules(NETWORK).egress;
+const proxied = (...allow: string[]): Partial<SandboxTemplateSpec> => ({ egress: { mode: 'Proxied', allow } });
+
+function read(spec: Partial<SandboxTemplateSpec>, settings = WITH_PROXY): { egress: unknown; note: unknown } {
+  const made = template({ spec });
+  const note = buildNotes(made, settings)['sandlot.dev/egress'];
+  return { egress: buildRules(made, settings).egress, note: note === undefined ? undefined : JSON.parse(note) };
+}
+
+describe('the egress rules of a template', () => {
+  it('let Pods reach the proxy beside what they reached before', () => {
+    expect(read({})).toEqual({ egress: [...PUBLIC, TO_PROXY], note: { mode: 'OnDemand' } });
+  });
+
+  it('let Proxied ones reach the proxy and the addresses of the list alone', () => {
+    const { egress, note } = read(proxied('example.com', '1.1.1.1', '*.example.org:8443', '10.0.0.1'));
+    expect(egress).toEqual([{ to: [{ ipBlock: { cidr: '1.1.1.1/32' } }] }, TO_PROXY]);
+    expect(note).toEqual({ mode: 'Proxied', names: ['example.com', '*.example.org:8443'], within: PUBLIC });
+  });
+
+  it('say within which rules of its own the addresses of names have to be', () => {
+    const own = [{ to: [{ ipBlock: { cidr: '192.0.3.0/24' } }], ports: [{ port: 443 }] }];
+    const { egress, note } = read({ ...proxied('example.com'), networkPolicy: { egress: own } });
+    expect([egress, note]).toEqual([[TO_PROXY], { mode: 'Proxied', names: ['example.com'], within: own }]);
+  });
+
+  it.each<[string, Partial<SandboxTemplateSpec>, NetworkSettings]>([
+    ['with rules of its own', { networkPolicy: { egress: PUBLIC } }, WITH_PROXY],
+    ['that is Direct', { egress: { mode: 'Direct' } }, WITH_PROXY],
+    ['without a proxy', {}, NETWORK],
+    ['without a proxy that it asks for', { egress: { mode: 'OnDemand' } }, NETWORK],
+  ])('stay as they were for a template %s', (_, spec, settings) => {
+    expect(read(spec, settings)).toEqual({ egress: PUBLIC, note: undefined });
+  });
+
+  it('close a Proxied template but for addresses while there is no proxy', () => {
+    const expected = { egress: [{ to: [{ ipBlock: { cidr: '1.1.1.1/32' } }] }], note: undefined };
+    expect(read(proxied('example.com', '1.1.1.1'), NETWORK)).toEqual(expected);
+  });
+
+  it('allow nothing of a list with a mistake', () => {
+    const { egress, note } = read(proxied('example.com', '1.1.1.1', 'https://example.com'));
+    expect([egress, note]).toEqual([[TO_PROXY], { mode: 'Proxied', names: [], within: PUBLIC }]);
+  });
+});
+
+describe('the condition EgressReady', () => {
+  it.each<[string, Partial<SandboxTemplateSpec>, NetworkSettings, string | undefined]>([
+    ['is absent where nothing says anything of names', {}, NETWORK, undefined],
+    ['says Applied', {}, WITH_PROXY, 'True Applied'],
+    ['says Direct', { egress: { mode: 'Direct' } }, WITH_PROXY, 'True Direct'],
+    ['says ProxyMissing', { egress: { mode: 'OnDemand' } }, NETWORK, 'False ProxyMissing'],
+    ['says InvalidEgress', proxied('localhost'), WITH_PROXY, 'False InvalidEgress'],
+  ])('%s', (_, spec, network, expected) => {
+    const found = checkEgress({ template: template({ spec }), network });
+    expect(found && `${found.status} ${found.reason}`).toBe(expected);
+  });
+
+  it('names the entry that cannot be read', () => {
+    const { message } =
+      checkEgress({ template: template({ spec: proxied('a.com', 'b..com') }), network: WITH_PROXY }) ?? {};
+    expect(message).toContain('"b..com"');
+  });
+});

@@ -1,0 +1,62 @@
+import { buildProxyRule, findEgressBlock, findNamePattern, getEgressMode, narrowEgress } from '@sandlot/api-types';
+import type { SandboxTemplate } from '@sandlot/api-types';
+import type { Rules } from './rules.ts';
+import type { NetworkSettings } from './settings.ts';
+
+type Egress = Rules['egress'];
+
+/** What `spec.egress.allow` of a template says. */
+export interface AllowList {
+  readonly names: readonly string[];
+  readonly blocks: readonly string[];
+  /** The first entry that is none of both; then the list allows nothing. */
+  readonly invalid?: string | undefined;
+}
+
+/** Reads the list. One with a mistake allows nothing: its author meant something else than what is left of it. */
+export function readAllowList({ spec }: SandboxTemplate): AllowList {
+  const read = (spec.egress?.allow ?? []).map((text) => ({
+    text,
+    block: findEgressBlock(text),
+    name: findNamePattern(text)?.text,
+  }));
+  const invalid = read.find(({ block, name }) => block === undefined && name === undefined);
+  if (invalid !== undefined) return { names: [], blocks: [], invalid: invalid.text };
+  return {
+    blocks: read.flatMap(({ block }) => block ?? []),
+    names: read.flatMap(({ block, name }) => (block === undefined ? (name ?? []) : [])),
+  };
+}
+
+/**
+ * The egress rules of the template's policy. `base` are those of a template that is Direct. A Proxied template is closed but
+ * for addresses of its list and the proxy, also where no proxy runs.
+ */
+export function withEgressProxy(template: SandboxTemplate, base: Egress, settings: NetworkSettings): Egress {
+  const proxy = settings.egressProxy === undefined ? [] : [buildProxyRule(settings.egressProxy)];
+  if (isProxied(template, settings)) {
+    const { blocks } = readAllowList(template);
+    const wish = { allowInternetAccess: false, allowOut: blocks, denyOut: [] };
+    return [...(narrowEgress(base, wish) as Egress), ...proxy];
+  }
+  return getEgressMode(template, settings.egressMode) === 'Direct' ? base : [...base, ...proxy];
+}
+
+/**
+ * The annotation by which the egress proxy learns what a template says; undefined for one that is Direct. `within` are the
+ * rules that the addresses of its names have to match, where the policy itself no longer has them.
+ */
+export function formatEgressNote(
+  template: SandboxTemplate,
+  base: Egress,
+  { egressMode }: NetworkSettings,
+): string | undefined {
+  const mode = getEgressMode(template, egressMode);
+  if (mode === 'Direct') return undefined;
+  return JSON.stringify(mode === 'OnDemand' ? { mode } : { mode, names: readAllowList(template).names, within: base });
+}
+
+/** A template that asks for Proxied is closed also where the installation has no proxy. */
+function isProxied(template: SandboxTemplate, { egressMode }: NetworkSettings): boolean {
+  return template.spec.egress?.mode === 'Proxied' || getEgressMode(template, egressMode) === 'Proxied';
+}
