@@ -34,7 +34,7 @@ export type { EgressWish } from './egress/wish.ts';
 export { BLOCKED_IPV4, BLOCKED_IPV6 } from './egress/blocked-addresses.ts';
 export { listCidrs, listEgressBlocks } from './egress/blocks.ts';
 export type { EgressBlock } from './egress/blocks.ts';
-export { egressModes, getEgressMode } from './egress/mode.ts';
+export { egressModes, getEgressMode, STEERED_DNS_OPTIONS } from './egress/mode.ts';
 export type { EgressMode } from './egress/mode.ts';
 export { findNamePattern } from './egress/names.ts';
 export type { NamePattern } from './egress/names.ts';

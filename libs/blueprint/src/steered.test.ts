@@ -48,6 +48,16 @@ describe('a Sandbox of a template that leads names to the egress proxy', () => {
   });
 });
 
+describe('a Sandbox of the template of a snapshot', () => {
+  it('asks the resolver as the Sandbox that was saved did, with the same Pod', () => {
+    const saved = buildPodSpec({});
+    const second = template({ spec: { podTemplate: { spec: saved } } });
+    const made = buildMemberSandbox({ pool: pool(), template: second, defaults: ON_DEMAND, suffix: 'bcdfg' });
+    expect(made.metadata.labels?.[LABEL]).toBe('steered');
+    expect(made.spec.podTemplate.spec).toEqual(saved);
+  });
+});
+
 describe('a Sandbox of a template that is Direct', () => {
   it('has neither the label nor the DNS of the proxy', () => {
     const direct = template({ spec: { egress: { mode: 'Direct' } } });

@@ -1,16 +1,10 @@
-import { getEgressMode } from '@sandlot/api-types';
+import { getEgressMode, STEERED_DNS_OPTIONS } from '@sandlot/api-types';
 import type { Container, EgressMode, PodSpec, SandboxTemplate } from '@sandlot/api-types';
 
 type SecurityContext = NonNullable<Container['securityContext']>;
 type Capabilities = NonNullable<SecurityContext['capabilities']>;
 
 const RAW = 'NET_RAW';
-/** A name has a dot or is none, and a lost question is asked again soon. */
-const OPTIONS = [
-  { name: 'ndots', value: '1' },
-  { name: 'timeout', value: '1' },
-  { name: 'attempts', value: '3' },
-] as const;
 /** Stands where the installation names no name servers: the API server refuses a Pod without one. */
 const PLACEHOLDER = '127.0.0.1';
 
@@ -33,7 +27,7 @@ export function withSteeredPod(spec: PodSpec, nameservers: readonly string[]): P
     dnsPolicy: 'None',
     dnsConfig: {
       nameservers: nameservers.length > 0 ? [...nameservers] : [PLACEHOLDER],
-      options: OPTIONS.map((option) => ({ ...option })),
+      options: STEERED_DNS_OPTIONS.map((option) => ({ ...option })),
     },
     containers: containers.map((container) => withoutRawSockets(container, spec)),
     ...(initContainers === undefined

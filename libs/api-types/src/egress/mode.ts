@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { SandboxTemplate } from '../objects.ts';
 
 /**
@@ -14,8 +15,22 @@ export type EgressMode = (typeof egressModes)[number];
  */
 export function getEgressMode({ spec }: SandboxTemplate, installation: EgressMode | undefined): EgressMode {
   if (installation === undefined || isUnmanaged(spec)) return 'Direct';
-  const hasOwnRules = spec.networkPolicy !== undefined || (spec.podTemplate.spec.dnsPolicy ?? '') !== '';
+  const hasOwnRules = spec.networkPolicy !== undefined || hasOwnDns(spec.podTemplate.spec);
   return spec.egress?.mode ?? (hasOwnRules ? 'Direct' : installation);
+}
+
+/**
+ * Options of the DNS of Pods that ask the egress resolver: a name has a dot or is none, and a lost question is asked again soon.
+ * By them the template of a snapshot, which has the Pod of its Sandbox, is known to ask the resolver.
+ */
+export const STEERED_DNS_OPTIONS: readonly { readonly name: string; readonly value: string }[] = [
+  { name: 'ndots', value: '1' },
+  { name: 'timeout', value: '1' },
+  { name: 'attempts', value: '3' },
+];
+
+function hasOwnDns({ dnsPolicy = '', dnsConfig }: SandboxTemplate['spec']['podTemplate']['spec']): boolean {
+  return dnsPolicy !== '' && !isDeepStrictEqual(dnsConfig?.options, STEERED_DNS_OPTIONS);
 }
 
 /** No NetworkPolicy of ours would send its Pods to the proxy. */

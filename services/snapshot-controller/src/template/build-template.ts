@@ -33,6 +33,7 @@ const ORIGINS: Readonly<Record<keyof SandboxTemplateSpec, 'sandbox' | 'template'
   suspensionStrategy: 'sandbox',
   networkPolicy: 'template',
   networkPolicyManagement: 'template',
+  egress: 'template',
   envVarsInjectionPolicy: 'template',
   volumeClaimTemplatesPolicy: 'template',
   imageOverridePolicy: 'template',

@@ -1,4 +1,4 @@
-import { annotations, formatEgressText } from '@sandlot/api-types';
+import { annotations, formatEgressText, labels } from '@sandlot/api-types';
 import type { EgressWish, SandboxClaim } from '@sandlot/api-types';
 import { ApiError, conflict, noSandbox, notPossible } from '../../errors/api-error.ts';
 import { endpoint, route } from '../../http/route.ts';
@@ -50,6 +50,7 @@ export function buildNetworkRoute(deps: EgressDeps): Route {
  */
 async function replaceEgress(deps: EgressDeps, claimed: ClaimedSandbox, wish: EgressWish | undefined): Promise<void> {
   if (!isReady(claimed.claim)) throw conflict('the sandbox is being paused or resumed; try again');
+  if ((wish?.names ?? []).length > 0 && !isSteered(claimed)) throw conflict(NO_PROXY);
   const text = formatEgressText(wish ?? NO_RULES);
   const patched = await patchClaim(deps, claimed, ({ claim }) => {
     const present = findRules(claim);
@@ -69,6 +70,14 @@ async function replaceEgress(deps: EgressDeps, claimed: ClaimedSandbox, wish: Eg
   if (isDone === undefined) {
     throw new ApiError({ status: 503, message: 'the rules of the sandbox are noted and not in force yet' });
   }
+}
+
+const NO_PROXY =
+  'names are not available for this sandbox: its template has no egress proxy, or has it only since the sandbox was created; create another sandbox, or list addresses';
+
+/** Whether the Pod of the sandbox asks the egress resolver. */
+function isSteered({ sandbox }: ClaimedSandbox): boolean {
+  return sandbox?.metadata.labels?.[labels.egress] !== undefined;
 }
 
 const FORK_RULES =

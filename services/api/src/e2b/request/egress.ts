@@ -1,4 +1,4 @@
-import { findEgressBlock, MAX_EGRESS_BLOCKS } from '@sandlot/api-types';
+import { findEgressBlock, findNamePattern, isClosedEgress, MAX_EGRESS_BLOCKS } from '@sandlot/api-types';
 import type { EgressWish } from '@sandlot/api-types';
 import type { z } from 'zod';
 import { badRequest } from '../../errors/api-error.ts';
@@ -21,11 +21,35 @@ export function readEgress(
   }
   const wish = {
     allowInternetAccess: allowInternetAccess ?? undefined,
-    allowOut: readBlocks('allowOut', network?.allowOut),
+    ...readAllowed(network?.allowOut),
     denyOut: readBlocks('denyOut', network?.denyOut),
   };
+  if (wish.names !== undefined && !isClosedEgress(wish)) throw badRequest(OPEN_NAMES);
   const isEmpty = wish.allowOut.length === 0 && wish.denyOut.length === 0;
   return isEmpty && wish.allowInternetAccess !== false ? undefined : wish;
+}
+
+/** E2B's rule: without it a list of names would look like one, and everything else would be open. */
+const OPEN_NAMES = 'network.allowOut: names need network.denyOut to contain 0.0.0.0/0';
+
+/** Names and blocks of one list. */
+function readAllowed(texts: readonly string[] | null | undefined): Pick<EgressWish, 'allowOut' | 'names'> {
+  const entries = readEntries('allowOut', texts, (text) => {
+    const block = findEgressBlock(text);
+    const name = block === undefined ? findNamePattern(text)?.text : undefined;
+    if (block === undefined && name === undefined) throw badRequest(formatBadEntry('allowOut', text, A_NAME));
+    return { block, name };
+  });
+  const names = new Set(entries.flatMap(({ name }) => name ?? []));
+  const allowOut = [...new Set(entries.flatMap(({ block }) => block ?? []))];
+  return names.size === 0 ? { allowOut } : { allowOut, names: [...names] };
+}
+
+const A_NAME = 'neither an address, a CIDR nor a name such as example.com or *.example.com';
+const AN_ADDRESS = 'neither an address nor a CIDR; names can only be allowed';
+
+function formatBadEntry(field: string, text: string, what: string): string {
+  return `network.${field}: ${JSON.stringify(text)} is ${what}`;
 }
 
 /** Absent, null, `{}` and `[]` ask for nothing. */
@@ -35,15 +59,22 @@ function hasContent(value: unknown): boolean {
 }
 
 function readBlocks(field: string, texts: readonly string[] | null | undefined): string[] {
+  const blocks = readEntries(field, texts, (text) => {
+    const block = findEgressBlock(text);
+    if (block === undefined) throw badRequest(formatBadEntry(field, text, AN_ADDRESS));
+    return block;
+  });
+  return [...new Set(blocks)];
+}
+
+function readEntries<T>(
+  field: string,
+  texts: readonly string[] | null | undefined,
+  read: (text: string) => T,
+): readonly T[] {
   const given = texts ?? [];
   if (given.length > MAX_EGRESS_BLOCKS) {
     throw badRequest(`network.${field}: expected at most ${MAX_EGRESS_BLOCKS} entries, got ${given.length}`);
   }
-  const blocks = given.map((text) => {
-    const block = findEgressBlock(text);
-    if (block !== undefined) return block;
-    const quoted = JSON.stringify(text);
-    throw badRequest(`network.${field}: ${quoted} is neither an address nor a CIDR; domains are not available here`);
-  });
-  return [...new Set(blocks)];
+  return given.map(read);
 }

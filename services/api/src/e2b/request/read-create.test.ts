@@ -26,10 +26,16 @@ describe('readCreate', () => {
     ['iam', { iam: { tokens: {} } }, 'iam is not available'],
     ['volumes', { volumeMounts: [{ name: 'a', path: '/a' }] }, 'volumeMounts are not available'],
     [
-      'a domain as an egress rule',
-      { network: { allowOut: ['*.example.com'] } },
-      'network.allowOut: "*.example.com" is neither',
+      'names without everything else denied',
+      { network: { allowOut: ['*.example.com'], denyOut: ['10.0.0.0/8'] } },
+      'network.allowOut: names need network.denyOut to contain 0.0.0.0/0',
     ],
+    [
+      'a URL in place of a name',
+      { network: { allowOut: ['https://example.com'], denyOut: ['0.0.0.0/0'] } },
+      'network.allowOut: "https://example.com" is neither an address, a CIDR nor a name',
+    ],
+    ['a denied name', { network: { denyOut: ['example.com'] } }, 'names can only be allowed'],
     ['a malformed CIDR', { network: { denyOut: ['10.0.0.0/33'] } }, 'network.denyOut: "10.0.0.0/33" is neither'],
     [
       'too many egress rules',
@@ -144,5 +150,15 @@ describe('readCreate', () => {
     ['internet access, which the template may still deny', { allow_internet_access: true }],
   ])('accepts %s', (_name, fields) => {
     expect(read(fields)).toMatchObject({ timeoutSeconds: 300, allowPublicTraffic: true });
+  });
+
+  it('reads names and addresses of one list, normalised and once', () => {
+    const allowOut = ['Example.COM.', '1.1.1.1', '*.example.org:8443', 'example.com', '1.1.1.1/32'];
+    expect(read({ network: { allowOut, denyOut: ['0.0.0.0/0'] } }).egress).toEqual({
+      allowOut: ['1.1.1.1/32'],
+      names: ['example.com', '*.example.org:8443'],
+      denyOut: ['0.0.0.0/0'],
+    });
+    expect(read({ allow_internet_access: false, network: { allowOut: ['*'] } }).egress).toMatchObject({ names: ['*'] });
   });
 });
