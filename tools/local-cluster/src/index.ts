@@ -42,6 +42,7 @@ export { openCluster } from './cluster/open.ts';
 export { createSimulatedCluster } from './cluster/simulated.ts';
 export { readClusterStatus } from './cluster/status.ts';
 export type { ComponentStatus } from './cluster/status.ts';
+export { dnsServiceIp } from './node/dns.ts';
 export { gvisorPlaces, readGvisorBuild } from './node/gvisor.ts';
 export { createCluster } from './node/node.ts';
 export type { ClusterOptions } from './node/node.ts';

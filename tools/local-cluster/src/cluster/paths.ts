@@ -8,6 +8,8 @@ export interface ClusterPaths {
   kubeconfig: string;
   /** Ports and other choices that must stay the same while the cluster exists. */
   choices: string;
+  /** Names that the cluster's DNS answers beside those of Services, in the form of /etc/hosts. It is read again within a second. */
+  hosts: string;
   logs: string;
   run: string;
   /** Working folder of etcd and kube-apiserver. Holds etcd's data. */
@@ -30,6 +32,7 @@ export function getClusterPaths(root: string): ClusterPaths {
     state,
     kubeconfig: join(state, 'kubeconfig'),
     choices: join(state, 'cluster.json'),
+    hosts: join(state, 'hosts'),
     logs: join(state, 'logs'),
     run: join(state, 'run'),
     controlPlane: join(data, 'control-plane'),

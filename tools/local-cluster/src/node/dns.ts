@@ -18,9 +18,12 @@ export async function buildDnsComponent({ paths, choices, bin }: ClusterContext)
     address: getNodeAddress(choices.podNetwork),
     port: dns,
     readyPort: dnsReady,
+    hosts: paths.hosts,
     kubeconfig: formatComponentKubeconfig(paths, 'dns'),
     hasUpstream: /^\s*nameserver\s/m.test(await readFile('/etc/resolv.conf', 'utf8').catch(() => '')),
   });
+  // The plugin warns about a file that is not there.
+  await writeFile(paths.hosts, '', { flag: 'a' });
   const file = join(paths.state, 'Corefile');
   await writeFile(file, configuration);
   return {
@@ -36,6 +39,7 @@ function formatCorefile(options: {
   address: string;
   port: number;
   readyPort: number;
+  hosts: string;
   kubeconfig: string;
   hasUpstream: boolean;
 }): string {
@@ -43,6 +47,12 @@ function formatCorefile(options: {
   bind ${options.address}
   errors
   ready 127.0.0.1:${options.readyPort}
+  hosts ${options.hosts} {
+    reload 1s
+    ttl 1
+    no_reverse
+    fallthrough
+  }
   kubernetes ${clusterDomain} in-addr.arpa ip6.arpa {
     kubeconfig ${options.kubeconfig}
     ttl 5
