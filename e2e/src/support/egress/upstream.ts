@@ -1,0 +1,119 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createReadStream } from 'node:fs';
+import { appendFile, mkdtempDisposable, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join, normalize } from 'node:path';
+import { promisify } from 'node:util';
+import { ensureBinaries, getClusterPaths, issueCertificates } from '@sandlot/local-cluster';
+import { checkoutRoot } from '@sandlot/up';
+
+const run = promisify(execFile);
+
+/** A server of the internet, with names that the cluster's DNS answers. */
+export interface Upstream extends AsyncDisposable {
+  /** A folder whose files it serves. */
+  readonly files: string;
+  /** The certificate of the authority that signed its own, as PEM. */
+  readonly ca: string;
+  /** Streams that clients hold open, by path `/stream`. */
+  readonly streams: ReadonlySet<unknown>;
+}
+
+export interface UpstreamOptions {
+  /** A public address that this machine takes meanwhile, from a block without hosts. */
+  readonly address: string;
+  /** Its names. */
+  readonly names: readonly string[];
+  /** Lines in the form of /etc/hosts, for names that lead elsewhere. */
+  readonly hosts?: readonly string[];
+}
+
+/** Starts HTTP on port 80 and HTTPS on port 443. `/echo` answers with what it got, `/stream` never ends. */
+export async function openUpstream({ address, names, hosts = [] }: UpstreamOptions): Promise<Upstream> {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await mkdtempDisposable(join(tmpdir(), 'sandlot-upstream-')));
+  const pki = (await ensureBinaries(['pki']))('pki');
+  await issueCertificates(pki, {
+    dir: folder.path,
+    certificates: [{ name: 'upstream', commonName: 'upstream', dnsNames: [...names] }],
+  });
+  await run('ip', ['address', 'replace', `${address}/32`, 'dev', 'lo', 'scope', 'host']);
+  stack.defer(async () => {
+    await run('ip', ['address', 'delete', `${address}/32`, 'dev', 'lo']);
+  });
+  const streams = new Set<unknown>();
+  const files = join(folder.path, 'files');
+  await run('mkdir', [files]);
+  const answer = buildAnswer(files, streams);
+  const [cert, key] = await Promise.all(
+    ['upstream.crt', 'upstream.key'].map((name) => readFile(join(folder.path, name), 'utf8')),
+  );
+  await listen(stack, createHttpServer(answer), { port: 80, address });
+  await listen(stack, createHttpsServer({ cert, key }, answer), { port: 443, address });
+  const lines = [...names.map((name) => `${address} ${name}`), ...hosts];
+  await addNames(stack, lines);
+  const ca = await readFile(join(folder.path, 'ca.crt'), 'utf8');
+  const kept = stack.move();
+  return { files, ca, streams, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+async function listen(
+  stack: AsyncDisposableStack,
+  server: Server,
+  { port, address }: { readonly port: number; readonly address: string },
+): Promise<void> {
+  server.listen(port, address);
+  await once(server, 'listening');
+  stack.defer(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+}
+
+/** Adds lines to the names of the cluster, and takes them away in the end. */
+async function addNames(stack: AsyncDisposableStack, lines: readonly string[]): Promise<void> {
+  const { hosts } = getClusterPaths(checkoutRoot);
+  await appendFile(hosts, lines.map((line) => `${line}\n`).join(''));
+  stack.defer(async () => {
+    const left = (await readFile(hosts, 'utf8')).split('\n').filter((line) => line !== '' && !lines.includes(line));
+    await writeFile(hosts, left.map((line) => `${line}\n`).join(''));
+  });
+}
+
+function buildAnswer(files: string, streams: Set<unknown>): RequestListener {
+  return (request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://upstream');
+    if (pathname === '/stream') {
+      streams.add(response);
+      response.once('close', () => streams.delete(response));
+      response.write('begun\n');
+      return;
+    }
+    if (pathname === '/echo') {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const body = Buffer.concat(chunks);
+        response.end(JSON.stringify({ host: request.headers.host, method: request.method, bytes: body.length }));
+      });
+      return;
+    }
+    void serveFile(join(files, normalize(pathname)), response);
+  };
+}
+
+async function serveFile(path: string, response: Parameters<RequestListener>[1]): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  const file = found?.isDirectory() === true ? join(path, 'index.html') : path;
+  const exists = (await stat(file).catch(() => undefined))?.isFile() === true;
+  if (!exists) {
+    response.writeHead(404).end();
+    return;
+  }
+  response.writeHead(200, { 'content-type': file.endsWith('.html') ? 'text/html' : 'application/octet-stream' });
+  createReadStream(file).pipe(response);
+}
