@@ -51,7 +51,7 @@ describe('a claim that lists names', () => {
   it.each([
     ['where the installation has no proxy', {}, POD_DEFAULTS, 'egress.enabled=true'],
     ['where its template is Direct', { egress: { mode: 'Direct' } }, ON_DEMAND, 'SandboxTemplate "template"'],
-  ] as const)('is refused %s, before it takes a Sandbox', async (_, spec, defaults, words) => {
+  ] as const)('is refused %s, before it takes a Sandbox', async (...[, spec, defaults, words]) => {
     await using harness = await start(spec);
     harness.podDefaults = defaults;
     harness.addMember();

@@ -105,8 +105,7 @@ function decideCreation(snapshot: Snapshot): Plan {
   if (findAwaited(snapshot) !== undefined || findVacantUntilMs(snapshot) !== undefined) return [];
   if (isPodBarred(sandbox)) return [];
   if (snapshot.needsNetworkLook || snapshot.needsMemoryLook) return [{ kind: 'requeueNow' }];
-  const { runtime } = snapshot.settings;
-  const refusal = findRuntimeRefusal(sandbox, runtime) ?? findResolverRefusal(sandbox, snapshot.egressResolver);
+  const refusal = findBuildRefusal(snapshot);
   if (refusal !== undefined) return [{ kind: 'reportFailure', phase: 'pod', message: refusal }];
   return decideBuild(snapshot);
 }
@@ -126,6 +125,10 @@ function decideBuild(snapshot: Snapshot): Plan {
   if (key === undefined) return [create];
   const secret = buildKeySecret(sandbox, key);
   return [{ kind: 'createKeySecret', phase: 'pod', secret, privateKey: key.privateKey }, create];
+}
+
+function findBuildRefusal({ sandbox, settings, egressResolver }: Snapshot): string | undefined {
+  return findRuntimeRefusal(sandbox, settings.runtime) ?? findResolverRefusal(sandbox, egressResolver);
 }
 
 /** A Pod without the requested daemon would be Ready and useless. */

@@ -28,7 +28,7 @@ const authored = sandbox({ metadata: { labels: { 'sandlot.dev/egress': 'steered'
 const direct = sandbox({ metadata: { ownerReferences: [owner] }, spec: { podTemplate } });
 
 const getServers = (of: typeof steered, egressResolver: typeof RESOLVER | undefined): unknown =>
-  buildPod(of, { ...RUNTIME, egressResolver }, undefined).spec?.['dnsConfig'];
+  buildPod(of, { ...RUNTIME, egressResolver }, undefined).spec['dnsConfig'];
 
 describe('the DNS of a Pod', () => {
   it('is the egress resolver at the address that it has now', () => {

@@ -15,10 +15,7 @@ export function readEgress(
   network: Network | Update | null | undefined,
   allowInternetAccess: boolean | null | undefined,
 ): EgressWish | undefined {
-  const fields: Readonly<Record<string, unknown>> = network ?? {};
-  for (const field of UNENFORCED) {
-    if (hasContent(fields[field])) throw badRequest(`network.${field} is not available in this installation`);
-  }
+  refuseUnenforced(network ?? {});
   const wish = {
     allowInternetAccess: allowInternetAccess ?? undefined,
     ...readAllowed(network?.allowOut),
@@ -50,6 +47,11 @@ const AN_ADDRESS = 'neither an address nor a CIDR; names can only be allowed';
 
 function formatBadEntry(field: string, text: string, what: string): string {
   return `network.${field}: ${JSON.stringify(text)} is ${what}`;
+}
+
+function refuseUnenforced(fields: Readonly<Record<string, unknown>>): void {
+  const field = UNENFORCED.find((each) => hasContent(fields[each]));
+  if (field !== undefined) throw badRequest(`network.${field} is not available in this installation`);
 }
 
 /** Absent, null, `{}` and `[]` ask for nothing. */

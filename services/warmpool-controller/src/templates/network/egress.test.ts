@@ -76,7 +76,7 @@ describe('the condition EgressReady', () => {
     ['says Direct', { egress: { mode: 'Direct' } }, WITH_PROXY, 'True Direct'],
     ['says ProxyMissing', { egress: { mode: 'OnDemand' } }, NETWORK, 'False ProxyMissing'],
     ['says InvalidEgress', proxied('localhost'), WITH_PROXY, 'False InvalidEgress'],
-  ])('%s', (_, spec, network, expected) => {
+  ])('%s', (...[, spec, network, expected]) => {
     const found = checkEgress({ template: template({ spec }), network });
     expect(found && `${found.status} ${found.reason}`).toBe(expected);
   });
