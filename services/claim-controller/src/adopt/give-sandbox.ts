@@ -81,7 +81,7 @@ async function queueForStock(
 ): Promise<ReconcileResult> {
   const poolUids = pools.map(({ metadata }) => metadata.uid ?? '');
   deps.waiters.add(getKey(pass.claim), poolUids);
-  deps.memory.of(pass.claim).waited = true;
+  deps.memory.recordWait(pass.claim, deps.waiters.count(poolUids));
   if (report !== undefined) {
     await writeStatus(deps, { ...pass, status: reportStatus(pass.claim, report, deps.nowMs()) });
   }

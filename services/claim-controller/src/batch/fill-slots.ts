@@ -136,11 +136,9 @@ class Filling {
     }
     if (otherwise.kind === 'createSlot') return this.#create(slot, otherwise.input);
     // Synchronously after the look at the stock: every candidate from now on enqueues the claim.
-    this.#deps.waiters.add(
-      this.#claimKey,
-      otherwise.pools.map(({ metadata }) => metadata.uid ?? ''),
-    );
-    this.#deps.memory.of(claim).waited = true;
+    const poolUids = otherwise.pools.map(({ metadata }) => metadata.uid ?? '');
+    this.#deps.waiters.add(this.#claimKey, poolUids);
+    this.#deps.memory.recordWait(claim, this.#deps.waiters.count(poolUids));
     this.#stop ??= 'stock';
     this.#report ??= otherwise.report;
     return undefined;

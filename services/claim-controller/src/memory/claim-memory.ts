@@ -19,8 +19,10 @@ interface ClaimRecord extends Commitment {
   notedName?: string | undefined;
   /** Its first Ready is measured. */
   counted?: boolean | undefined;
-  /** It had to wait for stock. */
+  /** It had to wait for stock, or for the rules of its template. */
   waited?: boolean | undefined;
+  /** It waited with more claims than count as few, and is served together with them. */
+  waitedInCrowd?: boolean | undefined;
   /** The status that shows the Sandbox was held. */
   held?: boolean | undefined;
   /** The request that the API server refused as invalid, in the form of `requestOf`. */
@@ -70,6 +72,13 @@ export class ClaimMemory {
   isInBurst(claim: SandboxClaim): boolean {
     const sinceMs = this.of(claim).observedMs - 1_000;
     return this.#arrivals.filter((atMs) => atMs > sinceMs).length > pacing.claimAnnotations.fewPerSecond;
+  }
+
+  /** Records that the claim waits, now as one of so many. */
+  recordWait(claim: SandboxClaim, waiting: number): void {
+    const known = this.of(claim);
+    known.waited = true;
+    if (waiting > pacing.claimAnnotations.fewPerSecond) known.waitedInCrowd = true;
   }
 
   /** Records that the claim has reached the milestone now. */

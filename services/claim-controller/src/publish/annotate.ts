@@ -43,7 +43,7 @@ function isPartial(claim: SandboxClaim): boolean {
 export function isEarly({ memory }: Pick<ApplyDeps, 'memory'>, claim: SandboxClaim): boolean {
   const snapshot = {
     isInBurst: memory.isInBurst(claim),
-    hasWaited: memory.of(claim).waited === true,
+    hasWaitedInCrowd: memory.of(claim).waitedInCrowd === true,
     isNoted: claim.metadata.annotations?.[annotations.sandboxName] !== undefined,
   };
   return decideNotes(snapshot) === 'early';

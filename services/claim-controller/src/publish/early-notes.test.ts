@@ -1,4 +1,6 @@
-import { sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { sandboxClaims, sandboxes, sandboxTemplates } from '@sandlot/api-types';
+import { buildTemplateNetwork } from '@sandlot/api-types/testing';
+import { networkPolicies } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { BOOKKEEPING, ClaimHarness } from '../../test/harness.ts';
 
@@ -45,6 +47,38 @@ describe('a single claim', () => {
     harness.makeReady('job');
     await harness.eventually(() => expect(seen.get('job')).toEqual([OBSERVED, NAME].sort()));
     await harness.eventually(() => expect(harness.getAnnotations('job')[READY_AT]).toBeDefined());
+  });
+
+  it('has them also when it waited for the rules of its template', async () => {
+    await using harness = await ClaimHarness.start({ members: 0, secured: false });
+    harness.startController();
+    await harness.watching();
+    const seen = recordFirstReady(harness);
+    harness.claim('job');
+    await harness.elapse(1_500);
+    expect(harness.owned().get('job')).toBeUndefined();
+    const [template] = harness.api.objects(sandboxTemplates);
+    if (template === undefined) throw new Error('there is no template');
+    const { status, policy } = buildTemplateNetwork(template);
+    harness.api.seed(networkPolicies, policy);
+    const key = { namespace: 'default', name: 'template' };
+    harness.api.change(sandboxTemplates, key, (changed) => void (changed.status = status));
+    await harness.eventually(() => expect(harness.getStatus('job').sandbox?.name).toBe('job'));
+    await harness.elapse(100);
+    harness.makeReady('job');
+    await harness.eventually(() => expect(seen.get('job')).toEqual([OBSERVED, NAME].sort()));
+  });
+
+  it('has them also when it waited for stock', async () => {
+    await using harness = await started(0);
+    const member = harness.addMember({ addressed: false });
+    const seen = recordFirstReady(harness);
+    harness.claim('job', { createOnNoStock: false });
+    await harness.elapse(1_500);
+    expect(harness.owned().get('job')).toBeUndefined();
+    harness.makeReady(member);
+    await harness.eventually(() => expect(seen.get('job')).toEqual([READY_AT, OBSERVED, NAME].sort()));
+    expect(harness.owned().get('job')).toEqual([member]);
   });
 
   it('does not wait for annotations that the API server does not answer', async () => {

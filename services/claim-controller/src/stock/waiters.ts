@@ -40,6 +40,11 @@ export class Waiters {
     }
   }
 
+  /** How many claims wait for one of these pools, where most do. */
+  count(poolUids: readonly string[]): number {
+    return Math.max(0, ...poolUids.map((poolUid) => this.#queues.get(poolUid)?.size ?? 0));
+  }
+
   /** Takes the claim out of every queue, and enqueues the claims that move up. */
   remove(claimKey: string): void {
     const waiter = this.#waiters.get(claimKey);
