@@ -4,11 +4,14 @@ import type { KubeClient } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { z } from 'zod';
 import { buildV1Claim } from '../claim/build-v1-claim.ts';
+import { notEnabled } from '../errors/api-error.ts';
 import { endpoint, route } from '../http/route.ts';
 import type { Answer, Route, TenantCall } from '../http/route.ts';
 import type { CreateLedger } from '../idempotency/ledger.ts';
 import { buildRateHeaders } from '../limits/create-rate.ts';
 import type { Limits } from '../limits/limits.ts';
+import { readRefusals } from '../refusals/read-refusals.ts';
+import type { RefusalServers } from '../refusals/read-refusals.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { BY_NAMESPACE } from '../wiring/informers.ts';
 import * as schemas from './schemas.ts';
@@ -22,6 +25,8 @@ export interface ClaimDeps {
   readonly limits: Limits;
   readonly ledger: Pick<CreateLedger, 'keep'>;
   readonly clock: Pick<Clock, 'now'>;
+  /** Where the egress proxy counts what it refuses; absent: the installation has none. */
+  readonly refusalServers?: RefusalServers | undefined;
 }
 
 const TAG = 'claims';
@@ -35,7 +40,7 @@ type CreateCall = TenantCall<{
 
 /** Claims as Kubernetes has them: one sandbox, or a batch. */
 export function claimRoutes(deps: ClaimDeps): readonly Route[] {
-  return [...listReads(deps), ...listWrites(deps)];
+  return [...listReads(deps), buildEgressRoute(deps), ...listWrites(deps)];
 }
 
 const one = { description: 'The claim.', schema: schemas.claim };
@@ -75,6 +80,33 @@ function listReads(deps: ClaimDeps): readonly Route[] {
       },
     ),
   ];
+}
+
+function buildEgressRoute({ client, refusalServers }: ClaimDeps): Route {
+  return route(
+    {
+      ...endpoint(
+        'getClaimEgress',
+        'get /api/v1/claims/{name}/egress',
+        'Says which destinations the egress proxy has refused to the sandboxes of a claim.',
+      ),
+      tag: TAG,
+      params: named,
+      query: scope,
+      answers: { 200: { description: 'The destinations.', schema: schemas.claimEgress } },
+    },
+    async ({ key, query, params: { name }, signal }) => {
+      if (refusalServers === undefined) throw notEnabled('names of egress are');
+      const namespace = getNamespace(key, query);
+      const { metadata } = await client.get(sandboxClaims, { namespace, name: formatObjectName(name) });
+      const { refusals, isComplete } = await readRefusals(
+        refusalServers,
+        { namespace, uid: metadata.uid ?? '' },
+        signal,
+      );
+      return { status: 200, body: { refusals, complete: isComplete } };
+    },
+  );
 }
 
 function listWrites(deps: ClaimDeps): readonly Route[] {

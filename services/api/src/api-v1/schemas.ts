@@ -89,6 +89,24 @@ const delivered = z
   })
   .meta({ id: 'DeliveredSandbox' });
 
+export const claimEgress = z
+  .object({
+    refusals: z
+      .array(
+        z.object({
+          protocol: z.string().meta({ description: 'dns, tls, http or connect.' }),
+          host: z.string().meta({ description: 'A name, or * for names that are no longer told apart.' }),
+          port: count.optional(),
+          reason: z.string(),
+          count: count,
+          last: timestamp,
+        }),
+      )
+      .meta({ description: 'The newest first, of the last seven days, while the replicas that counted them run.' }),
+    complete: z.boolean().meta({ description: 'False if a replica did not answer: counts may be too low.' }),
+  })
+  .meta({ id: 'ClaimEgress' });
+
 export const claim = z
   .object({
     namespace: z.string(),

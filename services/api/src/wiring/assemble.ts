@@ -11,6 +11,7 @@ import { buildAllowance } from '../limits/allowance.ts';
 import { CreateRate } from '../limits/create-rate.ts';
 import type { Limits } from '../limits/limits.ts';
 import { SandboxQuota } from '../limits/sandbox-quota.ts';
+import type { RefusalServers } from '../refusals/read-refusals.ts';
 import type { OperationDeps } from './routes.ts';
 import { SavedMemory } from '../state/saved-memory.ts';
 import { ClusterState } from '../state/cluster-state.ts';
@@ -79,10 +80,18 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     snapshots: new Snapshots({ client, informer: informers.snapshots, waiters: state.waiters, clock }),
     savedMemory: new SavedMemory(client, settings.SNAPSHOTS_ENABLED),
     pauseFallsBack: settings.PAUSE_MEMORY_FALLBACK,
+    refusalServers: findRefusalServers(settings),
     version: settings.BUILD_VERSION,
     isSynced: () => all.every((informer) => informer.hasSynced()),
   };
   return { parts, informers: all };
+}
+
+function findRefusalServers({
+  EGRESS_REPORTS_HOST: host,
+  EGRESS_REPORTS_PORT: port,
+}: ApiSettings): RefusalServers | undefined {
+  return host === undefined ? undefined : { host, port };
 }
 
 interface LimitParts {

@@ -25,6 +25,9 @@ export const apiSettings = processSettings.extend({
   CREATE_TIMEOUT: durationMs().default(50_000),
   /** Longest wait for a pause or a resume. */
   TRANSITION_TIMEOUT: durationMs().default(50_000),
+  /** Name with the addresses of the rules processes of the egress proxy, and their port; absent: the installation has no proxy. */
+  EGRESS_REPORTS_HOST: text().optional(),
+  EGRESS_REPORTS_PORT: port().default(8080),
   /** Whether the installation saves the memory of Sandboxes that hibernate. */
   SNAPSHOTS_ENABLED: flag().default(false),
   /** Whether a pause that does not say `memory: true` may keep the volumes alone where memory cannot be kept. */
