@@ -10,7 +10,6 @@ import { ensureBinaries, issueCertificates } from '@sandlot/local-cluster';
 
 /** Addresses of loopback that stand for the Services of the proxy. */
 export const PROXY = '127.0.51.1';
-const INSPECTING = '127.0.51.2';
 
 /** The real data plane, on loopback. */
 export interface DataPlane extends AsyncDisposable {
@@ -43,8 +42,6 @@ export async function startDataPlane(): Promise<DataPlane> {
     SANDLOT_EGRESS_BIND: PROXY,
     SANDLOT_EGRESS_SOCKET: socket,
     SANDLOT_EGRESS_CA: folder.path,
-    SANDLOT_EGRESS_ADDRESS: PROXY,
-    SANDLOT_EGRESS_INSPECT_ADDRESS: INSPECTING,
     // Nothing listens there: a question that is forwarded fails.
     SANDLOT_EGRESS_SERVERS: '127.0.51.3:1',
     SANDLOT_EGRESS_DNS_PORT: String(dns),
