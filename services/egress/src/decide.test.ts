@@ -4,7 +4,6 @@ import type { AddressSnapshot, SeenClaim } from './plan/plan.ts';
 
 const within = [{ cidr: '0.0.0.0/0', except: ['10.0.0.0/8'], ports: [] }];
 const owned = (claim?: SeenClaim): AddressSnapshot => ({
-  pods: [],
   owner: { sandboxUid: 's', namespace: 'n', claim, within },
 });
 const claim = (isClosed: boolean, names: readonly string[] = []): SeenClaim => ({
@@ -15,7 +14,7 @@ const claim = (isClosed: boolean, names: readonly string[] = []): SeenClaim => (
 
 describe('an address', () => {
   it('that no sandbox has allows nothing', () => {
-    expect(decideAddress({ pods: [] })).toBeUndefined();
+    expect(decideAddress({})).toBeUndefined();
   });
 
   it.each([

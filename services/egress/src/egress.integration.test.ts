@@ -1,16 +1,18 @@
 import { annotations, formatNetworkPolicyName, labels, nameHash, sandboxClaims, sandboxes } from '@sandlot/api-types';
-import { createKubeClient, loadCredentials, namespaces, networkPolicies, pods } from '@sandlot/kube';
+import { createKubeClient, loadCredentials, namespaces, networkPolicies, pods, services } from '@sandlot/kube';
 import type { KubeClient, OwnerReference } from '@sandlot/kube';
 import { startControlPlane } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service-testkit';
 import type { ServiceProcess } from '@sandlot/service-testkit';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { PROXY, startDataPlane } from '../test/data-plane.ts';
+import { startDataPlane } from '../test/data-plane.ts';
 import type { DataPlane } from '../test/data-plane.ts';
 
 const CRDS = new URL('../../../charts/sandlot/files/crds', import.meta.url).pathname;
 const PATIENCE = { timeout: 60_000, interval: 50 };
 const namespace = 'team';
+const SYSTEM = 'sandlot-system';
+const SERVICES = { passed: 'sandlot-egress', inspected: 'sandlot-egress-inspect' };
 const LISTED = 'api.example.com';
 const OTHER = 'other.example.com';
 const closed = (...allowOut: readonly string[]): string => JSON.stringify({ denyOut: ['0.0.0.0/0'], allowOut });
@@ -19,19 +21,25 @@ const open = new AsyncDisposableStack();
 let client: KubeClient;
 let plane: DataPlane;
 let rules: ServiceProcess;
+/** The address of the Service for names without a rule. */
+let proxy: string;
 let startRules: () => Promise<ServiceProcess>;
 
 beforeAll(async () => {
   const cluster = open.use(await startControlPlane({ crds: [CRDS] }));
   client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: cluster.kubeconfigPath }) });
   open.defer(() => client.close());
-  for (const name of [namespace, 'sandlot-system']) await client.create(namespaces, { metadata: { name } });
+  for (const name of [namespace, SYSTEM]) await client.create(namespaces, { metadata: { name } });
+  proxy = await createService(SERVICES.passed);
+  await createService(SERVICES.inspected);
   plane = open.use(await startDataPlane());
   const env = {
     KUBECONFIG: cluster.kubeconfigPath,
-    POD_NAMESPACE: 'sandlot-system',
+    POD_NAMESPACE: SYSTEM,
     POD_NAME: 'one',
     EGRESS_SOCKET: plane.socket,
+    EGRESS_SERVICE: SERVICES.passed,
+    EGRESS_INSPECT_SERVICE: SERVICES.inspected,
   };
   startRules = () => startServiceProcess(new URL('main.ts', import.meta.url), env);
   rules = await startRules();
@@ -45,6 +53,14 @@ beforeAll(async () => {
   await vi.waitFor(async () => expect(await plane.isReady()).toBe(true), PATIENCE);
 });
 afterAll(() => open.disposeAsync());
+
+async function createService(name: string): Promise<string> {
+  const { spec } = await client.create(services, {
+    metadata: { namespace: SYSTEM, name },
+    spec: { ports: [{ name: 'dns', protocol: 'UDP', port: 53 }] },
+  });
+  return spec?.clusterIP ?? '';
+}
 
 const KINDS = { SandboxClaim: 'extensions.agents.x-k8s.io/v1beta1', Sandbox: 'agents.x-k8s.io/v1beta1' };
 
@@ -110,18 +126,18 @@ const setNetwork = (name: string, network: string) =>
 describe('a sandbox whose claim names the hosts that it may reach', () => {
   it('hears of them alone, and of a change of the claim', async () => {
     await claim('listed', '127.0.52.1', closed(LISTED));
-    await expectAnswers('127.0.52.1', { [LISTED]: PROXY, [OTHER]: 'ENOTFOUND' });
+    await expectAnswers('127.0.52.1', { [LISTED]: proxy, [OTHER]: 'ENOTFOUND' });
     await setNetwork('listed', closed(OTHER));
-    await expectAnswers('127.0.52.1', { [LISTED]: 'ENOTFOUND', [OTHER]: PROXY });
+    await expectAnswers('127.0.52.1', { [LISTED]: 'ENOTFOUND', [OTHER]: proxy });
   });
 
   it('hears of nothing when the annotation cannot be read, and when the claim is gone', async () => {
     await claim('unread', '127.0.52.2', closed(LISTED));
-    await expectAnswers('127.0.52.2', { [LISTED]: PROXY });
+    await expectAnswers('127.0.52.2', { [LISTED]: proxy });
     await setNetwork('unread', '{');
     await expectAnswers('127.0.52.2', { [LISTED]: 'ENOTFOUND' });
     await setNetwork('unread', closed(LISTED));
-    await expectAnswers('127.0.52.2', { [LISTED]: PROXY });
+    await expectAnswers('127.0.52.2', { [LISTED]: proxy });
     await client.delete(sandboxClaims, { namespace, name: 'unread' });
     await expectAnswers('127.0.52.2', { [LISTED]: 'ENOTFOUND' });
   });
@@ -134,16 +150,16 @@ describe('a sandbox whose claim names the hosts that it may reach', () => {
   it('an address that no Pod has, or two, is refused', async () => {
     expect(await plane.ask('127.0.52.99', LISTED)).toBe('EREFUSED');
     await claim('first', '127.0.52.4', closed(LISTED));
-    await expectAnswers('127.0.52.4', { [LISTED]: PROXY });
+    await expectAnswers('127.0.52.4', { [LISTED]: proxy });
     await claim('second', '127.0.52.4', closed(LISTED));
     await expectAnswers('127.0.52.4', { [LISTED]: 'EREFUSED' });
     await client.delete(pods, { namespace, name: 'first' }, { gracePeriodSeconds: 0 });
-    await expectAnswers('127.0.52.4', { [LISTED]: PROXY });
+    await expectAnswers('127.0.52.4', { [LISTED]: proxy });
   });
 
   it('a Pod that has ended loses everything', async () => {
     await claim('ended', '127.0.52.5', closed(LISTED));
-    await expectAnswers('127.0.52.5', { [LISTED]: PROXY });
+    await expectAnswers('127.0.52.5', { [LISTED]: proxy });
     await client.mergePatch(
       pods,
       { namespace, name: 'ended' },
@@ -157,29 +173,42 @@ describe('a sandbox whose claim names the hosts that it may reach', () => {
     await createPod('forged', 'listed', '00000000-0000-0000-0000-000000000000');
     await start('forged', '127.0.52.6');
     await claim('after', '127.0.52.7', closed(LISTED));
-    await expectAnswers('127.0.52.7', { [LISTED]: PROXY });
+    await expectAnswers('127.0.52.7', { [LISTED]: proxy });
     expect(await plane.ask('127.0.52.6', LISTED)).toBe('EREFUSED');
+  });
+});
+
+describe('when a Service of the proxy', () => {
+  it('is gone the list holds and the replica is not ready, until it is back, at another address', async () => {
+    await claim('moved', '127.0.52.10', closed(LISTED));
+    await expectAnswers('127.0.52.10', { [LISTED]: proxy });
+    await client.delete(services, { namespace: SYSTEM, name: SERVICES.passed });
+    await vi.waitFor(async () => expect(await plane.isReady()).toBe(false), PATIENCE);
+    expect(await plane.ask('127.0.52.10', LISTED)).toBe(proxy);
+    proxy = await createService(SERVICES.passed);
+    await expectAnswers('127.0.52.10', { [LISTED]: proxy, [OTHER]: 'ENOTFOUND' });
+    await vi.waitFor(async () => expect(await plane.isReady()).toBe(true), PATIENCE);
   });
 });
 
 describe('when a process is killed', () => {
   it('a new data plane gets everything', async () => {
     await claim('kept', '127.0.52.8', closed(LISTED));
-    await expectAnswers('127.0.52.8', { [LISTED]: PROXY });
+    await expectAnswers('127.0.52.8', { [LISTED]: proxy });
     await plane.restart();
-    await expectAnswers('127.0.52.8', { [LISTED]: PROXY, [OTHER]: 'ENOTFOUND' });
+    await expectAnswers('127.0.52.8', { [LISTED]: proxy, [OTHER]: 'ENOTFOUND' });
     await vi.waitFor(async () => expect(await plane.isReady()).toBe(true), PATIENCE);
   });
 
   it('without the rules process the list holds and the replica is not ready, until it is back with what changed meanwhile', async () => {
     await claim('orphan', '127.0.52.9', closed(LISTED));
-    await expectAnswers('127.0.52.9', { [LISTED]: PROXY });
+    await expectAnswers('127.0.52.9', { [LISTED]: proxy });
     await rules.kill();
     await vi.waitFor(async () => expect(await plane.isReady()).toBe(false), PATIENCE);
-    expect(await plane.ask('127.0.52.9', LISTED)).toBe(PROXY);
+    expect(await plane.ask('127.0.52.9', LISTED)).toBe(proxy);
     await setNetwork('orphan', closed(OTHER));
     rules = await startRules();
-    await expectAnswers('127.0.52.9', { [LISTED]: 'ENOTFOUND', [OTHER]: PROXY });
+    await expectAnswers('127.0.52.9', { [LISTED]: 'ENOTFOUND', [OTHER]: proxy });
     await vi.waitFor(async () => expect(await plane.isReady()).toBe(true), PATIENCE);
   });
 });

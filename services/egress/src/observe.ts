@@ -2,7 +2,7 @@ import { annotations, findEgressWish, formatNetworkPolicyName, isClosedEgress } 
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { findController } from '@sandlot/kube';
 import type { NetworkPolicy, Pod, Store } from '@sandlot/kube';
-import type { AddressSnapshot, SeenClaim, SeenPod } from './plan/plan.ts';
+import type { AddressSnapshot, SeenClaim } from './plan/plan.ts';
 import { readPolicyEgress } from './template/read-policy.ts';
 import { BY_ADDRESS, BY_UID } from './wiring/informers.ts';
 
@@ -16,24 +16,16 @@ export interface Stores {
 
 /** Reads all that decides over one address from the caches. */
 export function observeAddress(stores: Stores, address: string): AddressSnapshot {
-  const found = [...stores.pods.listByIndex(BY_ADDRESS, address)];
-  const running = found.filter(isRunning);
+  const running = [...stores.pods.listByIndex(BY_ADDRESS, address)].filter(isRunning);
   const [pod] = running;
   const sandbox = running.length === 1 && pod !== undefined ? findOwner(stores.sandboxes, pod) : undefined;
-  return {
-    pods: found.map(readPod),
-    owner: sandbox === undefined ? undefined : describeOwner(stores, sandbox),
-  };
+  return { owner: sandbox === undefined ? undefined : describeOwner(stores, sandbox) };
 }
 
+/** Whether the Pod has neither ended nor begun to be deleted. */
 function isRunning({ metadata, status }: Pod): boolean {
   const hasEnded = status?.phase === 'Succeeded' || status?.phase === 'Failed';
   return metadata.deletionTimestamp === undefined && !hasEnded;
-}
-
-function readPod(pod: Pod): SeenPod {
-  const { uid = '', namespace = '' } = pod.metadata;
-  return { uid, namespace, addresses: (pod.status?.podIPs ?? []).map(({ ip }) => ip), isRunning: isRunning(pod) };
 }
 
 function findOwner(sandboxes: Store<Sandbox>, pod: Pod): Sandbox | undefined {

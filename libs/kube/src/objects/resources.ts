@@ -108,6 +108,8 @@ export interface Service extends KubeObject {
   spec?:
     | {
         clusterIP?: string | undefined;
+        /** One of each family. A headless Service has `None`. */
+        clusterIPs?: string[] | undefined;
         type?: string | undefined;
         selector?: Record<string, string> | undefined;
         ports?: { name?: string; port: number; targetPort?: number | string; protocol?: string }[] | undefined;

@@ -5,6 +5,12 @@ export interface PlaneBlock {
   readonly ports: readonly (readonly [number, number])[];
 }
 
+/** The addresses of the proxy to which the resolver leads sandboxes: for names without a rule, and for those with one. */
+export interface ProxyAddresses {
+  readonly passed: readonly string[];
+  readonly inspected: readonly string[];
+}
+
 /** What holds for one address, in the words of the data plane. */
 export interface PlaneSandbox {
   readonly uid: string;
@@ -21,19 +27,8 @@ export interface PlaneSandbox {
   readonly denied: readonly string[];
 }
 
-/** A Pod of a sandbox, as far as the decision needs it. */
-export interface SeenPod {
-  readonly uid: string;
-  readonly namespace: string;
-  readonly addresses: readonly string[];
-  /** It has started and neither ended nor begun to be deleted. */
-  readonly isRunning: boolean;
-}
-
 /** Everything that decides over one address. */
 export interface AddressSnapshot {
-  /** All Pods that have the address. */
-  readonly pods: readonly SeenPod[];
   /** Of the only Pod that has the address and runs; undefined if there is none, or more. */
   readonly owner?:
     | {

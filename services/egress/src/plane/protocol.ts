@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { PlaneSandbox } from '../plan/plan.ts';
+import type { PlaneSandbox, ProxyAddresses } from '../plan/plan.ts';
 
 /** A line to the data plane (egress/README.md#the-socket). One with a number is confirmed. */
 export type Message = { readonly n?: number } & (
-  | { readonly type: 'reset'; readonly blocked: readonly string[] }
+  | ({ readonly type: 'reset'; readonly blocked: readonly string[] } & ProxyAddresses)
   | { readonly type: 'sandbox'; readonly address: string; readonly sandbox: PlaneSandbox }
   | { readonly type: 'gone'; readonly address: string }
   | { readonly type: 'synced' }
