@@ -86,6 +86,11 @@ const labelUses: Readonly<Record<keyof typeof labels, Use>> = {
     by: CLAIM,
     meaning: '`own`: a NetworkPolicy of its own stands in place of that of the template.',
   },
+  egress: {
+    on: 'Pod',
+    by: SANDBOX,
+    meaning: '`steered`: it asks the resolver of the egress proxy, which its template uses.',
+  },
   protects: {
     on: 'NetworkPolicy',
     by: POOL,
@@ -277,6 +282,12 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     on: 'SandboxClaim',
     by: `${API}, users`,
     meaning: 'How the egress of the Sandbox is narrower than that of its template, as JSON.',
+  },
+  egress: {
+    on: 'NetworkPolicy',
+    by: POOL,
+    meaning:
+      'How the sandboxes of its template use the egress proxy, as JSON: those whose claim lists names, or all, for the names of the template. Absent: none.',
   },
   networkPolicy: {
     on: 'Sandbox',

@@ -30,6 +30,8 @@ export const labels = {
   e2bSnapshot: 'sandlot.dev/e2b-snapshot',
   /** On a Sandbox and its Pod, always `own`: egress rules of its own replace those of the template. */
   network: 'sandlot.dev/network',
+  /** On a Pod, always `steered`: its resolver is that of the egress proxy. */
+  egress: 'sandlot.dev/egress',
   /** On a NetworkPolicy that the warmpool-controller keeps: whose Pods it is for, one of {@link protections}. */
   protects: 'sandlot.dev/protects',
   /** On the Secret of an API key. */
@@ -115,6 +117,8 @@ export const annotations = {
   requestDigest: 'sandlot.dev/request-digest',
   /** On a claim: how it narrows the egress of its template, as JSON. */
   network: 'sandlot.dev/network',
+  /** On the NetworkPolicy of a template: how its sandboxes use the egress proxy, as JSON. Absent: they do not. */
+  egress: 'sandlot.dev/egress',
   /** On a Sandbox: the NetworkPolicy without which no Pod of it starts. Absent for templates that are Unmanaged. */
   networkPolicy: 'sandlot.dev/network-policy',
   /** On a claim: the value of `network` that is in force, once it has changed. */
