@@ -1,8 +1,14 @@
-import { annotations, findEgressWish, formatNetworkPolicyName, isClosedEgress } from '@sandlot/api-types';
-import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import {
+  annotations,
+  findEgressWish,
+  findTemplateEgress,
+  formatNetworkPolicyName,
+  isClosedEgress,
+} from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim, TemplateEgress } from '@sandlot/api-types';
 import { findController } from '@sandlot/kube';
 import type { NetworkPolicy, Pod, Store } from '@sandlot/kube';
-import type { AddressSnapshot, SeenClaim } from './plan/plan.ts';
+import type { AddressSnapshot, SeenClaim, SeenOwner } from './plan/plan.ts';
 import { readPolicyEgress } from './template/read-policy.ts';
 import { BY_ADDRESS, BY_UID } from './wiring/informers.ts';
 
@@ -35,7 +41,7 @@ function findOwner(sandboxes: Store<Sandbox>, pod: Pod): Sandbox | undefined {
   return sandbox;
 }
 
-function describeOwner(stores: Stores, sandbox: Sandbox): NonNullable<AddressSnapshot['owner']> {
+function describeOwner(stores: Stores, sandbox: Sandbox): SeenOwner {
   const { uid = '', namespace = '', annotations: marks = {} } = sandbox.metadata;
   const template = marks[annotations.templateRef];
   const policy =
@@ -44,8 +50,14 @@ function describeOwner(stores: Stores, sandbox: Sandbox): NonNullable<AddressSna
     sandboxUid: uid,
     namespace,
     claim: findClaim(stores.claims, sandbox),
+    egress: template === undefined ? undefined : findEgress(policy),
     within: readPolicyEgress(policy?.spec?.egress ?? []),
   };
+}
+
+/** Until the policy of a template is seen, its sandboxes reach nothing: it may be that names alone are open to them. */
+function findEgress(policy: NetworkPolicy | undefined): TemplateEgress | undefined {
+  return policy === undefined ? { mode: 'Proxied', names: [], within: [] } : findTemplateEgress(policy);
 }
 
 function findClaim(claims: Store<SandboxClaim>, sandbox: Sandbox): SeenClaim | undefined {

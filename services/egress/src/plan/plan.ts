@@ -1,3 +1,5 @@
+import type { TemplateEgress } from '@sandlot/api-types';
+
 /** A block of addresses in the words of the data plane. Ports are pairs of the first and the last one; none means all. */
 export interface PlaneBlock {
   readonly cidr: string;
@@ -29,27 +31,34 @@ export interface PlaneSandbox {
 
 /** Everything that decides over one address. */
 export interface AddressSnapshot {
-  /** Of the only Pod that has the address and runs; undefined if there is none, or more. */
-  readonly owner?:
-    | {
-        readonly sandboxUid: string;
-        readonly namespace: string;
-        readonly claim?: SeenClaim | undefined;
-        /** What the policy of its template lets through; empty if that is not there. */
-        readonly within: readonly PlaneBlock[];
-      }
-    | undefined;
+  /** Whose the only Pod is that has the address and runs; undefined if there is none, or more. */
+  readonly owner?: SeenOwner | undefined;
 }
+
+/** The sandbox that has an address. */
+export interface SeenOwner {
+  readonly sandboxUid: string;
+  readonly namespace: string;
+  readonly claim?: SeenClaim | undefined;
+  /** How its template uses the proxy; undefined if it is Direct, or the sandbox has none. */
+  readonly egress?: TemplateEgress | undefined;
+  /** What the policy of its template lets through; empty if that is not there. */
+  readonly within: readonly PlaneBlock[];
+}
+
+/** A template all of whose sandboxes reach names alone. */
+export type ProxiedTemplate = Extract<TemplateEgress, { readonly mode: 'Proxied' }>;
 
 /** The claim of a sandbox. */
 export interface SeenClaim {
   readonly name: string;
   readonly uid: string;
-  readonly wish?:
-    | {
-        readonly isClosed: boolean;
-        readonly names: readonly string[];
-        readonly denied: readonly string[];
-      }
-    | undefined;
+  readonly wish?: SeenWish | undefined;
+}
+
+/** How a claim narrows its template. */
+export interface SeenWish {
+  readonly isClosed: boolean;
+  readonly names: readonly string[];
+  readonly denied: readonly string[];
 }
