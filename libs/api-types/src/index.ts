@@ -33,6 +33,7 @@ export {
 export type { EgressWish } from './egress/wish.ts';
 export { BLOCKED_IPV4, BLOCKED_IPV6 } from './egress/blocked-addresses.ts';
 export { listCidrs, listEgressBlocks } from './egress/blocks.ts';
+export { findHostName } from './egress/names.ts';
 export { intersectNames } from './egress/intersect-names.ts';
 export { findTemplateEgress, formatTemplateEgress } from './egress/template-egress.ts';
 export type { NameBlock, TemplateEgress } from './egress/template-egress.ts';

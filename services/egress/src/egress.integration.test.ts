@@ -13,7 +13,7 @@ import { startControlPlane } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service-testkit';
 import type { ServiceProcess } from '@sandlot/service-testkit';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startDataPlane } from '../test/data-plane.ts';
+import { findPort, startDataPlane } from '../test/data-plane.ts';
 import type { DataPlane } from '../test/data-plane.ts';
 
 const CRDS = new URL('../../../charts/sandlot/files/crds', import.meta.url).pathname;
@@ -31,6 +31,8 @@ let plane: DataPlane;
 let rules: ServiceProcess;
 /** The address of the Service for names without a rule. */
 let proxy: string;
+/** Where the rules process says what was refused. */
+let port: number;
 let startRules: () => Promise<ServiceProcess>;
 
 beforeAll(async () => {
@@ -41,11 +43,13 @@ beforeAll(async () => {
   proxy = await createService(SERVICES.passed);
   await createService(SERVICES.inspected);
   plane = open.use(await startDataPlane());
+  port = await findPort();
   const env = {
     KUBECONFIG: cluster.kubeconfigPath,
     POD_NAMESPACE: SYSTEM,
     POD_NAME: 'one',
     EGRESS_SOCKET: plane.socket,
+    PORT: String(port),
     EGRESS_SERVICE: SERVICES.passed,
     EGRESS_INSPECT_SERVICE: SERVICES.inspected,
   };
@@ -235,6 +239,34 @@ describe('a sandbox of a template', () => {
     await expectAnswers('127.0.52.14', { [LISTED]: 'ENOTFOUND' });
     await createPolicy('later', names);
     await expectAnswers('127.0.52.14', { [LISTED]: proxy });
+  });
+});
+
+describe('what a sandbox was refused', () => {
+  const read = async (path: string): Promise<readonly [number, unknown]> => {
+    const answer = await fetch(`http://127.0.0.1:${port}/refusals/${path}`);
+    return [answer.status, await answer.json()];
+  };
+
+  it('is counted for its claim, until that is gone', async () => {
+    await claim('refused', '127.0.52.15', { network: closed(LISTED) });
+    await expectAnswers('127.0.52.15', { [LISTED]: proxy });
+    const { uid = '' } = (await client.get(sandboxClaims, { namespace, name: 'refused' })).metadata;
+    await plane.ask('127.0.52.15', OTHER);
+    const counted = { protocol: 'dns', host: OTHER, reason: 'not_listed', count: expect.any(Number) as number };
+    await vi.waitFor(async () => {
+      const [status, body] = await read(`${namespace}/${uid}`);
+      expect(status).toBe(200);
+      expect(body).toEqual({ refusals: expect.arrayContaining([expect.objectContaining(counted)]) as unknown });
+    }, PATIENCE);
+    expect(await read(`other/${uid}`)).toEqual([404, { error: 'there is no such claim' }]);
+    await client.delete(sandboxClaims, { namespace, name: 'refused' });
+    await vi.waitFor(async () => expect((await read(`${namespace}/${uid}`))[0]).toBe(404), PATIENCE);
+  });
+
+  it('is only read', async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/refusals/${namespace}/x`, { method: 'DELETE' });
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET']);
   });
 });
 

@@ -4,6 +4,7 @@ import { Addresses } from './controller.ts';
 import { PlaneConnection } from './plane/connection.ts';
 import { Freshness } from './view/freshness.ts';
 import { ProxyServices } from './proxy/services.ts';
+import { serveRefusals } from './refusals/serve.ts';
 import { createInformers } from './wiring/informers.ts';
 import type { EgressSettings } from './wiring/settings.ts';
 
@@ -16,6 +17,7 @@ export async function startEgress(parts: ProcessParts, settings: EgressSettings)
   const freshness = new Freshness({ client, clock, log, namespace, name: `egress-${pod}` });
   const { EGRESS_SERVICE: passed, EGRESS_INSPECT_SERVICE: inspected } = settings;
   const proxy = new ProxyServices({ client, clock, log, random, metrics, namespace, passed, inspected });
+  const refusals = await serveRefusals({ port: settings.PORT, claims, clock });
   const addresses = new Addresses(
     { pods: pods.store, sandboxes: sandboxes.store, claims: claims.store, policies: policies.store },
     (address, sandbox) => connection.put(address, sandbox),
@@ -26,7 +28,7 @@ export async function startEgress(parts: ProcessParts, settings: EgressSettings)
     findProxy: () => proxy.find(),
     listAll: () => addresses.list(),
     getAgeMs: () => freshness.getAgeMs(),
-    onRefused: (refused) => log.info({ ...refused }, 'egress was refused'),
+    onRefused: (refused) => refusals.add(refused),
     clock,
     log,
   });
@@ -42,13 +44,14 @@ export async function startEgress(parts: ProcessParts, settings: EgressSettings)
       .then(() => connection.keep(stop.signal))
       .catch(() => undefined),
   ]);
-  return Promise.resolve({
-    ports: {},
+  return {
+    ports: { refusalsPort: refusals.port },
     informers: all,
     drain: async () => {
       stop.abort();
       following.dispose();
       await working;
+      await refusals[Symbol.asyncDispose]();
     },
-  });
+  };
 }

@@ -20,7 +20,8 @@ export interface DataPlane extends AsyncDisposable {
   restart(): Promise<void>;
 }
 
-async function findPort(): Promise<number> {
+/** A port that nothing listens on. */
+export async function findPort(): Promise<number> {
   const server = createServer().listen(0, BIND);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
