@@ -81,15 +81,15 @@ const labelUses: Readonly<Record<keyof typeof labels, Use>> = {
     by: API,
     meaning: '`snapshot`: a client of the API asked for it. `fork`: it exists while forks are made from it.',
   },
+  egress: {
+    on: 'Sandbox, Pod',
+    by: 'warmpool-controller, claim-controller',
+    meaning: '`steered`: it asks the egress resolver for names.',
+  },
   network: {
     on: 'Sandbox, Pod',
     by: CLAIM,
     meaning: '`own`: a NetworkPolicy of its own stands in place of that of the template.',
-  },
-  egress: {
-    on: 'Pod',
-    by: SANDBOX,
-    meaning: '`steered`: it asks the resolver of the egress proxy, which its template uses.',
   },
   protects: {
     on: 'NetworkPolicy',
@@ -278,16 +278,15 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     by: API,
     meaning: 'Digest of the request, for creates with an idempotency key.',
   },
+  egress: {
+    on: 'NetworkPolicy',
+    by: POOL,
+    meaning: 'What the template says about egress by name, as JSON, for the egress proxy.',
+  },
   network: {
     on: 'SandboxClaim',
     by: `${API}, users`,
     meaning: 'How the egress of the Sandbox is narrower than that of its template, as JSON.',
-  },
-  egress: {
-    on: 'NetworkPolicy',
-    by: POOL,
-    meaning:
-      'How the sandboxes of its template use the egress proxy, as JSON: those whose claim lists names, or all, for the names of the template. Absent: none.',
   },
   networkPolicy: {
     on: 'Sandbox',

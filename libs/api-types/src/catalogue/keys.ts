@@ -30,7 +30,7 @@ export const labels = {
   e2bSnapshot: 'sandlot.dev/e2b-snapshot',
   /** On a Sandbox and its Pod, always `own`: egress rules of its own replace those of the template. */
   network: 'sandlot.dev/network',
-  /** On a Pod, always `steered`: its resolver is that of the egress proxy. */
+  /** On a Sandbox and its Pod, always `steered`: it asks the egress resolver for names. */
   egress: 'sandlot.dev/egress',
   /** On a NetworkPolicy that the warmpool-controller keeps: whose Pods it is for, one of {@link protections}. */
   protects: 'sandlot.dev/protects',
@@ -117,8 +117,6 @@ export const annotations = {
   requestDigest: 'sandlot.dev/request-digest',
   /** On a claim: how it narrows the egress of its template, as JSON. */
   network: 'sandlot.dev/network',
-  /** On the NetworkPolicy of a template: how its sandboxes use the egress proxy, as JSON. Absent: they do not. */
-  egress: 'sandlot.dev/egress',
   /** On a Sandbox: the NetworkPolicy without which no Pod of it starts. Absent for templates that are Unmanaged. */
   networkPolicy: 'sandlot.dev/network-policy',
   /** On a claim: the value of `network` that is in force, once it has changed. */
@@ -127,6 +125,8 @@ export const annotations = {
   storedFor: 'sandlot.dev/stored-for',
   /** On the NetworkPolicy of a template: the UID of the template that its rules come from. */
   templateUid: 'sandlot.dev/template-uid',
+  /** On the NetworkPolicy of a template whose Sandboxes reach names: what the template says of them, as JSON. */
+  egress: 'sandlot.dev/egress',
   /** On a pool or template: more names by which the API finds it, separated by commas. */
   aliases: 'sandlot.dev/aliases',
   /** On a Pod that is to be restored: UID of the SandboxSnapshot. It reaches gVisor's shim, which labels do not. */
