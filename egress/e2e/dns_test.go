@@ -136,3 +136,22 @@ func TestBoundsTheQuestionsOfASandbox(t *testing.T) {
 		t.Errorf("another sandbox hears %s", got)
 	}
 }
+
+func TestResolverLeadsWhereTheNewestWholeViewSays(t *testing.T) {
+	plane := planetest.Start(t, nil)
+	allow := func() { plane.Allow(planetest.SandboxA, map[string]any{"names": []string{"a.example"}}) }
+	allow()
+	answers := func() string {
+		four := format(ask(t, plane, planetest.SandboxA, "udp", "a.example", dns.TypeA))
+		return four + "; " + format(ask(t, plane, planetest.SandboxA, "udp", "a.example", dns.TypeAAAA))
+	}
+	plane.Push(map[string]any{"type": "reset", "passed": []string{"10.96.0.7", "fd00::7"}, "inspected": []string{"10.96.0.8"}})
+	allow()
+	if got := answers(); got != "NOERROR | 5 IN A 127.0.1.1; NOERROR" {
+		t.Errorf("before the view is whole: %s", got)
+	}
+	plane.Push(map[string]any{"type": "synced"})
+	if got := answers(); got != "NOERROR | 5 IN A 10.96.0.7; NOERROR | 5 IN AAAA fd00::7" {
+		t.Errorf("after it: %s", got)
+	}
+}

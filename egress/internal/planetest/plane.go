@@ -20,16 +20,16 @@ import (
 	"sandlot.dev/egress/internal/dnstest"
 	"sandlot.dev/egress/internal/front"
 	"sandlot.dev/egress/internal/serve"
-	"sandlot.dev/egress/internal/steer"
 	"sandlot.dev/egress/internal/tell"
 )
 
 // The addresses of the proxy, of the upstreams, and of two sandboxes.
 const (
-	Proxy    = "127.0.1.1"
-	Upstream = "127.0.2.1"
-	SandboxA = "127.0.3.1"
-	SandboxB = "127.0.3.2"
+	Proxy      = "127.0.1.1"
+	inspecting = "127.0.1.2"
+	Upstream   = "127.0.2.1"
+	SandboxA   = "127.0.3.1"
+	SandboxB   = "127.0.3.2"
 )
 
 // patience is how long a test waits for what has to come.
@@ -80,10 +80,8 @@ func Start(t testing.TB, names []string, options ...Option) *Plane {
 	if err := os.WriteFile(roots, plane.UpstreamCA.PEM(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	address := netip.MustParseAddr(Proxy)
 	settings := serve.Settings{
 		Bind: Proxy, DNSPort: dnsPort, ProxyPort: plane.Connect, AdminPort: adminPort, DaemonPort: plane.Daemon, Socket: filepath.Join(folder, "rules.sock"),
-		Passed: steer.Addresses{Four: address}, Inspected: steer.Addresses{Four: netip.MustParseAddr("127.0.1.2")},
 		Servers: []string{plane.Names.Address}, CA: folder, Roots: roots,
 		Front: front.Options{
 			Idle: time.Minute, Headers: time.Minute, TLSPorts: []uint16{plane.TLS}, HTTPPorts: []uint16{plane.HTTP}, ByAddress: true,
@@ -193,7 +191,9 @@ func connect(t testing.TB, socket string) *Rules {
 	rules := &Rules{t: t, conn: conn, applied: make(chan int64, 1)}
 	go rules.read()
 	rules.Push(map[string]any{"type": "beat", "ageMs": 0})
-	rules.Push(map[string]any{"type": "reset", "blocked": []string{"10.0.0.0/8", "169.254.0.0/16"}})
+	rules.Push(map[string]any{
+		"type": "reset", "blocked": []string{"10.0.0.0/8", "169.254.0.0/16"}, "passed": []string{Proxy}, "inspected": []string{inspecting},
+	})
 	rules.Push(map[string]any{"type": "synced"})
 	go rules.beat()
 	return rules

@@ -33,7 +33,7 @@ func (p *Plane) runProgram(program string, settings serve.Settings) {
 func formatArgs(s serve.Settings) []string {
 	flags := map[string]any{
 		"bind": s.Bind, "dns-port": s.DNSPort, "proxy-port": s.ProxyPort, "admin-port": s.AdminPort, "daemon-port": s.DaemonPort,
-		"socket": s.Socket, "address": s.Passed.Four, "inspect-address": s.Inspected.Four, "servers": strings.Join(s.Servers, ","),
+		"socket": s.Socket, "servers": strings.Join(s.Servers, ","),
 		"ca": s.CA, "upstream-ca": s.Roots, "tls-ports": s.Front.TLSPorts[0], "http-ports": s.Front.HTTPPorts[0],
 		"identity-by-address": s.Front.ByAddress, "connections": s.Limits.Open, "connections-per-second": s.Limits.PerSecond,
 		"dns-per-second": s.DNSPerSec, "log-mode": s.Log, "idle": s.Front.Idle,

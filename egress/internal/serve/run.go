@@ -78,7 +78,7 @@ func build(settings Settings, log *slog.Logger) (*plane, error) {
 	questions := conns.New(conns.Limits{PerSecond: settings.DNSPerSec}, made.store.Find)
 	made.resolver = steer.Resolver{Config: steer.Config{
 		Find: made.await, Allow: func(source netip.Addr) bool { return questions.Admit(source) == nil },
-		Passed: settings.Passed, Inspected: settings.Inspected, Forward: lookup.Exchange, IsBlocked: made.store.IsBlocked,
+		Proxy: made.store.Proxy, Forward: lookup.Exchange, IsBlocked: made.store.IsBlocked,
 		Teller: teller, Metrics: metrics,
 	}}
 	made.sweep = questions.Sweep

@@ -4,14 +4,12 @@ package serve
 import (
 	"flag"
 	"fmt"
-	"net/netip"
 	"strconv"
 	"strings"
 	"time"
 
 	"sandlot.dev/egress/internal/conns"
 	"sandlot.dev/egress/internal/front"
-	"sandlot.dev/egress/internal/steer"
 	"sandlot.dev/egress/internal/tell"
 )
 
@@ -27,8 +25,7 @@ type Settings struct {
 	AdminPort  uint16
 	DaemonPort uint16
 	// Socket is where the rules process connects.
-	Socket            string
-	Passed, Inspected steer.Addresses
+	Socket string
 	// Servers answer look-ups, each HOST:PORT.
 	Servers []string
 	// CA has tls.crt and tls.key of the authority, and Roots the authorities of upstreams beside those of the system.
@@ -51,8 +48,6 @@ func ReadSettings(args []string, getenv func(string) string) (Settings, error) {
 	port(flags, &s.AdminPort, "admin-port", 9464, "port of metrics and probes")
 	port(flags, &s.DaemonPort, "daemon-port", 49983, "port on which the daemons of sandboxes prove who they are")
 	flags.StringVar(&s.Socket, "socket", "/run/sandlot/egress.sock", "Unix socket for the rules process")
-	flags.Func("address", "addresses of the proxy for names without a rule, separated by commas", addresses(&s.Passed))
-	flags.Func("inspect-address", "addresses of the proxy for names with a rule, separated by commas", addresses(&s.Inspected))
 	flags.Func("servers", "DNS servers, HOST:PORT, separated by commas", list(&s.Servers))
 	flags.StringVar(&s.CA, "ca", "/etc/sandlot/egress-ca", "folder with tls.crt and tls.key of the authority")
 	flags.StringVar(&s.Roots, "upstream-ca", "", "file with authorities of upstreams, beside those of the system")
@@ -101,13 +96,8 @@ func (s Settings) complete() (Settings, error) {
 	if len(s.Front.HTTPPorts) == 0 {
 		s.Front.HTTPPorts = []uint16{80}
 	}
-	switch {
-	case len(s.Servers) == 0:
+	if len(s.Servers) == 0 {
 		return s, fmt.Errorf("-servers: at least one DNS server is needed")
-	case !s.Passed.Four.IsValid() && !s.Passed.Six.IsValid():
-		return s, fmt.Errorf("-address: the address of the proxy is needed")
-	case !s.Inspected.Four.IsValid() && !s.Inspected.Six.IsValid():
-		return s, fmt.Errorf("-inspect-address: the address of the proxy is needed")
 	}
 	return s, nil
 }
@@ -146,23 +136,6 @@ func ports(into *[]uint16) func(string) error {
 func list(into *[]string) func(string) error {
 	return func(text string) error {
 		*into = strings.Split(text, ",")
-		return nil
-	}
-}
-
-func addresses(into *steer.Addresses) func(string) error {
-	return func(text string) error {
-		for each := range strings.SplitSeq(text, ",") {
-			address, err := netip.ParseAddr(each)
-			if err != nil {
-				return err
-			}
-			if address.Is4() {
-				into.Four = address
-			} else {
-				into.Six = address
-			}
-		}
 		return nil
 	}
 }

@@ -20,9 +20,11 @@ type message struct {
 	N       int64    `json:"n"`
 	Address string   `json:"address"`
 	Sandbox *sandbox `json:"sandbox"`
-	// Blocked comes with reset.
-	Blocked []string `json:"blocked"`
-	Ref     string   `json:"ref"`
+	// Blocked comes with reset, as Passed and Inspected, the addresses of the proxy for names without and with a rule.
+	Blocked   []string `json:"blocked"`
+	Passed    []string `json:"passed"`
+	Inspected []string `json:"inspected"`
+	Ref       string   `json:"ref"`
 	// Value is null when the reference has no value any more.
 	Value *string `json:"value"`
 	// AgeMs comes with beat. Null means that the age is unknown.
@@ -71,6 +73,22 @@ func parseMessage(line []byte) (message, error) {
 		return message{}, fmt.Errorf("a line of %d bytes is not a message", len(line))
 	}
 	return read, nil
+}
+
+// begin returns the view that a reset begins with.
+func (m message) begin() (*view, error) {
+	begun := newView()
+	var err error
+	if begun.blocked, err = readAll(m.Blocked, netip.ParsePrefix); err != nil {
+		return nil, err
+	}
+	if begun.proxy.Passed, err = rules.ParseAddresses(m.Passed); err != nil {
+		return nil, fmt.Errorf("passed: %w", err)
+	}
+	if begun.proxy.Inspected, err = rules.ParseAddresses(m.Inspected); err != nil {
+		return nil, fmt.Errorf("inspected: %w", err)
+	}
+	return &begun, nil
 }
 
 // edit changes a view. A value that comes or changes concerns no open connection: it is looked up for each request.

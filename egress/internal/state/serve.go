@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"net/netip"
 	"sync"
 	"time"
 )
@@ -141,7 +140,12 @@ func (s *session) act(read message) error {
 		s.store.beat(read.AgeMs)
 		return nil
 	case "reset":
-		return s.reset(read.Blocked)
+		begun, err := read.begin()
+		if err != nil {
+			return err
+		}
+		s.gathering = begun
+		return nil
 	case "synced":
 		if s.gathering == nil {
 			return errors.New("synced came without reset")
@@ -155,17 +159,6 @@ func (s *session) act(read message) error {
 		return err
 	}
 	return s.edit(change)
-}
-
-func (s *session) reset(texts []string) error {
-	blocked, err := readAll(texts, netip.ParsePrefix)
-	if err != nil {
-		return err
-	}
-	gathering := newView()
-	gathering.blocked = blocked
-	s.gathering = &gathering
-	return nil
 }
 
 func (s *session) edit(change edit) error {

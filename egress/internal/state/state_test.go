@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"sandlot.dev/egress/internal/rules"
 )
 
 // pusher is a rules process.
@@ -83,7 +85,7 @@ func start(t *testing.T) (*Store, *clock, string) {
 var address = netip.MustParseAddr("10.0.0.5")
 
 const (
-	reset    = `"type":"reset","blocked":["10.0.0.0/8"]`
+	reset    = `"type":"reset","blocked":["10.0.0.0/8"],"passed":["10.96.0.7","fd00::7"],"inspected":["10.96.0.8"]`
 	sandbox5 = `"type":"sandbox","address":"10.0.0.5","sandbox":{"uid":"u1","closed":true,"names":["example.com"]}`
 	synced   = `"type":"synced"`
 	beat     = `"type":"beat","ageMs":0`
@@ -131,6 +133,31 @@ func TestKeepsTheViewWhileTheNextOneIsGathered(t *testing.T) {
 	second.push(synced)
 	if store.Find(address) != nil {
 		t.Error("the next view has a Pod that was not pushed")
+	}
+}
+
+func TestTheAddressesOfTheProxyAreThoseOfTheWholeView(t *testing.T) {
+	store, _, path := start(t)
+	pusher := dial(t, path)
+	pusher.push(reset)
+	if found := store.Proxy(); found != (rules.Proxy{}) {
+		t.Errorf("half a view has the proxy at %v", found)
+	}
+	pusher.push(synced)
+	first := rules.Proxy{
+		Passed:    rules.Addresses{Four: netip.MustParseAddr("10.96.0.7"), Six: netip.MustParseAddr("fd00::7")},
+		Inspected: rules.Addresses{Four: netip.MustParseAddr("10.96.0.8")},
+	}
+	if found := store.Proxy(); found != first {
+		t.Errorf("the proxy is at %v", found)
+	}
+	pusher.push(`"type":"reset","passed":["10.96.0.9"],"inspected":["fd00::a"]`)
+	if found := store.Proxy(); found != first {
+		t.Errorf("half of the next view has the proxy at %v", found)
+	}
+	pusher.push(synced)
+	if found := store.Proxy(); found.Passed.Four.String() != "10.96.0.9" || found.Inspected.Six.String() != "fd00::a" {
+		t.Errorf("the proxy is then at %v", found)
 	}
 }
 
@@ -197,6 +224,10 @@ func TestCutsARulesProcessThatItDoesNotUnderstand(t *testing.T) {
 		"a reference without place":  "{" + reset + "}\n" + `{"type":"sandbox","address":"10.0.0.5","sandbox":{"rules":[{"host":"a.b","headers":[{"name":"a","ref":"r","value":"Bearer"}]}]}}`,
 		"a line that does not end":   strings.Repeat("a", maxLine+1),
 		"synced without a beginning": "{" + synced + "}",
+		"no addresses of the proxy":  `{"type":"reset"}`,
+		"an address that is none":    `{"type":"reset","passed":["None"],"inspected":["10.96.0.8"]}`,
+		"no inspecting address":      `{"type":"reset","passed":["10.96.0.7"],"inspected":[]}`,
+		"two addresses of a family":  `{"type":"reset","passed":["10.96.0.7","10.96.0.9"],"inspected":["10.96.0.8"]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, _, path := start(t)

@@ -49,6 +49,7 @@ type view struct {
 	sandboxes map[netip.Addr]*rules.Sandbox
 	values    map[string]secret.Value
 	blocked   []netip.Prefix
+	proxy     rules.Proxy
 }
 
 func newView() view {
@@ -105,6 +106,13 @@ func (s *Store) IsBlocked(address netip.Addr) bool {
 		}
 	}
 	return len(s.view.blocked) == 0
+}
+
+// Proxy returns the addresses to which the resolver leads sandboxes. Before the first whole view it has none, and knows no sandbox.
+func (s *Store) Proxy() rules.Proxy {
+	s.mutex.RLock()
+	defer s.mutex.RUnlock()
+	return s.view.proxy
 }
 
 // IsReady says whether the store has a whole view, and the rules process is there.

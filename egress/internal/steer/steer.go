@@ -24,24 +24,18 @@ const (
 	maxFrame = 1232
 )
 
-// Addresses are those of the proxy. The families that a Service lacks are invalid.
-type Addresses struct {
-	Four, Six netip.Addr
-}
-
 // Config is what the resolver goes by.
 type Config struct {
 	// Find returns what holds for a source, or nil.
 	Find func(ctx context.Context, source netip.Addr) *rules.Sandbox
 	// Allow counts a question against the limit of the source.
 	Allow func(source netip.Addr) bool
-	// Passed is the proxy for names without a rule, and Inspected for those with one: a client that shares connections between names of
-	// one address must not mix the two.
-	Passed, Inspected Addresses
-	Forward           func(ctx context.Context, question *dns.Msg) (*dns.Msg, error)
-	IsBlocked         func(netip.Addr) bool
-	Teller            *tell.Teller
-	Metrics           *tell.Metrics
+	// Proxy returns where the names that a sandbox may reach lead. It is valid once Find has found a sandbox.
+	Proxy     func() rules.Proxy
+	Forward   func(ctx context.Context, question *dns.Msg) (*dns.Msg, error)
+	IsBlocked func(netip.Addr) bool
+	Teller    *tell.Teller
+	Metrics   *tell.Metrics
 }
 
 // Resolver implements dns.Handler.
@@ -106,9 +100,9 @@ func (r Resolver) decide(
 	case !isListed:
 		return r.deny(source, sandbox, question)
 	case sandbox.FindRule(name) != nil:
-		return r.count("steered", r.Inspected.reply(question))
+		return r.count("steered", reply(question, r.Proxy().Inspected))
 	case sandbox.Closed:
-		return r.count("steered", r.Passed.reply(question))
+		return r.count("steered", reply(question, r.Proxy().Passed))
 	}
 	return r.forward(ctx, question)
 }
@@ -137,16 +131,16 @@ func fail(question *dns.Msg, code int) *dns.Msg {
 }
 
 // reply answers with the proxy. Types other than addresses have no data: records of type HTTPS would bring keys for encrypted names.
-func (a Addresses) reply(question *dns.Msg) *dns.Msg {
+func reply(question *dns.Msg, proxy rules.Addresses) *dns.Msg {
 	response := new(dns.Msg).SetReply(question)
 	response.RecursionAvailable = true
 	asked := question.Question[0]
 	header := dns.RR_Header{Name: asked.Name, Rrtype: asked.Qtype, Class: dns.ClassINET, Ttl: ttl}
 	switch {
-	case asked.Qtype == dns.TypeA && a.Four.IsValid():
-		response.Answer = []dns.RR{&dns.A{Hdr: header, A: a.Four.AsSlice()}}
-	case asked.Qtype == dns.TypeAAAA && a.Six.IsValid():
-		response.Answer = []dns.RR{&dns.AAAA{Hdr: header, AAAA: a.Six.AsSlice()}}
+	case asked.Qtype == dns.TypeA && proxy.Four.IsValid():
+		response.Answer = []dns.RR{&dns.A{Hdr: header, A: proxy.Four.AsSlice()}}
+	case asked.Qtype == dns.TypeAAAA && proxy.Six.IsValid():
+		response.Answer = []dns.RR{&dns.AAAA{Hdr: header, AAAA: proxy.Six.AsSlice()}}
 	}
 	return response
 }

@@ -33,12 +33,18 @@ export {
 export type { EgressWish } from './egress/wish.ts';
 export { BLOCKED_IPV4, BLOCKED_IPV6 } from './egress/blocked-addresses.ts';
 export { listCidrs, listEgressBlocks } from './egress/blocks.ts';
+export { findHostName } from './egress/names.ts';
+export { intersectNames } from './egress/intersect-names.ts';
+export { findTemplateEgress, formatTemplateEgress } from './egress/template-egress.ts';
+export type { TemplateEgress } from './egress/template-egress.ts';
 export type { EgressBlock } from './egress/blocks.ts';
 export { egressModes, getEgressMode, STEERED_DNS_OPTIONS } from './egress/mode.ts';
 export type { EgressMode } from './egress/mode.ts';
 export { findNamePattern } from './egress/names.ts';
 export type { NamePattern } from './egress/names.ts';
 export { narrowEgress } from './egress/narrow.ts';
+export { readPolicyEgress } from './egress/policy-blocks.ts';
+export type { OpenBlock, PolicyEgress } from './egress/policy-blocks.ts';
 export { buildProxyRule } from './egress/proxy-rule.ts';
 export type { EgressProxy } from './egress/proxy-rule.ts';
 export {

@@ -7,6 +7,7 @@ export { parseCarriedSpan } from './metrics/exemplar.ts';
 export type { Traced } from './metrics/exemplar.ts';
 export { createLatencyHistogram, latencyBuckets } from './metrics/histogram.ts';
 export type { HistogramOptions, LatencyHistogram } from './metrics/histogram.ts';
+export { listen } from './servers/http-listener.ts';
 export type { HttpListener, ListenOptions } from './servers/http-listener.ts';
 export { createLabelLimit, createLabelSetLimit, OVERFLOW_LABEL } from './metrics/label-limit.ts';
 export { createLogger } from './logs/logger.ts';

@@ -1,22 +1,34 @@
-import type { AddressSnapshot, PlaneSandbox, SeenClaim } from './plan/plan.ts';
+import { intersectNames } from '@sandlot/api-types';
+import type { AddressSnapshot, PlaneSandbox, ProxiedTemplate, SeenOwner, SeenWish } from './plan/plan.ts';
+
+type Reach = Pick<PlaneSandbox, 'closed' | 'names' | 'within' | 'denied'>;
+
+const NO_WISH: SeenWish = { isClosed: false, names: [], denied: [] };
 
 /** What holds for an address; undefined: it is no sandbox's, and everything is refused. */
 export function decideAddress({ owner }: AddressSnapshot): PlaneSandbox | undefined {
   if (owner === undefined) return undefined;
-  const { sandboxUid, namespace, claim, within } = owner;
-  return {
-    uid: sandboxUid,
-    namespace,
-    claim: claim?.name ?? '',
-    claimUid: claim?.uid ?? '',
-    ...decideLists(claim),
-    within,
-  };
+  const { sandboxUid: uid, namespace, claim } = owner;
+  return { uid, namespace, claim: claim?.name ?? '', claimUid: claim?.uid ?? '', ...decideReach(owner) };
 }
 
-/** Without a wish the sandbox is open: its NetworkPolicy says what it reaches, and it comes to the proxy for no name. */
-function decideLists(claim: SeenClaim | undefined): Pick<PlaneSandbox, 'closed' | 'names' | 'denied'> {
-  const wish = claim?.wish;
-  if (wish === undefined) return { closed: false, names: [], denied: [] };
-  return { closed: wish.isClosed, names: wish.isClosed ? wish.names : [], denied: wish.denied };
+/**
+ * Without a wish the sandbox is open: its NetworkPolicy says what it reaches, and it comes to the proxy for no name. That of a
+ * Direct template has no way to the proxy.
+ */
+function decideReach({ claim, egress, within }: SeenOwner): Reach {
+  const wish = claim?.wish ?? NO_WISH;
+  if (egress?.mode === 'Proxied') return decideProxied(egress, wish);
+  const names = wish.isClosed && egress !== undefined ? wish.names : [];
+  return { closed: wish.isClosed, names, denied: wish.denied, within };
+}
+
+/** The claim narrows the template: to the names that it lists, or without the addresses that it denies, which else names beat. */
+function decideProxied({ names, within }: ProxiedTemplate, { isClosed, names: wished, denied }: SeenWish): Reach {
+  return {
+    closed: true,
+    names: isClosed ? intersectNames(names, wished) : names,
+    denied,
+    within: within.map((block) => (isClosed ? block : { ...block, except: [...block.except, ...denied] })),
+  };
 }

@@ -1,9 +1,15 @@
-import { annotations, findEgressWish, formatNetworkPolicyName, isClosedEgress } from '@sandlot/api-types';
-import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import {
+  annotations,
+  findEgressWish,
+  findTemplateEgress,
+  formatNetworkPolicyName,
+  isClosedEgress,
+  readPolicyEgress,
+} from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim, TemplateEgress } from '@sandlot/api-types';
 import { findController } from '@sandlot/kube';
 import type { NetworkPolicy, Pod, Store } from '@sandlot/kube';
-import type { AddressSnapshot, SeenClaim, SeenPod } from './plan/plan.ts';
-import { readPolicyEgress } from './template/read-policy.ts';
+import type { AddressSnapshot, SeenClaim, SeenOwner } from './plan/plan.ts';
 import { BY_ADDRESS, BY_UID } from './wiring/informers.ts';
 
 /** The caches that say whose an address is. */
@@ -16,24 +22,16 @@ export interface Stores {
 
 /** Reads all that decides over one address from the caches. */
 export function observeAddress(stores: Stores, address: string): AddressSnapshot {
-  const found = [...stores.pods.listByIndex(BY_ADDRESS, address)];
-  const running = found.filter(isRunning);
+  const running = [...stores.pods.listByIndex(BY_ADDRESS, address)].filter(isRunning);
   const [pod] = running;
   const sandbox = running.length === 1 && pod !== undefined ? findOwner(stores.sandboxes, pod) : undefined;
-  return {
-    pods: found.map(readPod),
-    owner: sandbox === undefined ? undefined : describeOwner(stores, sandbox),
-  };
+  return { owner: sandbox === undefined ? undefined : describeOwner(stores, sandbox) };
 }
 
+/** Whether the Pod has neither ended nor begun to be deleted. */
 function isRunning({ metadata, status }: Pod): boolean {
   const hasEnded = status?.phase === 'Succeeded' || status?.phase === 'Failed';
   return metadata.deletionTimestamp === undefined && !hasEnded;
-}
-
-function readPod(pod: Pod): SeenPod {
-  const { uid = '', namespace = '' } = pod.metadata;
-  return { uid, namespace, addresses: (pod.status?.podIPs ?? []).map(({ ip }) => ip), isRunning: isRunning(pod) };
 }
 
 function findOwner(sandboxes: Store<Sandbox>, pod: Pod): Sandbox | undefined {
@@ -43,7 +41,7 @@ function findOwner(sandboxes: Store<Sandbox>, pod: Pod): Sandbox | undefined {
   return sandbox;
 }
 
-function describeOwner(stores: Stores, sandbox: Sandbox): NonNullable<AddressSnapshot['owner']> {
+function describeOwner(stores: Stores, sandbox: Sandbox): SeenOwner {
   const { uid = '', namespace = '', annotations: marks = {} } = sandbox.metadata;
   const template = marks[annotations.templateRef];
   const policy =
@@ -52,8 +50,14 @@ function describeOwner(stores: Stores, sandbox: Sandbox): NonNullable<AddressSna
     sandboxUid: uid,
     namespace,
     claim: findClaim(stores.claims, sandbox),
+    egress: template === undefined ? undefined : findEgress(policy),
     within: readPolicyEgress(policy?.spec?.egress ?? []),
   };
+}
+
+/** Until the policy of a template is seen, its sandboxes reach nothing: it may be that names alone are open to them. */
+function findEgress(policy: NetworkPolicy | undefined): TemplateEgress | undefined {
+  return policy === undefined ? { mode: 'Proxied', names: [], within: [] } : findTemplateEgress(policy);
 }
 
 function findClaim(claims: Store<SandboxClaim>, sandbox: Sandbox): SeenClaim | undefined {

@@ -3,6 +3,8 @@ import type { ProcessParts, RunningServer } from '@sandlot/service';
 import { Addresses } from './controller.ts';
 import { PlaneConnection } from './plane/connection.ts';
 import { Freshness } from './view/freshness.ts';
+import { ProxyServices } from './proxy/services.ts';
+import { serveRefusals } from './refusals/serve.ts';
 import { createInformers } from './wiring/informers.ts';
 import type { EgressSettings } from './wiring/settings.ts';
 
@@ -13,6 +15,9 @@ export async function startEgress(parts: ProcessParts, settings: EgressSettings)
   const { pods, sandboxes, claims, policies } = informers;
   const { POD_NAMESPACE: namespace, POD_NAME: pod = 'local' } = settings;
   const freshness = new Freshness({ client, clock, log, namespace, name: `egress-${pod}` });
+  const { EGRESS_SERVICE: passed, EGRESS_INSPECT_SERVICE: inspected } = settings;
+  const proxy = new ProxyServices({ client, clock, log, random, metrics, namespace, passed, inspected });
+  const refusals = await serveRefusals({ port: settings.PORT, claims, clock });
   const addresses = new Addresses(
     { pods: pods.store, sandboxes: sandboxes.store, claims: claims.store, policies: policies.store },
     (address, sandbox) => connection.put(address, sandbox),
@@ -20,14 +25,17 @@ export async function startEgress(parts: ProcessParts, settings: EgressSettings)
   const connection = new PlaneConnection({
     path: settings.EGRESS_SOCKET,
     blocked: [...BLOCKED_IPV4, ...BLOCKED_IPV6, ...settings.EXTRA_BLOCKED_CIDRS],
+    findProxy: () => proxy.find(),
     listAll: () => addresses.list(),
     getAgeMs: () => freshness.getAgeMs(),
-    onRefused: (refused) => log.info({ ...refused }, 'egress was refused'),
+    onRefused: (refused) => refusals.add(refused),
     clock,
     log,
   });
-  const all = [pods, sandboxes, claims, policies, freshness.informer] as const;
-  const following = addresses.follow(informers);
+  const all = [pods, sandboxes, claims, policies, freshness.informer, ...proxy.informers] as const;
+  const following = new DisposableStack();
+  following.use(addresses.follow(informers));
+  following.use(proxy.follow(() => connection.renew('the Services of the proxy have changed')));
   const stop = new AbortController();
   const working = Promise.all([
     freshness.keep(stop.signal),
@@ -36,13 +44,14 @@ export async function startEgress(parts: ProcessParts, settings: EgressSettings)
       .then(() => connection.keep(stop.signal))
       .catch(() => undefined),
   ]);
-  return Promise.resolve({
-    ports: {},
+  return {
+    ports: { refusalsPort: refusals.port },
     informers: all,
     drain: async () => {
       stop.abort();
-      following[Symbol.dispose]();
+      following.dispose();
       await working;
+      await refusals[Symbol.asyncDispose]();
     },
-  });
+  };
 }

@@ -8,9 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBinaries, issueCertificates } from '@sandlot/local-cluster';
 
-/** Addresses of loopback that stand for the Services of the proxy. */
-export const PROXY = '127.0.51.1';
-const INSPECTING = '127.0.51.2';
+const BIND = '127.0.51.1';
 
 /** The real data plane, on loopback. */
 export interface DataPlane extends AsyncDisposable {
@@ -22,8 +20,9 @@ export interface DataPlane extends AsyncDisposable {
   restart(): Promise<void>;
 }
 
-async function findPort(): Promise<number> {
-  const server = createServer().listen(0, PROXY);
+/** A port that nothing listens on. */
+export async function findPort(): Promise<number> {
+  const server = createServer().listen(0, BIND);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   server.close();
@@ -40,11 +39,9 @@ export async function startDataPlane(): Promise<DataPlane> {
   const [dns, tls, http, proxy, admin] = await Promise.all(Array.from({ length: 5 }, findPort));
   const socket = join(folder.path, 'rules.sock');
   const env = {
-    SANDLOT_EGRESS_BIND: PROXY,
+    SANDLOT_EGRESS_BIND: BIND,
     SANDLOT_EGRESS_SOCKET: socket,
     SANDLOT_EGRESS_CA: folder.path,
-    SANDLOT_EGRESS_ADDRESS: PROXY,
-    SANDLOT_EGRESS_INSPECT_ADDRESS: INSPECTING,
     // Nothing listens there: a question that is forwarded fails.
     SANDLOT_EGRESS_SERVERS: '127.0.51.3:1',
     SANDLOT_EGRESS_DNS_PORT: String(dns),
@@ -62,10 +59,10 @@ export async function startDataPlane(): Promise<DataPlane> {
   };
   return {
     socket,
-    isReady: async () => (await fetch(`http://${PROXY}:${admin}/readyz`).catch(() => undefined))?.ok === true,
+    isReady: async () => (await fetch(`http://${BIND}:${admin}/readyz`).catch(() => undefined))?.ok === true,
     ask: async (source, name) => {
       const resolver = new Resolver({ timeout: 3_000, tries: 2 });
-      resolver.setServers([`${PROXY}:${dns}`]);
+      resolver.setServers([`${BIND}:${dns}`]);
       resolver.setLocalAddress(source);
       const answer = await resolver.resolve4(name).catch((error: unknown) => [(error as NodeJS.ErrnoException).code]);
       return answer.join(' ');

@@ -36,8 +36,13 @@ export function findNamePattern(text: string): NamePattern | undefined {
   const found = findPart(host);
   if (found === undefined || (port ?? 0) > MAX_PORT) return undefined;
   const { name, isWildcard } = found;
+  return { text: formatPattern({ name, isWildcard, port }), name, isWildcard, port };
+}
+
+/** The text of a pattern. */
+export function formatPattern({ name, isWildcard, port }: Omit<NamePattern, 'text'>): string {
   const written = [isWildcard ? '*' : [], name === '' ? [] : name].flat().join('.');
-  return { text: port === undefined ? written : `${written}:${port}`, name, isWildcard, port };
+  return port === undefined ? written : `${written}:${port}`;
 }
 
 function findPart(host: string): Pick<NamePattern, 'name' | 'isWildcard'> | undefined {

@@ -37,6 +37,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/claims/{name}/egress": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Says which destinations the egress proxy has refused to the sandboxes of a claim. */
+        get: operations["getClaimEgress"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/docs": {
         parameters: {
             query?: never;
@@ -594,6 +611,22 @@ export interface components {
             shutdownTime?: string;
             template?: string;
             uid: string;
+        };
+        ClaimEgress: {
+            /** @description False if a replica did not answer: counts may be too low. */
+            complete: boolean;
+            /** @description The newest first, of the last seven days, while the replicas that counted them run. */
+            refusals: {
+                count: number;
+                /** @description A name, or * for names that are no longer told apart. */
+                host: string;
+                /** Format: date-time */
+                last: string;
+                port?: number;
+                /** @description dns, tls, http or connect. */
+                protocol: string;
+                reason: string;
+            }[];
         };
         Condition: {
             lastTransitionTime: string;
@@ -1224,6 +1257,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    getClaimEgress: {
+        parameters: {
+            query?: {
+                /** @description Keys of the role admin only: another namespace than their own. */
+                namespace?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The destinations. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClaimEgress"];
+                };
             };
             400: components["responses"]["Refusal400"];
             401: components["responses"]["Refusal401"];

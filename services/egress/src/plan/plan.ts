@@ -1,8 +1,9 @@
-/** A block of addresses in the words of the data plane. Ports are pairs of the first and the last one; none means all. */
-export interface PlaneBlock {
-  readonly cidr: string;
-  readonly except: readonly string[];
-  readonly ports: readonly (readonly [number, number])[];
+import type { OpenBlock, TemplateEgress } from '@sandlot/api-types';
+
+/** The addresses of the proxy to which the resolver leads sandboxes: for names without a rule, and for those with one. */
+export interface ProxyAddresses {
+  readonly passed: readonly string[];
+  readonly inspected: readonly string[];
 }
 
 /** What holds for one address, in the words of the data plane. */
@@ -16,45 +17,41 @@ export interface PlaneSandbox {
   readonly closed: boolean;
   readonly names: readonly string[];
   /** What the template lets its sandboxes reach. */
-  readonly within: readonly PlaneBlock[];
+  readonly within: readonly OpenBlock[];
   /** What the claim takes away from that, except for names of the list. */
   readonly denied: readonly string[];
 }
 
-/** A Pod of a sandbox, as far as the decision needs it. */
-export interface SeenPod {
-  readonly uid: string;
-  readonly namespace: string;
-  readonly addresses: readonly string[];
-  /** It has started and neither ended nor begun to be deleted. */
-  readonly isRunning: boolean;
-}
-
 /** Everything that decides over one address. */
 export interface AddressSnapshot {
-  /** All Pods that have the address. */
-  readonly pods: readonly SeenPod[];
-  /** Of the only Pod that has the address and runs; undefined if there is none, or more. */
-  readonly owner?:
-    | {
-        readonly sandboxUid: string;
-        readonly namespace: string;
-        readonly claim?: SeenClaim | undefined;
-        /** What the policy of its template lets through; empty if that is not there. */
-        readonly within: readonly PlaneBlock[];
-      }
-    | undefined;
+  /** Whose the only Pod is that has the address and runs; undefined if there is none, or more. */
+  readonly owner?: SeenOwner | undefined;
 }
+
+/** The sandbox that has an address. */
+export interface SeenOwner {
+  readonly sandboxUid: string;
+  readonly namespace: string;
+  readonly claim?: SeenClaim | undefined;
+  /** How its template uses the proxy; undefined if it is Direct, or the sandbox has none. */
+  readonly egress?: TemplateEgress | undefined;
+  /** What the policy of its template lets through; empty if that is not there. */
+  readonly within: readonly OpenBlock[];
+}
+
+/** A template all of whose sandboxes reach names alone. */
+export type ProxiedTemplate = Extract<TemplateEgress, { readonly mode: 'Proxied' }>;
 
 /** The claim of a sandbox. */
 export interface SeenClaim {
   readonly name: string;
   readonly uid: string;
-  readonly wish?:
-    | {
-        readonly isClosed: boolean;
-        readonly names: readonly string[];
-        readonly denied: readonly string[];
-      }
-    | undefined;
+  readonly wish?: SeenWish | undefined;
+}
+
+/** How a claim narrows its template. */
+export interface SeenWish {
+  readonly isClosed: boolean;
+  readonly names: readonly string[];
+  readonly denied: readonly string[];
 }

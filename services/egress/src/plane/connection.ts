@@ -2,13 +2,15 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Clock, Logger } from '@sandlot/std';
-import type { PlaneSandbox } from '../plan/plan.ts';
+import type { PlaneSandbox, ProxyAddresses } from '../plan/plan.ts';
 import { answerSchema } from './protocol.ts';
 import type { Message, Refused } from './protocol.ts';
 
 export interface ConnectionOptions {
   readonly path: string;
   readonly blocked: readonly string[];
+  /** Where the proxy is, or the reason why that is not known. */
+  readonly findProxy: () => ProxyAddresses | string;
   /** What holds for every address now. */
   readonly listAll: () => Iterable<readonly [string, PlaneSandbox]>;
   /** How old the view of the cluster is, in milliseconds. */
@@ -21,28 +23,33 @@ export interface ConnectionOptions {
 const BEAT_MS = 1_000;
 /** The data plane starts beside this process, and may be started anew at any time. */
 const RETRY_MS = 200;
+/** A data plane that confirms nothing for so long does not read: what waits for it would grow without end. */
+const CONFIRM_MS = 10_000;
+/** The data plane refuses a longer line, and with it the connection of all sandboxes. */
+const MAX_LINE = 1_000_000;
 
 /** Keeps the data plane up to date over its socket: with everything after a connection, and with each change after that. */
 export class PlaneConnection {
   readonly #options: ConnectionOptions;
   #socket: Socket | undefined;
+  #end: ((reason: string) => void) | undefined;
   #sent = 0;
   #applied = 0;
-  #isWhole = false;
+  /** Monotonic time at which something was confirmed, or nothing waited to be. */
+  #confirmedMs = 0;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
   }
 
-  /** Whether the data plane has confirmed everything that was sent. */
-  isCurrent(): boolean {
-    return this.#isWhole && this.#applied === this.#sent;
-  }
-
   /** Says what holds for an address from now on; undefined: nothing does. Without a connection the next one says it. */
   put(address: string, sandbox: PlaneSandbox | undefined): void {
-    if (this.#socket === undefined) return;
-    this.#send(sandbox === undefined ? { type: 'gone', address } : { type: 'sandbox', address, sandbox });
+    if (this.#socket !== undefined) this.#put(address, sandbox);
+  }
+
+  /** Ends the connection, so that the next one says everything anew. The data plane keeps what it has until that is complete. */
+  renew(reason: string): void {
+    this.#end?.(reason);
   }
 
   /** Connects, again and again, until the signal aborts. Never rejects. */
@@ -51,9 +58,7 @@ export class PlaneConnection {
     const isStopped = (): boolean => stop.aborted;
     let reported = '';
     while (!isStopped()) {
-      const problem = await this.#serve(stop).catch((error: unknown) =>
-        error instanceof Error ? error.message : String(error),
-      );
+      const problem = await this.#serve(stop);
       if (problem !== reported && !isStopped()) log.warn({ path, reason: problem }, 'the data plane is not connected');
       reported = problem;
       await clock.sleep(RETRY_MS, stop);
@@ -62,46 +67,66 @@ export class PlaneConnection {
 
   /** Resolves with the reason why the connection ended. */
   async #serve(stop: AbortSignal): Promise<string> {
+    const proxy = this.#options.findProxy();
+    if (typeof proxy === 'string') return proxy;
     const socket = connect(this.#options.path);
     const ended = Promise.withResolvers<string>();
+    this.#end = ended.resolve;
     socket.once('error', (error) => ended.resolve(error.message));
     socket.once('close', () => ended.resolve('the data plane closed the connection'));
     const abort = (): unknown => socket.destroy();
     stop.addEventListener('abort', abort, { once: true });
-    socket.once('connect', () => this.#begin(socket));
+    socket.once('connect', () => this.#begin(socket, proxy));
     const reason = await ended.promise;
     stop.removeEventListener('abort', abort);
     socket.destroy();
     this.#socket = undefined;
-    this.#isWhole = false;
+    this.#end = undefined;
     return reason;
   }
 
-  #begin(socket: Socket): void {
+  #begin(socket: Socket, proxy: ProxyAddresses): void {
     const { blocked, listAll, clock } = this.#options;
     this.#socket = socket;
     this.#sent = 0;
     this.#applied = 0;
+    this.#confirmedMs = clock.monotonic();
     createInterface({ input: socket }).on('line', (line) => this.#read(line));
     this.#beat();
-    this.#send({ type: 'reset', blocked });
-    for (const [address, sandbox] of listAll()) this.#send({ type: 'sandbox', address, sandbox });
+    this.#send({ type: 'reset', blocked, ...proxy });
+    for (const [address, sandbox] of listAll()) this.#put(address, sandbox);
     this.#send({ type: 'synced' });
-    this.#isWhole = true;
-    const arm = (): void => {
-      const timer = clock.setTimeout(() => {
-        if (this.#socket !== socket) return;
+    const arm = () =>
+      clock.setTimeout(() => {
         this.#beat();
-        arm();
+        this.#checkConfirmed();
+        timer = arm();
       }, BEAT_MS);
-      socket.once('close', () => timer.cancel());
-    };
-    arm();
+    let timer = arm();
+    socket.once('close', () => timer.cancel());
   }
 
   #beat(): void {
     const ageMs = this.#options.getAgeMs();
     this.#write({ type: 'beat', ageMs: Number.isFinite(ageMs) ? Math.round(ageMs) : null });
+  }
+
+  #checkConfirmed(): void {
+    const nowMs = this.#options.clock.monotonic();
+    if (this.#applied === this.#sent) this.#confirmedMs = nowMs;
+    if (nowMs - this.#confirmedMs > CONFIRM_MS) this.renew('the data plane confirms nothing');
+  }
+
+  #put(address: string, sandbox: PlaneSandbox | undefined): void {
+    const isKept = sandbox !== undefined && !this.#isTooLong(sandbox);
+    this.#send(isKept ? { type: 'sandbox', address, sandbox } : { type: 'gone', address });
+  }
+
+  #isTooLong(sandbox: PlaneSandbox): boolean {
+    const { namespace, uid: sandboxUid, claim } = sandbox;
+    if (JSON.stringify(sandbox).length <= MAX_LINE) return false;
+    this.#options.log.warn({ namespace, sandboxUid, claim }, 'the rules of a sandbox are too long: it reaches nothing');
+    return true;
   }
 
   #send(message: Message): void {
@@ -117,8 +142,13 @@ export class PlaneConnection {
   #read(line: string): void {
     const { data } = answerSchema.safeParse(parseJson(line));
     if (data === undefined) this.#options.log.warn({}, 'the data plane said something unknown');
-    else if (data.type === 'applied') this.#applied = data.n;
+    else if (data.type === 'applied') this.#confirm(data.n);
     else this.#options.onRefused(data);
+  }
+
+  #confirm(n: number): void {
+    this.#applied = n;
+    this.#confirmedMs = this.#options.clock.monotonic();
   }
 }
 

@@ -80,15 +80,10 @@ function reducePod({ metadata, status }: Pod): Pod {
   };
 }
 
+/** The annotations that decide: of a claim, a Sandbox and the NetworkPolicy of a template. */
+const KEPT: ReadonlySet<string> = new Set([annotations.network, annotations.templateRef, annotations.egress]);
+
 function reduceMetadata(metadata: ObjectMeta): ObjectMeta {
-  const { [annotations.network]: network, [annotations.templateRef]: template } = metadata.annotations ?? {};
-  return {
-    ...metadata,
-    managedFields: undefined,
-    labels: {},
-    annotations: {
-      ...(network === undefined ? {} : { [annotations.network]: network }),
-      ...(template === undefined ? {} : { [annotations.templateRef]: template }),
-    },
-  };
+  const kept = Object.entries(metadata.annotations ?? {}).filter(([key]) => KEPT.has(key));
+  return { ...metadata, managedFields: undefined, labels: {}, annotations: Object.fromEntries(kept) };
 }

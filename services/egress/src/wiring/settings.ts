@@ -1,4 +1,4 @@
-import { list, text } from '@sandlot/config';
+import { list, port, text } from '@sandlot/config';
 import { processSettings } from '@sandlot/service';
 import { parseCidr } from '@sandlot/std';
 
@@ -6,6 +6,12 @@ import { parseCidr } from '@sandlot/std';
 export const egressSettings = processSettings.extend({
   /** Socket of the data plane in the same Pod. */
   EGRESS_SOCKET: text().default('/run/sandlot/egress.sock'),
+  /** Where it says what was refused. */
+  PORT: port().default(8080),
+  /** Name of the Service of the proxy, in its own namespace, to which names without a rule lead. */
+  EGRESS_SERVICE: text(),
+  /** Name of that to which names with a rule lead. */
+  EGRESS_INSPECT_SERVICE: text(),
   /** Blocks that no sandbox may reach, beside those that are not the internet. */
   EXTRA_BLOCKED_CIDRS: list()
     .default([])

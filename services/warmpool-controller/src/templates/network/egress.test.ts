@@ -1,3 +1,4 @@
+import { readPolicyEgress } from '@sandlot/api-types';
 import { template } from '@sandlot/api-types/testing';
 import type { SandboxTemplateSpec } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
@@ -40,13 +41,20 @@ describe('the egress rules of a template', () => {
   it('let Proxied ones reach the proxy and the addresses of the list alone', () => {
     const { egress, note } = read(proxied('example.com', '1.1.1.1', '*.example.org:8443', '10.0.0.1'));
     expect(egress).toEqual([{ to: [{ ipBlock: { cidr: '1.1.1.1/32' } }] }, TO_PROXY]);
-    expect(note).toEqual({ mode: 'Proxied', names: ['example.com', '*.example.org:8443'], within: PUBLIC });
+    expect(note).toEqual({
+      mode: 'Proxied',
+      names: ['example.com', '*.example.org:8443'],
+      within: readPolicyEgress(PUBLIC),
+    });
   });
 
   it('say within which rules of its own the addresses of names have to be', () => {
     const own = [{ to: [{ ipBlock: { cidr: '192.0.3.0/24' } }], ports: [{ port: 443 }] }];
     const { egress, note } = read({ ...proxied('example.com'), networkPolicy: { egress: own } });
-    expect([egress, note]).toEqual([[TO_PROXY], { mode: 'Proxied', names: ['example.com'], within: own }]);
+    expect([egress, note]).toEqual([
+      [TO_PROXY],
+      { mode: 'Proxied', names: ['example.com'], within: [{ cidr: '192.0.3.0/24', except: [], ports: [[443, 443]] }] },
+    ]);
   });
 
   it.each<[string, Partial<SandboxTemplateSpec>, NetworkSettings]>([
@@ -65,7 +73,7 @@ describe('the egress rules of a template', () => {
 
   it('allow nothing of a list with a mistake', () => {
     const { egress, note } = read(proxied('example.com', '1.1.1.1', 'https://example.com'));
-    expect([egress, note]).toEqual([[TO_PROXY], { mode: 'Proxied', names: [], within: PUBLIC }]);
+    expect([egress, note]).toEqual([[TO_PROXY], { mode: 'Proxied', names: [], within: readPolicyEgress(PUBLIC) }]);
   });
 });
 

@@ -1,4 +1,12 @@
-import { buildProxyRule, findEgressBlock, findNamePattern, getEgressMode, narrowEgress } from '@sandlot/api-types';
+import {
+  buildProxyRule,
+  findEgressBlock,
+  findNamePattern,
+  formatTemplateEgress,
+  getEgressMode,
+  narrowEgress,
+  readPolicyEgress,
+} from '@sandlot/api-types';
 import type { SandboxTemplate } from '@sandlot/api-types';
 import type { Rules } from './rules.ts';
 import type { NetworkSettings } from './settings.ts';
@@ -44,7 +52,7 @@ export function withEgressProxy(template: SandboxTemplate, base: Egress, setting
 
 /**
  * The annotation by which the egress proxy learns what a template says; undefined for one that is Direct. `within` are the
- * rules that the addresses of its names have to match, where the policy itself no longer has them.
+ * addresses to which its names may lead: those of the rules that the policy itself no longer has.
  */
 export function formatEgressNote(
   template: SandboxTemplate,
@@ -53,7 +61,8 @@ export function formatEgressNote(
 ): string | undefined {
   const mode = getEgressMode(template, egressMode);
   if (mode === 'Direct') return undefined;
-  return JSON.stringify(mode === 'OnDemand' ? { mode } : { mode, names: readAllowList(template).names, within: base });
+  if (mode === 'OnDemand') return formatTemplateEgress({ mode });
+  return formatTemplateEgress({ mode, names: readAllowList(template).names, within: readPolicyEgress(base) });
 }
 
 /** A template that asks for Proxied is closed also where the installation has no proxy. */

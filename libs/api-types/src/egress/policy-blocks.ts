@@ -1,19 +1,25 @@
-import { listEgressBlocks } from '@sandlot/api-types';
 import { formatCidr } from '@sandlot/std';
 import { z } from 'zod';
-import type { PlaneBlock } from '../plan/plan.ts';
+import { listEgressBlocks } from './blocks.ts';
 
 const MAX_PORT = 65_535;
+
+/** A block of addresses that is open over TCP. Ports are pairs of the first and the last one; none means all. */
+export interface OpenBlock {
+  readonly cidr: string;
+  readonly except: readonly string[];
+  readonly ports: readonly (readonly [number, number])[];
+}
 
 /** Egress rules of a NetworkPolicy, as the API server stores them. */
 export type PolicyEgress = readonly { readonly to?: unknown; readonly ports?: unknown }[];
 
 /** The blocks that rules let through over TCP. Peers that are selectors have no addresses here. */
-export function readPolicyEgress(egress: PolicyEgress): readonly PlaneBlock[] {
+export function readPolicyEgress(egress: PolicyEgress): readonly OpenBlock[] {
   return egress.flatMap(readRule);
 }
 
-function readRule({ to, ports }: PolicyEgress[number]): PlaneBlock[] {
+function readRule({ to, ports }: PolicyEgress[number]): OpenBlock[] {
   const found = readPorts(ports);
   if (found === undefined) return [];
   return listEgressBlocks(to).map(({ cidr, except }) => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readPolicyEgress } from './read-policy.ts';
-import type { PolicyEgress } from './read-policy.ts';
+import { readPolicyEgress } from './policy-blocks.ts';
+import type { PolicyEgress } from './policy-blocks.ts';
 
 const PUBLIC = { ipBlock: { cidr: '0.0.0.0/0', except: ['10.0.0.0/8'] } };
 

@@ -1,0 +1,65 @@
+import type { NetworkPolicy } from '@sandlot/kube/objects';
+import { z } from 'zod';
+import { annotations } from '../catalogue/keys.ts';
+import { findNamePattern } from './names.ts';
+import type { OpenBlock } from './policy-blocks.ts';
+import { findEgressBlock } from './wish.ts';
+
+/**
+ * How the sandboxes of a template use the egress proxy. `OnDemand`: those whose claim lists names. `Proxied`: all, and they
+ * reach the names of the template alone, where these lead to addresses in `within`.
+ */
+export type TemplateEgress =
+  | { readonly mode: 'OnDemand' }
+  | { readonly mode: 'Proxied'; readonly names: readonly string[]; readonly within: readonly OpenBlock[] };
+
+/** How an annotation that cannot be read counts: its sandboxes reach nothing. */
+const NOTHING: TemplateEgress = { mode: 'Proxied', names: [], within: [] };
+
+/** A text in its normal form; an issue if there is none. */
+const normal = (find: (text: string) => string | undefined, expected: string) =>
+  z.string().transform((text, context) => {
+    const found = find(text);
+    if (found !== undefined) return found;
+    context.addIssue({ code: 'custom', message: `is not ${expected}` });
+    return z.NEVER;
+  });
+const block = normal(findEgressBlock, 'a block of addresses');
+const name = normal((text) => findNamePattern(text)?.text, 'a name');
+const port = z.int().min(1).max(65_535);
+const range = z.tuple([port, port]);
+const egress = z.discriminatedUnion('mode', [
+  z.object({ mode: z.literal('Direct') }),
+  z.object({ mode: z.literal('OnDemand') }),
+  z.object({
+    mode: z.literal('Proxied'),
+    names: z.array(name).default([]),
+    within: z
+      .array(z.object({ cidr: block, except: z.array(block).default([]), ports: z.array(range).default([]) }))
+      .default([]),
+  }),
+]);
+
+/**
+ * What the NetworkPolicy of a template says about the egress proxy. Undefined: the template is Direct, and its sandboxes do
+ * not use the proxy.
+ */
+export function findTemplateEgress({ metadata }: NetworkPolicy): TemplateEgress | undefined {
+  const text = metadata.annotations?.[annotations.egress];
+  if (text === undefined) return undefined;
+  const found = readEgress(text);
+  return found.mode === 'Direct' ? undefined : found;
+}
+
+function readEgress(text: string): z.output<typeof egress> | TemplateEgress {
+  try {
+    return egress.safeParse(JSON.parse(text)).data ?? NOTHING;
+  } catch {
+    return NOTHING;
+  }
+}
+
+/** The text of the annotation. */
+export function formatTemplateEgress(said: TemplateEgress): string {
+  return JSON.stringify(said);
+}
