@@ -1,7 +1,7 @@
 import type { TemplateEgress } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
 import { decideAddress } from './decide.ts';
-import type { SeenClaim, SeenOwner } from './plan/plan.ts';
+import type { ProxiedTemplate, SeenClaim, SeenOwner } from './plan/plan.ts';
 
 const within = [{ cidr: '0.0.0.0/0', except: ['10.0.0.0/8'], ports: [] }];
 const denied = ['192.0.2.0/24'];

@@ -211,7 +211,7 @@ describe('a sandbox of a template', () => {
   const names = formatTemplateEgress({
     mode: 'Proxied',
     names: ['*.example.com'],
-    within: [{ cidr: '0.0.0.0/0', except: [] }],
+    within: [{ cidr: '0.0.0.0/0', except: [], ports: [] }],
   });
 
   it('that is Proxied hears of the names of the template, and of those alone that its claim keeps of them', async () => {

@@ -1,19 +1,22 @@
 #!/usr/bin/env node
 // `npx sandlot`: the command line for operators of Sandlot.
 import { systemClock } from '@sandlot/std';
+import { egressHelp, runEgressCommand } from './egress.ts';
 import { CliError } from './errors.ts';
 import { runEventsCommand, eventsHelp } from './events.ts';
 import { hibernationsHelp, runHibernationsCommand } from './hibernations.ts';
 import { runKeysCommand, keysHelp } from './keys.ts';
 import { migrateHelp, runMigrateCommand } from './migrate.ts';
 
-const commands = `${eventsHelp}\n${hibernationsHelp}\n${keysHelp}\n${migrateHelp}`;
+const commands = `${egressHelp}\n${eventsHelp}\n${hibernationsHelp}\n${keysHelp}\n${migrateHelp}`;
 const help = `usage: sandlot COMMAND [arguments]\n\n${commands}`;
 
 async function main([command, ...args]: readonly string[]): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
   switch (command) {
+    case 'egress':
+      return runEgressCommand(args, { out: process.stdout, env: process.env, signal: stop.signal });
     case 'events':
       return runEventsCommand(args, {
         out: process.stdout,
