@@ -20,13 +20,14 @@ const [CLAIMS, TEMPLATES, POOLS] = ['sandboxclaims', 'sandboxtemplates', 'sandbo
 
 const [SNAPSHOTS, CLASSES] = ['sandboxsnapshots.sandlot.dev', 'sandboxsnapshotclasses.sandlot.dev'] as const;
 
-const [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY] = [
+const [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY, EGRESS] = [
   'sandlot-sandbox-controller',
   'sandlot-warmpool-controller',
   'sandlot-claim-controller',
   'sandlot-snapshot-controller',
   'sandlot-api',
   'sandlot-gateway',
+  'sandlot-egress',
 ] as const;
 
 export const exceptions: readonly Exception[] = [
@@ -43,11 +44,11 @@ export const exceptions: readonly Exception[] = [
     why: 'admission of clusters with OwnerReferencesPermissionEnforcement asks for it, without a request of its own',
   },
   {
-    accounts: [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY],
+    accounts: [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY, EGRESS],
     verbs: ['list'],
     resources: [
       ...[SANDBOXES, CLAIMS, TEMPLATES, POOLS, POLICIES, BUDGETS, SNAPSHOTS, CLASSES],
-      ...['pods', 'services', 'persistentvolumeclaims', 'nodes'],
+      ...['pods', 'services', 'persistentvolumeclaims', 'nodes', 'leases.coordination.k8s.io'],
     ],
     why: 'informers list where the API server cannot stream a list; the one of the tests can',
   },

@@ -25,6 +25,7 @@
 {{- if $values.gateway.enabled }}
 - { name: GATEWAY_URL, value: "http://{{ include "sandlot.fullname" . }}-gateway.{{ .Release.Namespace }}.svc:8080" }
 {{- end }}
+{{- include "sandlot.egress.settings" $scope }}
 - { name: CLIENT_TRACES, value: {{ $api.clientTraces | quote }} }
 - { name: CREATE_TIMEOUT, value: {{ $api.createTimeout | quote }} }
 {{- if $values.hibernation.enabled }}

@@ -27,6 +27,7 @@
 {{- if eq .name "snapshot-controller" }}
 {{- include "sandlot.hibernation.env" .root }}
 {{- end }}
+{{- include "sandlot.egress.settings" . }}
 {{- if and (eq .name "claim-controller") $values.api.enabled }}
 - { name: ENVS_NAMESPACE, value: {{ include "sandlot.api.envsNamespace" .root }} }
 {{- end }}

@@ -13,6 +13,7 @@
 {{- $names := include "sandlot.controllers" . | fromYaml | keys | sortAlpha }}
 {{- if .Values.api.enabled }}{{ $names = append $names "api" }}{{ end }}
 {{- if .Values.gateway.enabled }}{{ $names = append $names "gateway" }}{{ end }}
+{{- if .Values.egress.enabled }}{{ $names = append $names "egress" }}{{ end }}
 {{- toJson $names -}}
 {{- end -}}
 
@@ -38,7 +39,7 @@ claims: |
       - {{ $every }}
 starts: |
   # Pods of claims without stock, of sandboxes that wake, and of members of pools: they differ in nothing that Kubernetes looks at.
-  - subjects: {{- include "sandlot.flowControl.subjects" (dict "root" . "names" (without $all "claim-controller" "warmpool-controller" "api" "gateway")) | trim | nindent 6 }}
+  - subjects: {{- include "sandlot.flowControl.subjects" (dict "root" . "names" (without $all "claim-controller" "warmpool-controller" "api" "gateway" "egress")) | trim | nindent 6 }}
     resourceRules:
       - {{ $every }}
 refills: |

@@ -200,6 +200,43 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
   verbs: [get, list, watch]
 {{- end -}}
 
+{{- define "sandlot.rules.egress" -}}
+# Whose an address is, and what its template and its claim allow. It writes none of these.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [list, watch]
+- apiGroups: [agents.x-k8s.io]
+  resources: [sandboxes]
+  verbs: [list, watch]
+- apiGroups: [extensions.agents.x-k8s.io]
+  resources: [sandboxclaims]
+  verbs: [list, watch]
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [list, watch]
+{{- end -}}
+
+{{- define "sandlot.rules.egressOwn" -}}
+# By its Lease a replica measures how old its view of the cluster is. The Lease has the name of the Pod, so no rule can name it{{ if ne .Values.policies.mode "off" }};
+# the policy {{ include "sandlot.fullname" . }}-controllers-leases does{{ end }}.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create, list, patch, watch]
+# The addresses to which the resolver leads sandboxes.
+- apiGroups: [""]
+  resources: [services]
+  resourceNames: [{{ include "sandlot.egress.fullname" . }}, {{ include "sandlot.egress.fullname" . }}-inspect]
+  verbs: [list, watch]
+{{- end -}}
+
+{{- define "sandlot.rules.egressAddress" -}}
+# The address of the resolver, which Pods get as their name server.
+- apiGroups: [""]
+  resources: [services]
+  resourceNames: [{{ include "sandlot.egress.fullname" . }}]
+  verbs: [get, list, watch]
+{{- end -}}
+
 {{- define "sandlot.rules.gateway" -}}
 # The gateway reads where sandboxes are, and nothing else.
 - apiGroups: [agents.x-k8s.io]

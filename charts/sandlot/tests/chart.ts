@@ -28,6 +28,7 @@ export interface ContainerSpec {
   readonly name: string;
   readonly image: string;
   readonly command?: readonly string[];
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
   readonly env?: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: object }[];
   readonly resources?: { readonly requests?: object; readonly limits?: { readonly memory?: string } };
   readonly securityContext?: Readonly<Record<string, unknown>>;
@@ -225,6 +226,7 @@ export const valueSets: Readonly<Record<string, object>> = {
     redis: { tls: { existingSecret: 'redis-tls' } },
     policies: { mode: 'off' },
     flowControl: { enabled: true },
+    egress: { enabled: true, upstreamCA: { secret: 'upstreams' }, clusterIP: '10.96.0.53' },
     networkPolicy: { scrapers: [{ namespaceSelector: { matchLabels: { team: 'observability' } } }] },
   },
   hibernation: {
@@ -263,6 +265,15 @@ export const valueSets: Readonly<Record<string, object>> = {
       extraBlockedCIDRs: ['34.118.224.0/20', '2600:1900::/28'],
       extraEgress: [{ to: [{ ipBlock: { cidr: '10.0.0.10/32' } }], ports: [{ port: 53, protocol: 'UDP' }] }],
       protectAuthoredSandboxes: true,
+    },
+    egress: {
+      enabled: true,
+      mode: 'Proxied',
+      replicas: 1,
+      inspect: 'All',
+      ports: { http: [80, 8080], tls: [443, 8443] },
+      resolvers: ['192.0.2.53', '[2001:db8::53]:5353'],
+      ca: { existingSecret: 'egress-authority' },
     },
   },
 };

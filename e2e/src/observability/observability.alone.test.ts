@@ -7,7 +7,16 @@ import { waitForFullPool, waitForReadyClaim } from '../support/sandboxes.ts';
 import { eventually, runInTeam } from '../support/team.ts';
 
 const controllers = ['claim-controller', 'sandbox-controller', 'snapshot-controller', 'warmpool-controller'];
-const services = [...controllers, 'api', 'gateway', 'key-keeper', 'node', 'streams'].toSorted();
+const services = [
+  ...controllers,
+  'api',
+  'egress',
+  'egress-proxy',
+  'gateway',
+  'key-keeper',
+  'node',
+  'streams',
+].toSorted();
 
 interface RulesJson {
   readonly data: { readonly groups: readonly { readonly rules: readonly { readonly health: string }[] }[] };

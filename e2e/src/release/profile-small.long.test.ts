@@ -16,7 +16,7 @@ import type { Team } from '../support/team.ts';
 const EACH_MS = 20_000;
 
 const CONTROLLERS = ['sandbox-controller', 'warmpool-controller', 'claim-controller', 'snapshot-controller'];
-const DEPLOYMENTS = [...CONTROLLERS, 'key-keeper', 'streams', 'api', 'gateway'];
+const DEPLOYMENTS = [...CONTROLLERS, 'key-keeper', 'streams', 'api', 'gateway', 'egress'];
 
 const stack = new AsyncDisposableStack();
 let team: Team;

@@ -12,7 +12,7 @@ import { createTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
 const CONTROLLERS = ['claim-controller', 'sandbox-controller', 'warmpool-controller', 'snapshot-controller'];
-const WORKLOADS = [...CONTROLLERS, 'api', 'gateway', 'key-keeper', 'streams'].map(
+const WORKLOADS = [...CONTROLLERS, 'api', 'gateway', 'key-keeper', 'streams', 'egress'].map(
   (name) => `deployment/sandlot-${name}`,
 );
 const EACH_MS = 15_000;

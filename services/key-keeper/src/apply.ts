@@ -24,14 +24,15 @@ export interface ApplyDeps {
 export async function apply(deps: ApplyDeps, step: Step): Promise<void> {
   switch (step.do) {
     case 'create': {
-      const made = Object.entries(step.secret.entries).map(([name, recipe]) => makeEntries(name, recipe));
+      const occasion = { secret: step.secret.name, nowMs: deps.nowMs };
+      const made = Object.entries(step.secret.entries).map(([name, recipe]) => makeEntries(name, recipe, occasion));
       return create(deps, { ...step.secret, type: 'Opaque', entries: merge(made) });
     }
     case 'complete': {
       const { secret, found, missing } = step;
       const made = missing.flatMap((name) => {
         const recipe = secret.entries[name];
-        return recipe === undefined ? [] : [makeEntries(name, recipe)];
+        return recipe === undefined ? [] : [makeEntries(name, recipe, { secret: secret.name, nowMs: deps.nowMs })];
       });
       return patch(deps, { name: secret.name, found, change: merge(made), asked: undefined });
     }

@@ -1,4 +1,5 @@
 import { decideAuthority } from './certificates/decide-certificates.ts';
+import { listEnding } from './certificates/list-ending.ts';
 import type { FoundSecret, Plan, Snapshot, Step } from './plan/plan.ts';
 import { listEntries } from './plan/wanted.ts';
 import type { WantedCredentials, WantedSecret } from './plan/wanted.ts';
@@ -13,17 +14,21 @@ const NOTHING: Plan = { steps: [], refusals: [] };
  */
 export function decide(wanted: WantedCredentials, snapshot: Snapshot): Plan {
   const plans = [
-    ...wanted.secrets.map((secret) => decideSecret(secret, snapshot.found.get(secret.name))),
+    ...wanted.secrets.map((secret) => decideSecret(secret, snapshot)),
     ...wanted.authorities.map((authority) => decideAuthority(authority, snapshot)),
   ];
   return { steps: plans.flatMap(({ steps }) => steps), refusals: plans.flatMap(({ refusals }) => refusals) };
 }
 
-function decideSecret(secret: WantedSecret, found: FoundSecret | undefined): Plan {
+function decideSecret(secret: WantedSecret, snapshot: Snapshot): Plan {
+  const found = snapshot.found.get(secret.name);
   if (found === undefined)
     return secret.given ? refuse(`Secret ${secret.name} does not exist`) : plan({ do: 'create', secret });
   const lacking = listLacking(secret, found);
-  if (lacking.length === 0) return decideRotation(secret, found);
+  if (lacking.length === 0) {
+    const ending = listEnding(secret, found, snapshot.nowMs);
+    return ending.length > 0 ? { steps: [], refusals: ending } : decideRotation(secret, found);
+  }
   const halves = lacking.filter(({ entries, missing }) => missing.length < entries.length);
   if (secret.given || halves.length > 0) {
     const names = (secret.given ? lacking : halves).flatMap(({ missing }) => missing);

@@ -25,7 +25,7 @@ it('the process is ready once the credentials exist, makes one again that is los
   await vi.waitFor(async () => expect(await isReady()).toBe(true), PATIENCE);
   const list = async (): Promise<readonly string[]> =>
     (await client.list(secrets, { namespace })).items.map(({ metadata: { name = '' } }) => name).toSorted();
-  const all = ['x-bucket-keys', 'x-node-tls', 'x-redis-auth', 'x-runtime', 'x-saver-tls'];
+  const all = ['x-bucket-keys', 'x-egress-ca', 'x-node-tls', 'x-redis-auth', 'x-runtime', 'x-saver-tls'];
   expect(await list()).toEqual(all);
   await client.delete(secrets, { namespace, name: 'x-redis-auth' });
   await vi.waitFor(async () => expect(await list()).toEqual(all), PATIENCE);

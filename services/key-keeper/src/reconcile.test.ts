@@ -15,6 +15,7 @@ describe('credentials of a release', () => {
     expect(await world.pass()).toBeUndefined();
     expect(Object.keys(world.readAll()).toSorted()).toEqual([
       'x-bucket-keys',
+      'x-egress-ca',
       'x-node-tls',
       'x-redis-auth',
       'x-runtime',
@@ -101,7 +102,8 @@ describe('credentials that the operator brings', () => {
     await using world = await World.start();
     world.give(REDIS, { admin: 'mine' });
     expect(await world.pass(given)).toBe(
-      'Secret x-runtime does not exist; Secret x-redis-auth lacks claim-controller; Secret x-bucket-keys does not exist',
+      'Secret x-runtime does not exist; Secret x-redis-auth lacks claim-controller; Secret x-bucket-keys does not exist; ' +
+        'Secret x-egress-ca does not exist',
     );
     expect(Object.keys(world.readAll()).toSorted()).toEqual(['x-node-tls', REDIS, 'x-saver-tls']);
     expect(world.read(REDIS)).toEqual({ admin: 'mine' });

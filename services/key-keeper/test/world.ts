@@ -15,6 +15,7 @@ export const WANTED = wantedCredentials.parse({
     { name: 'x-runtime', entries: { signing: 'signing', 'envd.key': 'tokens', 'identity.seed': 'bytes' } },
     { name: 'x-redis-auth', labels: { app: 'x' }, entries: { admin: 'password', 'claim-controller': 'password' } },
     { name: 'x-bucket-keys', entries: { keys: 'sealing' } },
+    { name: 'x-egress-ca', entries: { tls: 'authority' } },
   ],
   authorities: [
     {

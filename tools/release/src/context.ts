@@ -7,6 +7,7 @@ const PROGRAMS = [
   'sandlot-runtime',
   'sandlot-node',
   'sandlot-node-installer',
+  'sandlot-egress',
   'runsc',
   'containerd-shim-runsc-v1',
 ] as const;
@@ -30,7 +31,7 @@ export async function stageContext(name: string, folder: string): Promise<string
     shim: bin('containerd-shim-runsc-v1'),
   };
   const [runtime, node] = [bin('sandlot-runtime'), bin('sandlot-node')];
-  const programs = { natsServer: '', busybox: '', runtime, node, installer };
+  const programs = { natsServer: '', busybox: '', runtime, node, egress: bin('sandlot-egress'), installer };
   const recipe = listImageRecipes(programs).find((found) => found.name === name);
   if (recipe !== undefined) await fillContext(recipe, folder);
   return image.dockerfile;

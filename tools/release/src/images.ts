@@ -12,6 +12,7 @@ const NO_PROGRAMS = {
   busybox: '',
   runtime: '',
   node: '',
+  egress: '',
   installer: { installer: '', runsc: '', shim: '' },
 };
 

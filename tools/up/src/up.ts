@@ -197,18 +197,19 @@ async function buildAll(progress: Progress, { observability, installer = false }
   const buildah = await prepareBuilds(progress);
   await bundleServices();
   const programs = [
-    ...(['nats-server', 'sandlot-runtime', 'sandlot-node'] as const),
+    ...(['nats-server', 'sandlot-runtime', 'sandlot-node', 'sandlot-egress'] as const),
     ...(installer ? (['sandlot-node-installer', 'runsc', 'containerd-shim-runsc-v1'] as const) : []),
     ...(observability ? (['jaeger'] as const) : []),
   ];
   const bin = await ensureBinaries(programs, { progress });
   const busybox = (await findProgram('busybox')) ?? '/bin/busybox';
   const jaeger = observability ? bin('jaeger') : undefined;
-  const [natsServer, runtime, node] = [bin('nats-server'), bin('sandlot-runtime'), bin('sandlot-node')];
+  const [natsServer, runtime] = [bin('nats-server'), bin('sandlot-runtime')];
+  const [node, egress] = [bin('sandlot-node'), bin('sandlot-egress')];
   const gvisor = installer
     ? { installer: bin('sandlot-node-installer'), runsc: bin('runsc'), shim: bin('containerd-shim-runsc-v1') }
     : undefined;
-  const recipes = listImageRecipes({ natsServer, busybox, runtime, node, installer: gvisor, jaeger });
+  const recipes = listImageRecipes({ natsServer, busybox, runtime, node, egress, installer: gvisor, jaeger });
   return { buildah, images: await buildImages(recipes, { buildah, progress }) };
 }
 

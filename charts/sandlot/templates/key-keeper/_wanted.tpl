@@ -33,6 +33,9 @@ rendered, so that each rendering is the same. `given` ones are the operator's, a
 {{- if and .Values.hibernation.enabled .Values.hibernation.bucket.endpoint -}}
 {{- $secrets = append $secrets (dict "name" (include "sandlot.hibernation.keysSecret" .) "component" "node" "given" (ne .Values.hibernation.bucket.keysSecret "") "entries" (dict "keys" "sealing")) -}}
 {{- end -}}
+{{- if .Values.egress.enabled -}}
+{{- $secrets = append $secrets (dict "name" (include "sandlot.egress.caSecret" .) "component" "egress" "given" (ne .Values.egress.ca.existingSecret "") "entries" (dict "tls" "authority")) -}}
+{{- end -}}
 {{- $authorities := list -}}
 {{- range $server := list "nats" "redis" -}}
 {{- with include "sandlot.tls.secretName" (dict "root" $ "server" $server) -}}

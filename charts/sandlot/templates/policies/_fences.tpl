@@ -139,6 +139,14 @@ a snapshot, the sandbox-controller the snapshots of Sandboxes.
     && object.?type.orValue('Opaque') in ['Opaque', 'kubernetes.io/tls'] && variables.owners == variables.oldOwners
 {{- end -}}
 
+{{- define "sandlot.policies.leaseFences" -}}
+- rule: controllers
+  says: Egress may only create and renew the Leases of its own Pods
+  holds: >-
+    request.operation != 'DELETE' && object.metadata.namespace == '{{ .Release.Namespace }}'
+    && object.metadata.name.startsWith('egress-{{ include "sandlot.egress.fullname" . }}-')
+{{- end -}}
+
 {{- define "sandlot.policies.startFences" -}}
 - rule: controllers
   says: The snapshot-controller may only create templates that start from a SandboxSnapshot, which owns them

@@ -37,6 +37,7 @@ export const components: readonly Component[] = [
   deployment('gateway', 'gateway'),
   deployment('key-keeper', 'keyKeeper', false),
   deployment('streams', 'nats.streams', false),
+  deployment('egress', 'egress', false),
   server('nats', 'StatefulSet', 'nats'),
   server('redis', 'StatefulSet', 'redis'),
   server('node', 'DaemonSet', 'hibernation.node'),
@@ -45,9 +46,12 @@ export const components: readonly Component[] = [
 /** Rows for `it.each`. */
 export const rows = components.map((component) => [component.name, component] as const);
 
+/** The least with which the chart renders every component. */
+export const withAll = { ...withHibernation, egress: { enabled: true } };
+
 /** Values that give each of the components these, in a release that has every component. */
 export function valuesOf(chosen: readonly Component[], values: object): object {
-  const all: Values = { ...structuredClone(withHibernation) };
+  const all: Values = { ...structuredClone(withAll) };
   for (const { value } of chosen) Object.assign(open(all, value.split('.')), values);
   return all;
 }

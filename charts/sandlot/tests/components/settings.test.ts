@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { find, podTemplates, render, template, withHibernation } from '../chart.ts';
 import type { PodTemplate } from '../chart.ts';
-import { components, extras, placement, renderWorkload, rows, valuesOf } from './components.ts';
+import { components, extras, placement, renderWorkload, rows, valuesOf, withAll } from './components.ts';
 import type { Component } from './components.ts';
 
 const spread = { maxSkew: 2, topologyKey: 'example.com/rack', whenUnsatisfiable: 'DoNotSchedule' };
@@ -77,14 +77,14 @@ describe('the values of all components', () => {
   const controller = { ...placement, ...extras, topologySpreadConstraints: [spread] };
 
   it.each(inheriting)('stand in for those of %s', async (_, component) => {
-    const pods = await renderPods(component, { ...withHibernation, controller });
+    const pods = await renderPods(component, { ...withAll, controller });
     expect(pods.spec).toMatchObject(placement);
     expect(pods.spec.topologySpreadConstraints).toMatchObject([spread]);
     expectExtras(pods);
   });
 
   it('leave the placement of servers and nodes to these', async () => {
-    const controlled = await render({ ...withHibernation, controller });
+    const controlled = await render({ ...withAll, controller });
     for (const { name, kind } of components.filter(({ inherits }) => !inherits))
       expect(find(controlled, kind, `sandlot-${name}`).spec?.template?.spec).not.toHaveProperty('nodeSelector');
   });
@@ -143,9 +143,9 @@ describe('the priority class', () => {
     render(values).then((objects) => podTemplates(objects).map(([, { spec }]) => spec['priorityClassName']));
 
   it('is created and used by every Pod of the release', async () => {
-    const made = find(await render(withHibernation), 'PriorityClass', 'sandlot-control-plane');
+    const made = find(await render(withAll), 'PriorityClass', 'sandlot-control-plane');
     expect(made).toMatchObject({ apiVersion: 'scheduling.k8s.io/v1', value: 1_000_000 });
-    expect(new Set(await classes(withHibernation))).toEqual(new Set(['sandlot-control-plane']));
+    expect(new Set(await classes(withAll))).toEqual(new Set(['sandlot-control-plane']));
   });
 
   it('has the name and the value of the values', async () => {
@@ -165,7 +165,7 @@ describe('the priority class', () => {
 
 describe('the values of the registry', () => {
   it('apply to every image: ours, those of the servers, and the daemon in sandboxes', async () => {
-    const { stdout, code } = await template({ ...withHibernation, global: { imageRegistry: 'mirror.example.com' } });
+    const { stdout, code } = await template({ ...withAll, global: { imageRegistry: 'mirror.example.com' } });
     expect(code).toBe(0);
     const images = [...stdout.matchAll(/(?:image:|RUNTIME_IMAGE, value:) "?([^"\s]+)/g)].map(([, image]) => image);
     expect(images.length).toBeGreaterThan(9);
@@ -173,9 +173,9 @@ describe('the values of the registry', () => {
   });
 
   it('give every Pod the credentials', async () => {
-    const values = { ...withHibernation, global: { imagePullSecrets: [{ name: 'mirror' }] }, image: { pullSecrets: [{ name: 'own' }] } };
+    const values = { ...withAll, global: { imagePullSecrets: [{ name: 'mirror' }] }, image: { pullSecrets: [{ name: 'own' }] } };
     const secrets = podTemplates(await render(values)).map(([, { spec }]) => spec['imagePullSecrets']);
-    expect(secrets).toHaveLength(11);
+    expect(secrets).toHaveLength(12);
     for (const list of secrets) expect(list).toEqual([{ name: 'mirror' }, { name: 'own' }]);
   });
 });

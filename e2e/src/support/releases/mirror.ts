@@ -77,7 +77,9 @@ export async function packageChart({ chart, values }: Release, folder: string): 
   const archive = /saved it to: (\S+)/.exec(printed)?.[1] ?? '';
   return {
     chart: archive,
-    values: JSON.stringify(JSON.parse(values), (key, value: unknown) => (key === 'image' ? undefined : value)),
+    values: JSON.stringify(JSON.parse(values), (key, value: unknown) =>
+      key === 'image' || key === 'proxyImage' ? undefined : value,
+    ),
   };
 }
 

@@ -10,9 +10,12 @@ const LIFE_MS = 3_650 * DAY_MS;
 const EARLIER_MS = 300_000;
 
 const ECDSA_SHA256 = sequence(oid('1.2.840.10045.4.3.2'));
-/** Bits of KeyUsage: digitalSignature; keyCertSign and cRLSign. */
+/** Bits of KeyUsage: digitalSignature; keyCertSign; keyCertSign and cRLSign. */
 const SIGNS_DATA = bits(Buffer.from([0x80]), 7);
+const SIGNS_CERTIFICATES_ONLY = bits(Buffer.from([0x04]), 2);
 const SIGNS_CERTIFICATES = bits(Buffer.from([0x06]), 1);
+/** BasicConstraints of an authority below which there is none. */
+const SIGNS_NO_AUTHORITIES = sequence(TRUE, integer(Buffer.from([0])));
 const SERVER_AND_CLIENT = sequence(oid('1.3.6.1.5.5.7.3.1'), oid('1.3.6.1.5.5.7.3.2'));
 
 /** The three files of a certificate, in PEM. */
@@ -29,9 +32,8 @@ export function issueCertificates(
   nowMs: number,
 ): readonly CertificateFiles[] {
   const ca = makeKeys();
-  // Two authorities of a rotation must not have the same name: some clients look for the issuer by it.
-  const issuer = formatName(`${authority} ${randomBytes(4).toString('hex')}`);
-  const validity = sequence(time(nowMs - EARLIER_MS), time(nowMs + LIFE_MS));
+  const issuer = formatAuthority(authority);
+  const validity = formatLife(nowMs);
   const common = { issuer, validity, issuerKeys: ca };
   const usage = [extension('2.5.29.19', sequence(TRUE), true), extension('2.5.29.15', SIGNS_CERTIFICATES, true)];
   const own = buildCertificate({ ...common, subject: issuer, keys: ca, extensions: usage });
@@ -44,8 +46,21 @@ export function issueCertificates(
       extension('2.5.29.17', sequence(...hosts.map(formatHost))),
     ];
     const crt = buildCertificate({ ...common, subject: formatName(subject), keys, extensions });
-    return { ca: own, crt, key: keys.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString() };
+    return { ca: own, crt, key: exportKey(keys) };
   });
+}
+
+/** An authority that keeps its key, good for ten years: it may sign certificates of hosts, and no other authority. */
+export function issueAuthority(name: string, nowMs: number): CertificateFiles {
+  const keys = makeKeys();
+  const subject = formatAuthority(name);
+  const extensions = [
+    extension('2.5.29.19', SIGNS_NO_AUTHORITIES, true),
+    extension('2.5.29.15', SIGNS_CERTIFICATES_ONLY, true),
+  ];
+  const validity = formatLife(nowMs);
+  const crt = buildCertificate({ issuer: subject, issuerKeys: keys, validity, subject, keys, extensions });
+  return { ca: crt, crt, key: exportKey(keys) };
 }
 
 interface Keys {
@@ -55,6 +70,10 @@ interface Keys {
 
 function makeKeys(): Keys {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' });
+}
+
+function exportKey({ privateKey }: Keys): string {
+  return privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
 }
 
 interface Parts {
@@ -91,6 +110,15 @@ function exportPublicKey({ publicKey }: Keys): Buffer {
 
 function getKeyId(keys: Keys): Buffer {
   return createHash('sha256').update(exportPublicKey(keys)).digest().subarray(0, 20);
+}
+
+/** Two authorities of a rotation must not have the same name: some clients look for the issuer by it. */
+function formatAuthority(name: string): Buffer {
+  return formatName(`${name} ${randomBytes(4).toString('hex')}`);
+}
+
+function formatLife(nowMs: number): Buffer {
+  return sequence(time(nowMs - EARLIER_MS), time(nowMs + LIFE_MS));
 }
 
 function formatName(commonName: string): Buffer {

@@ -3,9 +3,10 @@ import { z } from 'zod';
 /**
  * How an entry of a Secret is made. `signing` makes two, `<name>.key` and `<name>.pub`, an Ed25519 key pair in PEM; `bytes` is
  * base64 of 32 random bytes; `tokens` is the same, with a number once it was rotated; `password` begins with a letter; `sealing` is
- * a list of keys, a line each, the first of which seals.
+ * a list of keys, a line each, the first of which seals; `authority` makes `<name>.crt`, `<name>.key` and `ca.crt`, which is the
+ * same certificate: an authority that keeps its key, for a process that signs with it.
  */
-const recipes = ['signing', 'bytes', 'tokens', 'password', 'sealing'] as const;
+const recipes = ['signing', 'bytes', 'tokens', 'password', 'sealing', 'authority'] as const;
 export type Recipe = (typeof recipes)[number];
 
 const labels = z.record(z.string(), z.string()).default({});
@@ -44,5 +45,6 @@ export type WantedCredentials = z.output<typeof wantedCredentials>;
 
 /** The entries of the Secret under which a recipe stores what it makes. */
 export function listEntries(name: string, recipe: Recipe): readonly string[] {
+  if (recipe === 'authority') return [`${name}.crt`, `${name}.key`, 'ca.crt'];
   return recipe === 'signing' ? [`${name}.key`, `${name}.pub`] : [name];
 }

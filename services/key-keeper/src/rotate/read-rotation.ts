@@ -19,6 +19,8 @@ const STAGES: Readonly<Record<Recipe, readonly Phase[]>> = {
   password: ['switch', 'finish'],
   tokens: ['prepare', 'switch', 'finish'],
   bytes: ['switch'],
+  // Sandboxes that run trust this one and no other.
+  authority: [],
 };
 
 /** The rotation that an annotation asks for, or what is wrong with it. */
@@ -30,6 +32,7 @@ export function readRotation(
   const [entry = '', stage = ''] = text.trim().split(/\s+/);
   const recipe = Object.hasOwn(wanted, entry) ? wanted[entry] : undefined;
   if (recipe === undefined) return `${ROTATE} names ${entry}, which is none of ${Object.keys(wanted).join(', ')}`;
+  if (STAGES[recipe].length === 0) return `${entry} is an authority, which cannot be rotated`;
   const phase = phases.find((known) => known === stage);
   if (phase === undefined || !STAGES[recipe].includes(phase)) {
     return `${ROTATE} of ${entry} can be ${STAGES[recipe].join(', ')}`;

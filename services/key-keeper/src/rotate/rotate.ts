@@ -17,6 +17,8 @@ export function rotateEntry(
   if (recipe === 'signing') return rotateSigning(entry, phase, entries);
   if (recipe === 'sealing') return rotateSealing(entry, phase, entries[entry] ?? '');
   if (recipe === 'tokens') return rotateTokens(entry, phase, entries);
+  // No stage of an authority can be asked for.
+  if (recipe === 'authority') return {};
   if (phase === 'finish') return { [formatPrevious(entry)]: null };
   const next = { [entry]: makeText(recipe) };
   return recipe === 'password' ? { ...next, [formatPrevious(entry)]: entries[entry] ?? '' } : next;

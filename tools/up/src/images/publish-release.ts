@@ -2,7 +2,7 @@ import { createConsoleProgress, ensureBinaries, ensurePackages } from '@sandlot/
 import { buildImages, bundleServices } from './build.ts';
 import { openBuildah } from './buildah.ts';
 import { publishImages } from './publish.ts';
-import { isOfChart, listImageRecipes } from './recipes.ts';
+import { isOfChart, listImageRecipes, serviceNames } from './recipes.ts';
 import { buildChartValues } from '../install/values.ts';
 import { observers } from '../observability/install.ts';
 import type { ChartValues } from '../install/values.ts';
@@ -17,12 +17,16 @@ async function publishRelease(registryHost: string, apiServer: string): Promise<
   await ensurePackages(['buildah', 'mmdebstrap', 'busybox-static'], { progress });
   const buildah = await openBuildah();
   await bundleServices();
-  const bin = await ensureBinaries(['nats-server', 'sandlot-runtime', 'sandlot-node'], { progress });
+  // Commits from before egress have no recipe for its program.
+  const hasEgress = serviceNames.some((name) => name === 'egress');
+  const programs = ['nats-server', 'sandlot-runtime', 'sandlot-node'] as const;
+  const bin = await ensureBinaries([...programs, ...(hasEgress ? (['sandlot-egress'] as const) : [])], { progress });
   const recipes = listImageRecipes({
     natsServer: bin('nats-server'),
     busybox: (await findProgram('busybox')) ?? '/bin/busybox',
     runtime: bin('sandlot-runtime'),
     node: bin('sandlot-node'),
+    egress: hasEgress ? bin('sandlot-egress') : '',
   });
   // `helm test` makes a sandbox of busybox.
   const wanted = recipes.filter(({ name }) => isOfChart(name) || name === 'busybox');

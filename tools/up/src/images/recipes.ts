@@ -5,7 +5,7 @@ import type { ContextFile } from './content-key.ts';
 /** Names of the chart's controllers, which are also the names of their services and images. */
 export const controllerNames = ['sandbox-controller', 'warmpool-controller', 'claim-controller'] as const;
 export type ControllerName = (typeof controllerNames)[number];
-/** Names of all our Node processes in the chart: the controllers, the API, the gateway, who declares the streams, who makes credentials, and the one of hibernation. */
+/** Names of all our Node processes in the chart: the controllers, the API, the gateway, who declares the streams, who makes credentials, and those of hibernation and egress. */
 export const serviceNames = [
   ...controllerNames,
   'api',
@@ -13,6 +13,7 @@ export const serviceNames = [
   'streams',
   'key-keeper',
   'snapshot-controller',
+  'egress',
 ] as const;
 type ServiceName = (typeof serviceNames)[number];
 export type ImageName =
@@ -24,6 +25,7 @@ export type ImageName =
   | 'runtime'
   | 'node'
   | 'node-installer'
+  | 'egress-proxy'
   | 'sandbox-base'
   | 'code-interpreter'
   | 'prometheus'
@@ -36,6 +38,7 @@ const chartImages: ReadonlySet<ImageName> = new Set([
   'runtime',
   'node',
   'node-installer',
+  'egress-proxy',
 ]);
 
 /** Whether the chart names this image. The others are for sandboxes and observers. */
@@ -72,6 +75,8 @@ export interface ImagePrograms {
   readonly runtime: string;
   /** The agent of a node. */
   readonly node: string;
+  /** The data plane of egress. */
+  readonly egress: string;
   /** Set to build the image that installs gVisor on nodes, which the local cluster does without. */
   readonly installer?: InstallerPrograms | undefined;
   /** Set to build Prometheus and Jaeger too. */
@@ -97,6 +102,12 @@ export function listImageRecipes(programs: ImagePrograms): readonly ImageRecipe[
     { name: 'debian', folder: 'debian', base: 'debian', context: [] },
     { name: 'runtime', folder: 'runtime', context: [{ target: 'sandlot-runtime', source: programs.runtime }] },
     { name: 'node', folder: 'node', context: [{ target: 'sandlot-node', source: programs.node }] },
+    {
+      name: 'egress-proxy',
+      folder: 'egress-proxy',
+      base: 'debian',
+      context: [{ target: 'sandlot-egress', source: programs.egress }],
+    },
     { name: 'sandbox-base', folder: 'sandbox-base', base: 'debian', context: [] },
     {
       name: 'code-interpreter',

@@ -17,6 +17,8 @@ const images = (
     'gateway',
     'streams',
     'key-keeper',
+    'egress',
+    'egress-proxy',
     'nats',
     'redis',
     'busybox',
@@ -35,6 +37,7 @@ describe('buildChartValues', () => {
       snapshotController: { image: { tag: 't-snapshot-controller' } },
       hibernation: { node: { image: { tag: 't-node' } }, installer: { image: { tag: 't-node-installer' } } },
       keyKeeper: { image: { tag: 't-key-keeper' } },
+      egress: { image: { tag: 't-egress' }, proxyImage: { tag: 't-egress-proxy' } },
       api: { image: { tag: 't-api' } },
       gateway: {
         image: { tag: 't-gateway' },
@@ -81,6 +84,16 @@ describe('buildChartValues', () => {
     expect(buildChartValues(images, { registry }).hibernation).toEqual({
       node: { image: { tag: 't-node' } },
       installer: { image: { tag: 't-node-installer' } },
+    });
+  });
+
+  it('installs egress by name on the local cluster, with one replica', () => {
+    const values = buildChartValues(images, { registry: { host: 'h', path: '' }, apiServer: 'https://h:1' });
+    expect(values.egress).toEqual({
+      enabled: true,
+      replicas: 1,
+      image: { tag: 't-egress' },
+      proxyImage: { tag: 't-egress-proxy' },
     });
   });
 

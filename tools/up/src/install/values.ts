@@ -40,6 +40,12 @@ export interface ChartValues {
     readonly installer?: { readonly image: { readonly tag: string } };
   };
   readonly keyKeeper: { readonly image: { readonly tag: string } };
+  readonly egress: {
+    readonly enabled?: true;
+    readonly replicas?: number;
+    readonly image: { readonly tag: string };
+    readonly proxyImage: { readonly tag: string };
+  };
   readonly api: { readonly image: { readonly tag: string } };
   readonly gateway: {
     readonly image: { readonly tag: string };
@@ -106,6 +112,12 @@ export function buildChartValues(
     snapshotController: controller('snapshot-controller'),
     hibernation: buildHibernationValues(controller, { isLocal, gvisorBuild }),
     keyKeeper: controller('key-keeper'),
+    egress: {
+      ...controller('egress'),
+      proxyImage: controller('egress-proxy').image,
+      // One machine has no use for two.
+      ...(isLocal ? { enabled: true, replicas: 1 } : {}),
+    },
     api: controller('api'),
     gateway: {
       ...controller('gateway'),

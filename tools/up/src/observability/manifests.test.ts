@@ -21,12 +21,12 @@ const input = {
 const objects = buildObservabilityManifests(input) as readonly ObjectJson[];
 
 describe('the objects of Prometheus and Jaeger', () => {
-  it('include a scrape job and a headless Service for each service of the chart and the node component', () => {
+  it('include a scrape job and a headless Service for each process of the chart that serves metrics', () => {
     const { scrape_configs: jobs } = buildPrometheusConfig() as {
       scrape_configs: { job_name: string; dns_sd_configs?: { names: string[] }[] }[];
     };
     const scraped = jobs.filter(({ job_name: job }) => job !== 'prometheus');
-    expect(scraped.map(({ job_name: job }) => job)).toEqual([...serviceNames, 'node']);
+    expect(scraped.map(({ job_name: job }) => job)).toEqual([...serviceNames, 'node', 'egress-proxy']);
     const headless = objects.filter(({ spec }) => spec?.clusterIP === 'None');
     expect(scraped.map(({ dns_sd_configs: [found] = [] }) => found?.names)).toEqual(
       headless.map(({ metadata }) => [`${metadata.name}.${metadata.namespace ?? ''}.svc.cluster.local`]),
@@ -34,6 +34,7 @@ describe('the objects of Prometheus and Jaeger', () => {
     expect(headless.map(({ spec }) => spec?.selector?.['app.kubernetes.io/component'])).toEqual([
       ...serviceNames,
       'node',
+      'egress',
     ]);
   });
 

@@ -13,8 +13,25 @@ export const addresses = { prometheus: '10.96.0.90', jaeger: '10.96.0.91' } as c
 
 export const ports = { prometheus: 9090, otlp: 4318, traces: 16686 } as const;
 
-/** Components of the chart whose Pods serve metrics. */
-const scraped = [...serviceNames, 'node'] as const;
+/** A process of the chart that serves metrics. */
+interface Scraped {
+  readonly job: string;
+  readonly component: string;
+  /** Name of the container's port. */
+  readonly name: string;
+  readonly port: number;
+}
+
+/** The chart's `controller.metricsPort`. */
+const METRICS_PORT = 9090;
+/** The port at which the data plane of egress has its metrics. */
+const EGRESS_PROXY_PORT = 9464;
+
+const scraped: readonly Scraped[] = [
+  ...[...serviceNames, 'node'].map((job) => ({ job, component: job, name: 'metrics', port: METRICS_PORT })),
+  // It shares its Pod with the service `egress`.
+  { job: 'egress-proxy', component: 'egress', name: 'proxy-metrics', port: EGRESS_PROXY_PORT },
+];
 
 /** The variable parts of the manifests. */
 export interface ObservabilityInput {
@@ -29,8 +46,6 @@ export interface ObservabilityInput {
 }
 
 const MAX_TRACES = 10_000;
-/** The chart's `controller.metricsPort`. */
-const METRICS_PORT = 9090;
 const USER_ID = 65532;
 
 /** Returns every object, in the order to apply them. Pure. The release's namespace must exist. */
@@ -68,21 +83,21 @@ function metadata(name: string, namespace: string = observability.namespace): ob
  * ready. Debian's Prometheus is built without Kubernetes discovery, so it finds pods by DNS and needs no RBAC.
  */
 function listMetricsServices(): readonly object[] {
-  return scraped.map((component) => ({
+  return scraped.map(({ job, component, name, port }) => ({
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: metadata(formatMetricsService(component), release.namespace),
+    metadata: metadata(formatMetricsService(job), release.namespace),
     spec: {
       clusterIP: 'None',
       publishNotReadyAddresses: true,
       selector: { 'app.kubernetes.io/instance': release.name, 'app.kubernetes.io/component': component },
-      ports: [{ name: 'metrics', port: METRICS_PORT, targetPort: 'metrics' }],
+      ports: [{ name, port, targetPort: name }],
     },
   }));
 }
 
-function formatMetricsService(component: string): string {
-  return `${observability.name}-${component}`;
+function formatMetricsService(job: string): string {
+  return `${observability.name}-${job}`;
 }
 
 function buildConfigMaps({ rules, page }: ObservabilityInput): readonly object[] {
@@ -119,13 +134,13 @@ export function buildPrometheusConfig(): object {
   };
 }
 
-function buildServiceJob(component: string): object {
-  const names = [`${formatMetricsService(component)}.${release.namespace}.svc.cluster.local`];
+function buildServiceJob({ job, port }: Scraped): object {
+  const names = [`${formatMetricsService(job)}.${release.namespace}.svc.cluster.local`];
   return {
-    job_name: component,
+    job_name: job,
     // The label `namespace` of a pool's metrics names the pool's namespace, not that of the controller's pod.
     honor_labels: true,
-    dns_sd_configs: [{ names, type: 'A', port: METRICS_PORT, refresh_interval: '5s' }],
+    dns_sd_configs: [{ names, type: 'A', port, refresh_interval: '5s' }],
     relabel_configs: [{ target_label: 'namespace', replacement: release.namespace }],
   };
 }
