@@ -156,8 +156,11 @@ describe('the ports of sandboxes', () => {
     expect(opened.map(({ containerPort }) => containerPort)).toEqual([53, 53, ...numbers, 9464]);
     expect(findPolicy(objects).ingress[0]?.ports.map(({ port }) => port)).toEqual([53, 53, ...numbers]);
     expect(readEnv(findContainer(objects, 'proxy'))).toMatchObject({ SANDLOT_EGRESS_HTTP_PORTS: '80,8080', SANDLOT_EGRESS_TLS_PORTS: '443,8443' });
-    for (const name of ['warmpool-controller', 'claim-controller'])
-      expect(readEnv(findContainer(objects, 'controller', `sandlot-${name}`))).toMatchObject({ EGRESS_PORTS: numbers.join(',') });
+    const { selector: podLabels } = find(objects, 'Service', NAME).spec as unknown as { selector: object };
+    for (const name of ['warmpool-controller', 'claim-controller']) {
+      const { EGRESS_PROXY = '' } = readEnv(findContainer(objects, 'controller', `sandlot-${name}`));
+      expect(JSON.parse(EGRESS_PROXY)).toEqual({ podLabels, ports: numbers });
+    }
   });
 
   it('lead to the same Pods from both Services, of which the first may have an address of the values', async () => {
@@ -254,14 +257,15 @@ describe('the settings of egress', () => {
     expect(proxy.volumeMounts).toContainEqual({ name: 'upstream-ca', mountPath: '/etc/sandlot/upstream-ca', readOnly: true });
   });
 
-  it.each(['Direct', 'OnDemand', 'Proxied'])('say the mode %s to the controllers and the API that need it', async (mode) => {
+  it.each(['Direct', 'OnDemand', 'Proxied'])('say the mode %s to the controllers that need it, and to the API where it reads what was refused', async (mode) => {
     const objects = await renderEgress({ mode });
     const read = (name: string, container: string): Readonly<Record<string, string>> =>
       Object.fromEntries(Object.entries(readEnv(findContainer(objects, container, `sandlot-${name}`))).filter(([key]) => key.startsWith('EGRESS_')));
-    const both = { EGRESS_MODE: mode, EGRESS_PORTS: '80,443,3128' };
+    const both = { EGRESS_MODE: mode, EGRESS_PROXY: expect.stringContaining('[80,443,3128]') as string };
     expect(read('warmpool-controller', 'controller')).toEqual(both);
     expect(read('claim-controller', 'controller')).toEqual(both);
-    expect(read('api', 'api')).toEqual({ EGRESS_MODE: mode });
+    const reports = { EGRESS_REPORTS_HOST: `${NAME}-reports.sandlot-system.svc.cluster.local`, EGRESS_REPORTS_PORT: '9465' };
+    expect(read('api', 'api')).toEqual(reports);
     expect(read('sandbox-controller', 'controller')).toEqual({ EGRESS_SERVICE: NAME });
     expect(read('gateway', 'gateway')).toEqual({});
   });

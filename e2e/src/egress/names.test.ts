@@ -5,9 +5,8 @@ import type { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openUpstream } from '../support/egress/upstream.ts';
 import type { Upstream } from '../support/egress/upstream.ts';
-import { runKubectlOrFail } from '../support/kubectl.ts';
 import { openSandbox, readAccess } from '../support/sdk/client.ts';
-import { listReachable } from '../support/sdk/reach.ts';
+import { listReachable, readServiceAddress } from '../support/sdk/reach.ts';
 
 const run = promisify(execFile);
 
@@ -56,8 +55,7 @@ async function tryIn(sandbox: Sandbox, command: string): Promise<Answer> {
 
 const curl = (...args: readonly string[]): string =>
   `curl --silent --max-time 5 --cacert /tmp/ca.crt ${args.join(' ')}`;
-const readProxy = (): Promise<string> =>
-  runKubectlOrFail(['get', 'service', '-n', 'sandlot-system', 'sandlot-egress', '-o', 'jsonpath={.spec.clusterIP}']);
+const readProxy = (): Promise<string> => readServiceAddress('sandlot-egress');
 
 describe('a sandbox that is closed but for names', () => {
   it.each(['http', 'https'])(

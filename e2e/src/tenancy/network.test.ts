@@ -4,7 +4,7 @@ import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runKubectlOrFail } from '../support/kubectl.ts';
 import { readAccess, openSandbox } from '../support/sdk/client.ts';
-import { listReachable, listServices, openOutside, readNodeAddress } from '../support/sdk/reach.ts';
+import { listReachable, listServices, openOutside, readNodeAddress, readServiceAddress } from '../support/sdk/reach.ts';
 
 const run = promisify(execFile);
 
@@ -56,11 +56,14 @@ describe('the ports of a sandbox', () => {
 });
 
 describe('a sandbox', () => {
-  it('reaches the internet, but not the cluster, its node or the cloud metadata', async () => {
+  it('reaches the internet and its resolver, but not the cluster, its node or the cloud metadata', async () => {
     const node = await readNodeAddress();
+    const resolver = `${await readServiceAddress('sandlot-egress')}:53`;
     const inside = [...(await listServices()), `${node}:16443`, `${node}:10250`, '169.254.169.254:80'];
     expect(inside.length).toBeGreaterThan(6);
-    expect(await listReachable(mine, [...inside, `${OUTSIDE}:80`])).toEqual([`${OUTSIDE}:80`]);
+    expect(inside).toContain(resolver);
+    const reached = await listReachable(mine, [...inside, `${OUTSIDE}:80`]);
+    expect(reached).toEqual([resolver, `${OUTSIDE}:80`].sort());
   });
 
   it('reaches the internet when a port with a lower hardware address joins the bridge of its node', async () => {

@@ -37,6 +37,7 @@ env:
 ports:
   - { name: probes, containerPort: {{ .root.Values.controller.probePort }} }
   - { name: metrics, containerPort: {{ .root.Values.controller.metricsPort }} }
+  - { name: reports, containerPort: {{ include "sandlot.egress.refusalsPort" .root }} }
 {{ include "sandlot.controller.probes" .root }}
   # A process that hangs does not wait as long as one whose Pod ends.
   terminationGracePeriodSeconds: 10

@@ -19,6 +19,12 @@
 {{- toJson (append $ports (int (include "sandlot.egress.connectPort" .))) -}}
 {{- end -}}
 
+{{/* The Pods of the proxy and its ports for sandboxes, as JSON, for the NetworkPolicies of templates. */}}
+{{- define "sandlot.egress.proxyPeers" -}}
+{{- $labels := include "sandlot.selectorLabels" (dict "root" . "component" "egress") | fromYaml -}}
+{{- toJson (dict "podLabels" $labels "ports" (include "sandlot.egress.ports" . | fromJsonArray)) -}}
+{{- end -}}
+
 {{/* Stops a rendering in which two listeners of the Pod want the same port. */}}
 {{- define "sandlot.egress.checkPorts" -}}
 {{- $taken := dict
@@ -106,11 +112,12 @@ IPv6:
 {{- if .Values.egress.enabled }}
 {{- if eq $.name "sandbox-controller" }}
 - { name: EGRESS_SERVICE, value: {{ include "sandlot.egress.fullname" . }} }
-{{- else if has $.name (list "warmpool-controller" "claim-controller" "api") }}
+{{- else if eq $.name "api" }}
+- { name: EGRESS_REPORTS_HOST, value: {{ include "sandlot.egress.fullname" . }}-reports.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }} }
+- { name: EGRESS_REPORTS_PORT, value: {{ include "sandlot.egress.refusalsPort" . | quote }} }
+{{- else if has $.name (list "warmpool-controller" "claim-controller") }}
 - { name: EGRESS_MODE, value: {{ .Values.egress.mode }} }
-{{- end }}
-{{- if has $.name (list "warmpool-controller" "claim-controller") }}
-- { name: EGRESS_PORTS, value: {{ include "sandlot.egress.ports" . | fromJsonArray | join "," | quote }} }
+- { name: EGRESS_PROXY, value: {{ include "sandlot.egress.proxyPeers" . | quote }} }
 {{- end }}
 {{- end }}
 {{- end }}

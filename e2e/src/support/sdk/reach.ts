@@ -31,6 +31,11 @@ export async function listServices(): Promise<string[]> {
   return [...places, '10.96.0.1:443', '10.96.0.10:53'];
 }
 
+/** The address of a Service of the installation. */
+export function readServiceAddress(name: string): Promise<string> {
+  return runKubectlOrFail(['get', 'service', '-n', 'sandlot-system', name, '-o', 'jsonpath={.spec.clusterIP}']);
+}
+
 /** The address of the node. */
 export function readNodeAddress(): Promise<string> {
   return runKubectlOrFail(['get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[0].address}']);

@@ -1,4 +1,4 @@
-import { gvisorPlaces } from '@sandlot/local-cluster';
+import { dnsServiceIp, gvisorPlaces } from '@sandlot/local-cluster';
 import type { BuiltImage } from '../images/build.ts';
 import type { Registry } from '../images/publish.ts';
 import type { ImageName } from '../images/recipes.ts';
@@ -43,6 +43,7 @@ export interface ChartValues {
   readonly egress: {
     readonly enabled?: true;
     readonly replicas?: number;
+    readonly resolvers?: readonly string[];
     readonly image: { readonly tag: string };
     readonly proxyImage: { readonly tag: string };
   };
@@ -116,7 +117,7 @@ export function buildChartValues(
       ...controller('egress'),
       proxyImage: controller('egress-proxy').image,
       // One machine has no use for two.
-      ...(isLocal ? { enabled: true, replicas: 1 } : {}),
+      ...(isLocal ? { enabled: true, replicas: 1, resolvers: [dnsServiceIp] } : {}),
     },
     api: controller('api'),
     gateway: {
