@@ -56,14 +56,17 @@ describe('the ports of a sandbox', () => {
 });
 
 describe('a sandbox', () => {
-  it('reaches the internet and its resolver, but not the cluster, its node or the cloud metadata', async () => {
+  it('reaches the internet and the egress proxy, but not the cluster, its node or the cloud metadata', async () => {
     const node = await readNodeAddress();
-    const resolver = `${await readServiceAddress('sandlot-egress')}:53`;
+    const proxy = [
+      `${await readServiceAddress('sandlot-egress')}:53`,
+      `${await readServiceAddress('sandlot-egress-inspect')}:443`,
+    ];
     const inside = [...(await listServices()), `${node}:16443`, `${node}:10250`, '169.254.169.254:80'];
     expect(inside.length).toBeGreaterThan(6);
-    expect(inside).toContain(resolver);
+    expect(inside).toEqual(expect.arrayContaining(proxy));
     const reached = await listReachable(mine, [...inside, `${OUTSIDE}:80`]);
-    expect(reached).toEqual([resolver, `${OUTSIDE}:80`].sort());
+    expect(reached).toEqual([...proxy, `${OUTSIDE}:80`].sort());
   });
 
   it('reaches the internet when a port with a lower hardware address joins the bridge of its node', async () => {
