@@ -1,6 +1,6 @@
 import type { ContainerResources, EgressMode, PodSpec, SandboxTemplate } from '@sandlot/api-types';
 import { harden } from './harden.ts';
-import { isSteered, withSteeredPod } from './steered.ts';
+import { isSteered, withoutRawSockets, withSteeredDns } from './steered.ts';
 
 /** Chart values about pods of templates. */
 export interface PodDefaults {
@@ -45,9 +45,12 @@ function listNameServers(spec: PodSpec, defaults: PodDefaults): string[] {
 export function getPodSpec(template: SandboxTemplate, defaults: PodDefaults): PodSpec {
   const written = template.spec.podTemplate.spec;
   const tokenless = { ...written, automountServiceAccountToken: written.automountServiceAccountToken ?? false };
-  const resolvable = isSteered(template, defaults)
-    ? withSteeredPod(tokenless, defaults.dnsNameservers)
+  const steered = isSteered(template, defaults);
+  const resolvable = steered
+    ? withSteeredDns(tokenless, defaults.dnsNameservers)
     : withDns(tokenless, template, defaults);
   const level = template.spec.securityDefaults ?? defaults.securityDefaults;
-  return level === 'Hardened' ? harden(resolvable, defaults) : resolvable;
+  const hardened = level === 'Hardened' ? harden(resolvable, defaults) : resolvable;
+  // Hardening drops all capabilities where none is named, so this one comes after it.
+  return steered ? withoutRawSockets(hardened) : hardened;
 }

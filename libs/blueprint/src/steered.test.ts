@@ -43,6 +43,11 @@ describe('a Sandbox of a template that leads names to the egress proxy', () => {
     expect(dropOf({ securityContext: { capabilities: { drop: ['ALL'] } } })).toEqual({ drop: ['ALL'] });
   });
 
+  it('drops all capabilities where its template is hardened', () => {
+    const [container] = buildPodSpec({ securityDefaults: 'Hardened' }).containers;
+    expect(container?.securityContext?.capabilities).toEqual({ drop: ['ALL'] });
+  });
+
   it('keeps a privileged container as it is, which the API server would refuse otherwise', () => {
     expect(dropOf({ securityContext: { privileged: true } })).toBeUndefined();
   });

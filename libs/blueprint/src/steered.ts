@@ -17,11 +17,10 @@ export function isSteered(
 }
 
 /**
- * A Pod that asks the egress resolver. The sandbox-controller replaces the name servers by the address that the resolver has
- * when the Pod starts. Without a search list no name of the cluster is asked for.
+ * The DNS of a Pod that asks the egress resolver. The sandbox-controller replaces the name servers by the address that the
+ * resolver has when the Pod starts. Without a search list no name of the cluster is asked for.
  */
-export function withSteeredPod(spec: PodSpec, nameservers: readonly string[]): PodSpec {
-  const { containers, initContainers } = spec;
+export function withSteeredDns(spec: PodSpec, nameservers: readonly string[]): PodSpec {
   return {
     ...spec,
     dnsPolicy: 'None',
@@ -29,10 +28,6 @@ export function withSteeredPod(spec: PodSpec, nameservers: readonly string[]): P
       nameservers: nameservers.length > 0 ? [...nameservers] : [PLACEHOLDER],
       options: STEERED_DNS_OPTIONS.map((option) => ({ ...option })),
     },
-    containers: containers.map((container) => withoutRawSockets(container, spec)),
-    ...(initContainers === undefined
-      ? {}
-      : { initContainers: initContainers.map((container) => withoutRawSockets(container, spec)) }),
   };
 }
 
@@ -40,9 +35,19 @@ export function withSteeredPod(spec: PodSpec, nameservers: readonly string[]): P
  * Raw packets could have the address of another sandbox, by which the egress proxy knows whose a connection is. The API server
  * refuses dropped capabilities of privileged containers and on Windows.
  */
-function withoutRawSockets(container: Container, spec: PodSpec): Container {
+export function withoutRawSockets(spec: PodSpec): PodSpec {
+  if (spec.os?.name === 'windows') return spec;
+  const { containers, initContainers } = spec;
+  return {
+    ...spec,
+    containers: containers.map(dropRaw),
+    ...(initContainers === undefined ? {} : { initContainers: initContainers.map(dropRaw) }),
+  };
+}
+
+function dropRaw(container: Container): Container {
   const { securityContext = {} } = container;
-  if (spec.os?.name === 'windows' || securityContext.privileged === true) return container;
+  if (securityContext.privileged === true) return container;
   return {
     ...container,
     securityContext: { ...securityContext, capabilities: withoutRaw(securityContext.capabilities) },

@@ -25,6 +25,12 @@ describe('the egress mode of a template', () => {
       'Direct',
     ],
     [
+      'is Direct on the network of its node, whatever it asks for',
+      { podTemplate: { spec: { containers, hostNetwork: true } }, egress: { mode: 'Proxied' } },
+      'OnDemand',
+      'Direct',
+    ],
+    [
       'is Direct when nothing manages its NetworkPolicy',
       { networkPolicyManagement: 'Unmanaged' },
       'OnDemand',

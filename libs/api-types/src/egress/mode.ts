@@ -14,7 +14,7 @@ export type EgressMode = (typeof egressModes)[number];
  * rules or DNS is Direct until it asks for more: the proxy would be a way around them.
  */
 export function getEgressMode({ spec }: SandboxTemplate, installation: EgressMode | undefined): EgressMode {
-  if (installation === undefined || isUnmanaged(spec)) return 'Direct';
+  if (installation === undefined || isOutOfReach(spec)) return 'Direct';
   const hasOwnRules = spec.networkPolicy !== undefined || hasOwnDns(spec.podTemplate.spec);
   return spec.egress?.mode ?? (hasOwnRules ? 'Direct' : installation);
 }
@@ -33,7 +33,7 @@ function hasOwnDns({ dnsPolicy = '', dnsConfig }: SandboxTemplate['spec']['podTe
   return dnsPolicy !== '' && !isDeepStrictEqual(dnsConfig?.options, STEERED_DNS_OPTIONS);
 }
 
-/** No NetworkPolicy of ours would send its Pods to the proxy. */
-function isUnmanaged({ networkPolicyManagement }: SandboxTemplate['spec']): boolean {
-  return networkPolicyManagement === 'Unmanaged';
+/** No NetworkPolicy of ours sends its Pods to the proxy, or they have the address of their node, which says nothing of whose they are. */
+function isOutOfReach({ networkPolicyManagement, podTemplate }: SandboxTemplate['spec']): boolean {
+  return networkPolicyManagement === 'Unmanaged' || podTemplate.spec.hostNetwork === true;
 }
