@@ -1,4 +1,6 @@
 import { BLOCKED_IPV4, BLOCKED_IPV6 } from '@sandlot/api-types';
+import { ensureBinaries } from '@sandlot/local-cluster';
+import { spawnSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { ContainerSpec, Rendered } from './chart.ts';
@@ -232,7 +234,27 @@ describe('the NetworkPolicy of egress', () => {
   });
 });
 
+it.each(['podMonitor', 'serviceMonitor'])('a %s scrapes both processes', async (kind) => {
+  const objects = await renderEgress({}, { metrics: { [kind]: { enabled: true } } });
+  const monitor = objects.find((object) => object.kind.toLowerCase() === kind.toLowerCase())?.spec as unknown as Readonly<Record<string, unknown>>;
+  const ports = ((monitor['podMetricsEndpoints'] ?? monitor['endpoints']) as readonly { readonly port: string }[]).map(({ port }) => port);
+  expect(ports).toEqual(['metrics', 'proxy-metrics']);
+  if (kind === 'serviceMonitor') expect(listPorts(objects, 'sandlot-metrics').map(({ port }) => port)).toEqual([9090, 9464]);
+  else expect(JSON.stringify(monitor['selector'])).toContain('"egress"');
+});
+
 describe('the settings of egress', () => {
+  it('for the proxy are flags that its program has', async () => {
+    const bin = await ensureBinaries(['sandlot-egress']);
+    const { stderr } = spawnSync(bin('sandlot-egress'), ['-h'], { encoding: 'utf8' });
+    const flags = [...stderr.matchAll(/^ {2}-([a-z-]+)/gm)].map(([, flag = '']) => flag);
+    const variables = flags.map((flag) => `SANDLOT_EGRESS_${flag.toUpperCase().replaceAll('-', '_')}`);
+    const objects = await renderEgress({ upstreamCA: { secret: 'upstreams' } });
+    const names = (findContainer(objects, 'proxy').env ?? []).map(({ name }) => name);
+    expect(names.length).toBeGreaterThan(10);
+    expect(names.filter((name) => !variables.includes(name))).toEqual([]);
+  });
+
   it('name both Services to the rules process, and the namespaces it serves', async () => {
     const objects = await renderEgress({}, { watchNamespaces: ['team-a', 'team-b'] });
     expect(readEnv(findContainer(objects, 'rules'))).toMatchObject({

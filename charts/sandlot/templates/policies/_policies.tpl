@@ -35,12 +35,12 @@ request.userInfo.username in [{{ range $index, $name := list "sandbox-controller
 r'^({{ join "|" $quoted }})'
 {{- end -}}
 
-{{/* Binds a policy to the namespaces that the release serves; call with (dict "root" $ "name" NAME "exempts" BOOL). */}}
+{{/* Binds a policy to the namespaces that the release serves, and to "also" besides; call with (dict "root" $ "name" NAME "exempts" BOOL "also" NAMESPACES). */}}
 {{- define "sandlot.policies.binding" -}}
 {{- $actions := dict "enforce" (list "Deny" "Audit") "warn" (list "Warn" "Audit") "audit" (list "Audit") -}}
 {{- $selected := list -}}
 {{- with include "sandlot.namespaces" .root -}}
-{{- $selected = append $selected (dict "key" "kubernetes.io/metadata.name" "operator" "In" "values" (splitList "," .)) -}}
+{{- $selected = append $selected (dict "key" "kubernetes.io/metadata.name" "operator" "In" "values" (concat (splitList "," .) ($.also | default list) | uniq)) -}}
 {{- end -}}
 {{- if .exempts -}}
 {{- $selected = append $selected (dict "key" (include "sandlot.policies.exemptLabel" .root) "operator" "NotIn" "values" (list "all")) -}}
