@@ -29,6 +29,7 @@ export {
   hasOwnNetwork,
   isClosedEgress,
   MAX_EGRESS_BLOCKS,
+  needsEgressProxy,
 } from './egress/wish.ts';
 export type { EgressWish } from './egress/wish.ts';
 export { BLOCKED_IPV4, BLOCKED_IPV6 } from './egress/blocked-addresses.ts';

@@ -12,7 +12,7 @@ const decide = (claim: SeenClaim | undefined, egress?: TemplateEgress) => {
 const claim = (isClosed: boolean, ...names: readonly string[]): SeenClaim => ({
   name: 'c',
   uid: 'u',
-  wish: { isClosed, names, denied },
+  wish: { isClosed, names, denied, isObserved: false },
 });
 
 it('an address that no sandbox has allows nothing', () => {
@@ -32,6 +32,29 @@ describe('a sandbox of a template that is OnDemand', () => {
     ['of an open claim has none', claim(false, 'a.b'), { closed: false, names: [], denied }],
   ])('%s', (_name, given, expected) => {
     expect(decide(given, { mode: 'OnDemand' })).toMatchObject({ ...expected, within });
+  });
+});
+
+describe('a list that is observed', () => {
+  const observed: SeenClaim = {
+    name: 'c',
+    uid: 'u',
+    wish: { isClosed: true, names: ['a.b'], denied: ['0.0.0.0/0'], isObserved: true },
+  };
+  const block = { cidr: '0.0.0.0/0', except: [], ports: [] };
+  const template: ProxiedTemplate = { mode: 'Proxied', names: ['a.com'], within: [block], isObserved: true };
+  const reported = { closed: true, observe: true, denied: [] };
+
+  it('lets everything pass and is reported, of a claim as of a template', () => {
+    expect(decide(observed, { mode: 'OnDemand' })).toMatchObject({ ...reported, names: ['a.b'] });
+    expect(decide(undefined, template)).toMatchObject({ ...reported, names: ['a.com'] });
+    expect(decide(observed, template)).toMatchObject({ ...reported, names: ['a.b'] });
+  });
+
+  it('does not open what another list closes', () => {
+    expect(decide(observed, { ...template, isObserved: false })).toMatchObject({ observe: false, names: ['a.com'] });
+    expect(decide(claim(true, 'x.y'), template)).toMatchObject({ closed: true, observe: false, names: ['x.y'] });
+    expect(decide(observed)).toMatchObject({ closed: true, observe: false, names: [] });
   });
 });
 

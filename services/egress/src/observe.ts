@@ -9,7 +9,7 @@ import {
 import type { Sandbox, SandboxClaim, TemplateEgress } from '@sandlot/api-types';
 import { findController } from '@sandlot/kube';
 import type { NetworkPolicy, Pod, Store } from '@sandlot/kube';
-import type { AddressSnapshot, SeenClaim, SeenOwner } from './plan/plan.ts';
+import type { AddressSnapshot, SeenClaim, SeenOwner, SeenWish } from './plan/plan.ts';
 import { BY_ADDRESS, BY_UID } from './wiring/informers.ts';
 
 /** The caches that say whose an address is. */
@@ -60,14 +60,17 @@ function findEgress(policy: NetworkPolicy | undefined): TemplateEgress | undefin
   return policy === undefined ? { mode: 'Proxied', names: [], within: [] } : findTemplateEgress(policy);
 }
 
+const NOTHING: SeenWish = { isClosed: true, names: [], denied: [], isObserved: false };
+
 function findClaim(claims: Store<SandboxClaim>, sandbox: Sandbox): SeenClaim | undefined {
   const owner = findController(sandbox);
   if (owner?.kind !== 'SandboxClaim') return undefined;
   const [claim] = claims.listByIndex(BY_UID, owner.uid);
   // Until the claim is seen, the sandbox has it and no wish of it: what a wish closes has to be closed meanwhile.
-  if (claim === undefined) return { name: owner.name, uid: owner.uid, wish: { isClosed: true, names: [], denied: [] } };
+  if (claim === undefined) return { name: owner.name, uid: owner.uid, wish: NOTHING };
   const wish = findEgressWish(claim);
   const seen = { name: owner.name, uid: owner.uid };
   if (wish === undefined) return seen;
-  return { ...seen, wish: { isClosed: isClosedEgress(wish), names: wish.names ?? [], denied: wish.denyOut } };
+  const { names = [], denyOut: denied, observe: isObserved = false } = wish;
+  return { ...seen, wish: { isClosed: isClosedEgress(wish), names, denied, isObserved } };
 }

@@ -18,6 +18,7 @@ describe('egress rules of a sandbox of its own', () => {
   it.each<[string, object[], Partial<EgressWish>, object[]]>([
     ['are the template’s when the claim denies nothing', PUBLIC, { allowOut: ['10.0.0.1/32'] }, PUBLIC],
     ['are none without internet access', PUBLIC, NO_NET, []],
+    ['are the template’s while the wish is observed', PUBLIC, { ...NO_NET, observe: true }, PUBLIC],
     ['are none when all IPv4 is denied, which means everything', PUBLIC, { denyOut: ['0.0.0.0/0'] }, []],
     [
       'leave out what is denied',
@@ -75,6 +76,7 @@ describe('the rule of the egress proxy', () => {
     ['stays where some addresses are denied, because it has the resolver', { denyOut: ['9.9.9.9/32'] }, true],
     ['goes where everything is denied and no name is allowed', closed, false],
     ['goes without internet access', NO_NET, false],
+    ['stays for a wish that is observed', { ...closed, observe: true }, true],
   ])('%s', (_, asked, stays) => {
     const rules = narrowEgress([...PUBLIC, proxyRule] as Parameters<typeof narrowEgress>[0], wish(asked), proxyRule);
     expect(rules.some(({ to }) => JSON.stringify(to) === JSON.stringify(proxyRule.to))).toBe(stays);

@@ -5,7 +5,7 @@ import type { Cidr } from '@sandlot/std';
 import type { NetworkPolicyEgressRule } from '../generated/core.ts';
 import { listCidrs, listEgressBlocks } from './blocks.ts';
 import type { EgressBlock } from './blocks.ts';
-import { isClosedEgress } from './wish.ts';
+import { isClosedEgress, needsEgressProxy } from './wish.ts';
 import type { EgressWish } from './wish.ts';
 
 type EgressRule = NonNullable<NonNullable<NetworkPolicy['spec']>['egress']>[number];
@@ -14,7 +14,7 @@ type EgressRule = NonNullable<NonNullable<NetworkPolicy['spec']>['egress']>[numb
  * A template's egress rules narrowed by a wish, never wider than the template's. Removes what the wish denies, except what it
  * allows by address. If it denies anything, it also removes peers that are selectors, whose addresses are unknown here. The
  * rule of the egress proxy stays, unless the wish allows no name and closes the rest: the proxy decides over names, and Pods
- * that are not closed ask its resolver.
+ * that are not closed ask its resolver. A wish that is observed narrows nothing.
  */
 export function narrowEgress(
   egress: readonly EgressRule[],
@@ -22,9 +22,9 @@ export function narrowEgress(
   proxyRule?: NetworkPolicyEgressRule,
 ): EgressRule[] {
   const denied = listDenied(wish);
-  if (denied.length === 0) return [...egress];
+  if (denied.length === 0 || wish.observe === true) return [...egress];
   const allowed = listCidrs(wish.allowOut);
-  const needsProxy = !isClosedEgress(wish) || (wish.names ?? []).length > 0;
+  const needsProxy = !isClosedEgress(wish) || needsEgressProxy(wish);
   return egress.flatMap(({ to, ports }): EgressRule[] => {
     if (needsProxy && proxyRule !== undefined && isDeepStrictEqual(to, proxyRule.to))
       return ports === undefined ? [{ to }] : [{ to, ports }];

@@ -14,6 +14,7 @@ describe('the egress of a template', () => {
 
   it.each<TemplateEgress>([
     { mode: 'OnDemand' },
+    { mode: 'Proxied', names: ['example.com'], within: [], isObserved: true },
     NOTHING,
     {
       mode: 'Proxied',

@@ -11,7 +11,13 @@ import { findEgressBlock } from './wish.ts';
  */
 export type TemplateEgress =
   | { readonly mode: 'OnDemand' }
-  | { readonly mode: 'Proxied'; readonly names: readonly string[]; readonly within: readonly OpenBlock[] };
+  | {
+      readonly mode: 'Proxied';
+      readonly names: readonly string[];
+      readonly within: readonly OpenBlock[];
+      /** Nothing is refused, and what the list does not have is reported. */
+      readonly isObserved?: boolean | undefined;
+    };
 
 /** How an annotation that cannot be read counts: its sandboxes reach nothing. */
 const NOTHING: TemplateEgress = { mode: 'Proxied', names: [], within: [] };
@@ -34,6 +40,7 @@ const egress = z.discriminatedUnion('mode', [
   z.object({
     mode: z.literal('Proxied'),
     names: z.array(name).default([]),
+    isObserved: z.boolean().optional(),
     within: z
       .array(z.object({ cidr: block, except: z.array(block).default([]), ports: z.array(range).default([]) }))
       .default([]),

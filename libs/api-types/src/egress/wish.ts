@@ -16,6 +16,8 @@ export interface EgressWish {
   readonly denyOut: readonly string[];
   /** Names that `allowOut` has beside blocks, normalised. They hold where everything is denied, at the egress proxy. */
   readonly names?: readonly string[] | undefined;
+  /** Nothing is refused, and what the list of names does not have is reported. */
+  readonly observe?: boolean | undefined;
 }
 
 /** The most entries of one list. */
@@ -46,7 +48,12 @@ const entry = z.string().transform((text, context) => {
 });
 const entries = z.array(entry).max(MAX_EGRESS_BLOCKS).default([]);
 const wish = z
-  .object({ allowInternetAccess: z.boolean().optional(), allowOut: entries, denyOut: blocks })
+  .object({
+    allowInternetAccess: z.boolean().optional(),
+    allowOut: entries,
+    denyOut: blocks,
+    observe: z.boolean().optional(),
+  })
   .transform(({ allowOut, ...rest }) => {
     const names = allowOut.flatMap(({ name }) => name ?? []);
     const asked = { ...rest, allowOut: allowOut.flatMap(({ block: found }) => found ?? []) };
@@ -71,6 +78,11 @@ export function findEgressWish(claim: SandboxClaim): EgressWish | undefined {
   }
 }
 
+/** Whether the wish holds at the egress proxy, which a sandbox then needs. */
+export function needsEgressProxy({ names = [], observe }: EgressWish): boolean {
+  return names.length > 0 || observe === true;
+}
+
 /** Whether the wish denies every address that it does not allow. Denying all IPv4 denies all IPv6 too. */
 export function isClosedEgress({ allowInternetAccess, denyOut }: EgressWish): boolean {
   const coversAll = (text: string): boolean => {
@@ -81,6 +93,6 @@ export function isClosedEgress({ allowInternetAccess, denyOut }: EgressWish): bo
 }
 
 /** The text of the annotation. */
-export function formatEgressText({ allowInternetAccess, allowOut, denyOut, names = [] }: EgressWish): string {
-  return JSON.stringify({ allowInternetAccess, allowOut: [...allowOut, ...names], denyOut });
+export function formatEgressText({ allowInternetAccess, allowOut, denyOut, names = [], observe }: EgressWish): string {
+  return JSON.stringify({ allowInternetAccess, allowOut: [...allowOut, ...names], denyOut, observe });
 }

@@ -20,6 +20,12 @@ export const templateEgress = z.object({
     .describe(
       'With Proxied: names, such as `example.com`, `*.example.com` or `example.com:8443`, and addresses or blocks.',
     ),
+  enforcement: z
+    .enum(['Enforced', 'Observed'])
+    .optional()
+    .describe(
+      'With Proxied. Observed: nothing is refused, and `sandlot egress` shows which names `allow` would have refused. Enforced when unset.',
+    ),
 });
 
 /** What the API server refuses of it. */
@@ -32,5 +38,9 @@ export const egressRules = [
     rule: "!has(self.egress) || !has(self.egress.mode) || self.egress.mode == 'Direct' || self.networkPolicyManagement != 'Unmanaged'",
     message:
       'egress.mode OnDemand and Proxied need networkPolicyManagement Managed: the NetworkPolicy leads Pods to the egress proxy',
+  },
+  {
+    rule: "!has(self.egress) || !has(self.egress.enforcement) || (has(self.egress.mode) && self.egress.mode == 'Proxied')",
+    message: 'egress.enforcement needs egress.mode Proxied',
   },
 ] as const;

@@ -1,4 +1,4 @@
-import { findEgressWish, isAdoptable, labels, sandboxes } from '@sandlot/api-types';
+import { findEgressWish, isAdoptable, labels, needsEgressProxy, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { buildAdoptionPatch } from '@sandlot/blueprint';
 import { isConflict, isNotFound, isUnknownOutcome, getKey } from '@sandlot/kube';
@@ -116,8 +116,8 @@ function canTakeVariables({ spec }: SandboxClaim, member: Sandbox): boolean {
 
 /** The Pod of a member that is older than the mode of its template does not ask the egress resolver. */
 function canReachNames(claim: SandboxClaim, { metadata }: Sandbox): boolean {
-  const { names = [] } = findEgressWish(claim) ?? {};
-  return names.length === 0 || metadata.labels?.[labels.egress] !== undefined;
+  const wish = findEgressWish(claim);
+  return wish === undefined || !needsEgressProxy(wish) || metadata.labels?.[labels.egress] !== undefined;
 }
 
 interface Choice {

@@ -8,6 +8,7 @@ import {
   findResourcesRefusal,
   findRuntimeEnvRefusal,
   hasStoredEnvs,
+  needsEgressProxy,
   namesSecrets,
 } from '@sandlot/api-types';
 import type { SandboxTemplate } from '@sandlot/api-types';
@@ -170,8 +171,8 @@ function checkName({ claim }: ClaimSnapshot, template: SandboxTemplate): ReturnT
 
 /** Names hold at the egress proxy: without one they would all be closed, and the claim Ready. */
 function checkEgress({ claim, podDefaults }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
-  const { names = [] } = findEgressWish(claim) ?? {};
-  if (names.length === 0 || isSteered(template, podDefaults)) return undefined;
+  const wish = findEgressWish(claim);
+  if (wish === undefined || !needsEgressProxy(wish) || isSteered(template, podDefaults)) return undefined;
   const detail =
     podDefaults.egressMode === undefined
       ? 'this installation has no egress proxy; set the chart value egress.enabled=true, or list addresses'

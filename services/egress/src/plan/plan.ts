@@ -15,6 +15,8 @@ export interface PlaneSandbox {
   readonly claimUid: string;
   /** Names are refused unless `names` has them. */
   readonly closed: boolean;
+  /** Names that are not in `names` are let through and reported. */
+  readonly observe: boolean;
   readonly names: readonly string[];
   /** What the template lets its sandboxes reach. */
   readonly within: readonly OpenBlock[];
@@ -54,4 +56,6 @@ export interface SeenWish {
   readonly isClosed: boolean;
   readonly names: readonly string[];
   readonly denied: readonly string[];
+  /** The claim refuses nothing, and wants to know what its names would have refused. */
+  readonly isObserved: boolean;
 }

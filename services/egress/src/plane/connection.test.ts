@@ -21,6 +21,7 @@ const sandbox = (...names: readonly string[]): PlaneSandbox => ({
   claim: 'c',
   claimUid: 'u',
   closed: true,
+  observe: false,
   names,
   within: [],
   denied: [],

@@ -13,9 +13,10 @@ export function checkEgress({
   const { invalid } = readAllowList(template);
   if (invalid !== undefined) return no(templateReasons.invalidEgress, formatInvalid(invalid));
   const mode = getEgressMode(template, egressMode);
+  const observed = template.spec.egress?.enforcement === 'Observed' ? '; the list is observed and refuses nothing' : '';
   return mode === 'Direct'
     ? yes(templateReasons.direct, 'Sandboxes reach addresses alone, and claims that list names are refused')
-    : yes(templateReasons.applied, `Names are led to the egress proxy, mode ${mode}`);
+    : yes(templateReasons.applied, `Names are led to the egress proxy, mode ${mode}${observed}`);
 }
 
 const MISSING =

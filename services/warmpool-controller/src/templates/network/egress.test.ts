@@ -71,6 +71,17 @@ describe('the egress rules of a template', () => {
     expect(read(proxied('example.com', '1.1.1.1'), NETWORK)).toEqual(expected);
   });
 
+  it('let everything pass while the list of a Proxied template is observed', () => {
+    const observed: Partial<SandboxTemplateSpec> = {
+      egress: { mode: 'Proxied', allow: ['example.com'], enforcement: 'Observed' },
+    };
+    expect(read(observed)).toEqual({
+      egress: [...PUBLIC, TO_PROXY],
+      note: { mode: 'Proxied', names: ['example.com'], within: readPolicyEgress(PUBLIC), isObserved: true },
+    });
+    expect(read(observed, NETWORK).egress).toEqual([]);
+  });
+
   it('allow nothing of a list with a mistake', () => {
     const { egress, note } = read(proxied('example.com', '1.1.1.1', 'https://example.com'));
     expect([egress, note]).toEqual([[TO_PROXY], { mode: 'Proxied', names: [], within: readPolicyEgress(PUBLIC) }]);

@@ -42,7 +42,7 @@ export function readAllowList({ spec }: SandboxTemplate): AllowList {
  */
 export function withEgressProxy(template: SandboxTemplate, base: Egress, settings: NetworkSettings): Egress {
   const proxy = settings.egressProxy === undefined ? [] : [buildProxyRule(settings.egressProxy)];
-  if (isProxied(template, settings)) {
+  if (isProxied(template, settings) && !isObserved(template, settings)) {
     const { blocks } = readAllowList(template);
     const wish = { allowInternetAccess: false, allowOut: blocks, denyOut: [] };
     return [...(narrowEgress(base, wish) as Egress), ...proxy];
@@ -62,7 +62,18 @@ export function formatEgressNote(
   const mode = getEgressMode(template, egressMode);
   if (mode === 'Direct') return undefined;
   if (mode === 'OnDemand') return formatTemplateEgress({ mode });
-  return formatTemplateEgress({ mode, names: readAllowList(template).names, within: readPolicyEgress(base) });
+  const isObserved = template.spec.egress?.enforcement === 'Observed' ? { isObserved: true } : {};
+  return formatTemplateEgress({
+    mode,
+    names: readAllowList(template).names,
+    within: readPolicyEgress(base),
+    ...isObserved,
+  });
+}
+
+/** While a list is observed nothing is refused. That needs the proxy, which reports what the list would have refused. */
+function isObserved({ spec }: SandboxTemplate, { egressProxy }: NetworkSettings): boolean {
+  return spec.egress?.enforcement === 'Observed' && egressProxy !== undefined;
 }
 
 /** A template that asks for Proxied is closed also where the installation has no proxy. */
