@@ -36,7 +36,7 @@ describe('the egress mode of a template', () => {
       'OnDemand',
       'Direct',
     ],
-  ])('%s', (_, spec, installation, expected) => {
+  ])('%s', (...[, spec, installation, expected]) => {
     expect(getEgressMode(template({ spec }), installation)).toBe(expected);
   });
 });
