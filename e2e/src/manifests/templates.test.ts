@@ -108,10 +108,10 @@ it('the network policy of a template goes when the template manages none, and it
   await readPodOfClaim('unruled', '{sandboxTemplateRef: {name: open}}');
 });
 
-it('a pod of a template has the defaults of agent-sandbox, or the hardened ones on request', async () => {
+it('a pod of a template has the defaults of agent-sandbox and no raw packets, or the hardened ones on request', async () => {
   const plain = await readPodOfClaim('plain', '{warmPoolRef: {name: pool}}');
   expect(plain.spec).toMatchObject({ automountServiceAccountToken: false });
-  expect(plain.spec.containers[0]?.securityContext ?? {}).toEqual({});
+  expect(plain.spec.containers[0]?.securityContext).toEqual({ capabilities: { drop: ['NET_RAW'] } });
   await team.apply(hardened);
   const { spec } = await readPodOfClaim('hard', '{sandboxTemplateRef: {name: hard}}');
   expect(spec).toMatchObject({

@@ -139,9 +139,11 @@ it('Template.exists tells which templates a tenant may use', async () => {
   expect(await Promise.all(found)).toEqual([true, false]);
 });
 
-it('egress rules by domain are refused, not ignored', async () => {
+it('names beside an open network are refused, not ignored', async () => {
   await using sandbox = await openSandbox();
-  await expect(sandbox.updateNetwork({ allowOut: ['example.com'] })).rejects.toThrow(/^400: .*allowOut.*example\.com/);
+  await expect(sandbox.updateNetwork({ allowOut: ['example.com'] })).rejects.toThrow(
+    /^400: .*allowOut: names need network\.denyOut/,
+  );
 });
 
 describe('Sandbox.list', () => {

@@ -27,7 +27,7 @@ import {
   waitForSandbox,
 } from '../support/security/tenants.ts';
 import { ask } from '../support/sdk/http.ts';
-import { listReachable, listServices, openOutside, readNodeAddress } from '../support/sdk/reach.ts';
+import { listProxyPlaces, listReachable, listServices, openOutside, readNodeAddress } from '../support/sdk/reach.ts';
 import { eventually } from '../support/team.ts';
 
 /** A public address that this machine takes while the tests run, from a block without hosts. */
@@ -353,7 +353,7 @@ describe('the gateway', () => {
 });
 
 describe('code in the sandbox of the other tenant', () => {
-  it('reaches a public address and itself, but no sandbox, node, metadata service or service of the installation', async () => {
+  it('reaches a public address, itself and the egress proxy, but no sandbox, node, metadata service or other service of the installation', async () => {
     const node = await readNodeAddress();
     const tried = [
       ...[8_888, 49_983, PORT].map((port) => `${scene.victim.address}:${port}`),
@@ -367,7 +367,8 @@ describe('code in the sandbox of the other tenant', () => {
       ],
     ];
     const open = [`${OUTSIDE}:80`, `127.0.0.1:${PORT}`];
-    expect(await listReachable(scene.ours, [...tried, ...open])).toEqual(open.sort());
+    const reached = await listReachable(scene.ours, [...tried, ...open]);
+    expect(reached).toEqual([...open, ...(await listProxyPlaces())].sort());
   });
 
   it('has no token, and none of the variables of others', async () => {

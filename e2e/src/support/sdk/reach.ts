@@ -36,6 +36,12 @@ export function readServiceAddress(name: string): Promise<string> {
   return runKubectlOrFail(['get', 'service', '-n', 'sandlot-system', name, '-o', 'jsonpath={.spec.clusterIP}']);
 }
 
+/** `address:port` of the Services of the egress proxy, as {@link listServices} has them: those that sandboxes reach. */
+export async function listProxyPlaces(): Promise<string[]> {
+  const [first, second] = await Promise.all(['sandlot-egress', 'sandlot-egress-inspect'].map(readServiceAddress));
+  return [`${first ?? ''}:53`, `${second ?? ''}:443`];
+}
+
 /** The address of the node. */
 export function readNodeAddress(): Promise<string> {
   return runKubectlOrFail(['get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[0].address}']);
