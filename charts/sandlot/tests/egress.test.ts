@@ -120,6 +120,14 @@ describe('the Pods of egress', () => {
     }
   });
 
+  it('say to the rules process which Pod it is in, and to the proxy which templates have labels of their own', async () => {
+    const objects = await render({ egress: { enabled: true }, metrics: { templateLabels: ['python', 'node'] } });
+    const uid = { name: 'POD_UID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } };
+    expect(findContainer(objects, 'rules').env).toContainEqual(uid);
+    expect(readEnv(findContainer(objects, 'proxy'))).toMatchObject({ SANDLOT_EGRESS_TEMPLATE_LABELS: 'python,node' });
+    expect(readEnv(findContainer(await renderEgress(), 'proxy'))).not.toHaveProperty('SANDLOT_EGRESS_TEMPLATE_LABELS');
+  });
+
   it('have a budget and are spread where there are two', async () => {
     const two = await renderEgress();
     expect(find(two, 'PodDisruptionBudget', NAME).spec).toMatchObject({ maxUnavailable: 1 });
