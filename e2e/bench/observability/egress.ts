@@ -71,7 +71,7 @@ async function startProxy(folder: string, socket: string, open: AsyncDisposableS
   for (const end of ['crt', 'key']) await rename(join(folder, `ca.${end}`), join(folder, `tls.${end}`));
   const names = ['dns-port', 'tls-ports', 'http-ports', 'proxy-port', 'admin-port'] as const;
   const ports: number[] = [];
-  for (const _ of names) ports.push(await findFreePort());
+  while (ports.length < names.length) ports.push(await findFreePort());
   const [dns = 0, tls = 0, , , admin = 0] = ports;
   const listens = names.map((name, index) => `-${name}=${ports[index]}`);
   // Nothing listens at that server: a question that is forwarded fails.
