@@ -120,6 +120,14 @@ describe('the Pods of egress', () => {
     }
   });
 
+  it('say to the rules process which Pod it is in, and to the proxy which templates have labels of their own', async () => {
+    const objects = await render({ egress: { enabled: true }, metrics: { templateLabels: ['python', 'node'] } });
+    const uid = { name: 'POD_UID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } };
+    expect(findContainer(objects, 'rules').env).toContainEqual(uid);
+    expect(readEnv(findContainer(objects, 'proxy'))).toMatchObject({ SANDLOT_EGRESS_TEMPLATE_LABELS: 'python,node' });
+    expect(readEnv(findContainer(await renderEgress(), 'proxy'))).not.toHaveProperty('SANDLOT_EGRESS_TEMPLATE_LABELS');
+  });
+
   it('have a budget and are spread where there are two', async () => {
     const two = await renderEgress();
     expect(find(two, 'PodDisruptionBudget', NAME).spec).toMatchObject({ maxUnavailable: 1 });
@@ -185,13 +193,15 @@ describe('the ports of sandboxes', () => {
 });
 
 describe('the NetworkPolicy of egress', () => {
-  it('lets sandboxes of all namespaces in, scrapers to the metrics of both processes, and no other peer', async () => {
+  it('lets sandboxes of all namespaces in, the API to the reports, scrapers to the metrics of both processes, and no other peer', async () => {
     const scraper = { namespaceSelector: { matchLabels: { team: 'observability' } } };
     const { ingress } = findPolicy(await renderEgress({}, { networkPolicy: { scrapers: [scraper] } }));
     const metrics = ['metrics', 'proxy-metrics'].map((port) => ({ port, protocol: 'TCP' }));
-    expect(ingress.map(({ from }) => from)).toEqual([[SANDBOXES], [scraper]]);
-    expect(ingress[1]?.ports).toEqual(metrics);
-    expect(findPolicy(await renderEgress()).ingress).toHaveLength(1);
+    const api = { podSelector: { matchLabels: expect.objectContaining({ 'app.kubernetes.io/component': 'api' }) as unknown } };
+    expect(ingress.map(({ from }) => from)).toEqual([[SANDBOXES], [api], [scraper]]);
+    expect(ingress.slice(1).map(({ ports }) => ports)).toEqual([[{ port: 'reports', protocol: 'TCP' }], metrics]);
+    expect(findPolicy(await renderEgress()).ingress).toHaveLength(2);
+    expect(findPolicy(await renderEgress({}, { api: { enabled: false } })).ingress).toHaveLength(1);
   });
 
   it('lets it out to its resolvers, the API server, the daemons of sandboxes and the ports of upstreams alone', async () => {
@@ -199,19 +209,20 @@ describe('the NetworkPolicy of egress', () => {
     const objects = await renderEgress({ resolvers, ports: { http: [80], tls: [443, 8443] } });
     const { egress } = findPolicy(objects);
     const summary = egress.map(({ to, ports }) => [
-      to.map(({ ipBlock }) => ipBlock?.cidr ?? 'sandboxes').join(' '),
+      to.map(({ ipBlock }) => ipBlock?.cidr ?? 'Pods').join(' '),
       [...new Set(ports.map(({ port }) => port))].join(' '),
     ]);
     expect(summary).toEqual([
+      ['Pods 169.254.20.10/32', '53'],
       ['192.0.2.53/32', '53'],
       ['192.0.2.54/32', '5353'],
       ['2001:db8::54/128', '53'],
       ['2001:db8::53/128', '5353'],
       ['0.0.0.0/0 ::/0', '443 6443'],
-      ['sandboxes', '49983'],
+      ['Pods', '49983'],
       ['0.0.0.0/0 ::/0', '80 443 8443'],
     ]);
-    expect(egress[5]?.to).toEqual([SANDBOXES]);
+    expect(egress[6]?.to).toEqual([SANDBOXES]);
     const servers = '192.0.2.53:53,192.0.2.54:5353,[2001:db8::54]:53,[2001:db8::53]:5353';
     expect(readEnv(findContainer(objects, 'proxy'))['SANDLOT_EGRESS_SERVERS']).toBe(servers);
   });
@@ -219,7 +230,7 @@ describe('the NetworkPolicy of egress', () => {
   it('asks the name servers of sandboxes where it has no resolvers of its own', async () => {
     const objects = await renderEgress({}, { sandboxes: { nameservers: ['192.0.2.1', '2001:db8::1'] } });
     expect(readEnv(findContainer(objects, 'proxy'))['SANDLOT_EGRESS_SERVERS']).toBe('192.0.2.1:53,[2001:db8::1]:53');
-    expect(findPolicy(objects).egress[1]?.to).toEqual([{ ipBlock: { cidr: '2001:db8::1/128' } }]);
+    expect(findPolicy(objects).egress[2]?.to).toEqual([{ ipBlock: { cidr: '2001:db8::1/128' } }]);
   });
 
   it('closes the same blocks as the default rules of sandboxes, and those of the values', async () => {

@@ -4,6 +4,7 @@ import { promExemplars, promQuery } from '@sandlot/local-cluster';
 import {
   collect,
   creationLatency,
+  egress,
   hibernation,
   interpolate,
   listMetricRows,
@@ -80,8 +81,11 @@ describe('after a load in which every kind of event happens', () => {
     expect(dead).toEqual([]);
   });
 
-  it('every selector of the dashboard of hibernation finds series, though no sandbox hibernates', async () => {
-    const queries = toGrafana(hibernation)
+  it.each([
+    ['hibernation', 'hibernates', hibernation],
+    ['egress', 'uses it', egress],
+  ])('every selector of the dashboard of %s finds series, though no sandbox %s', async (_name, _does, dashboard) => {
+    const queries = toGrafana(dashboard)
       .panels.flatMap(({ targets = [] }) => targets)
       .map(({ expr }) => interpolate(expr, { scrapeSeconds: SCRAPE_SECONDS }));
     for (const query of queries) await promQuery(scene.prometheus.url, query);

@@ -2,6 +2,7 @@ import { startPrometheus, startRedis, startTraceBackend } from '@sandlot/local-c
 import type { Server } from '@sandlot/local-cluster';
 import { CONTROLLERS, Stage } from '../claims/stage.ts';
 import { ApiAndGateway, SERVERS } from './api-and-gateway.ts';
+import { Egress, EGRESS } from './egress.ts';
 import { Hibernation } from './hibernation.ts';
 
 /** How many Pods fit on the simulated nodes. */
@@ -13,21 +14,22 @@ export interface SceneOptions {
   readonly rules: readonly string[];
 }
 
-/** A stage with API, gateway, snapshot-controller and a node component, whose processes export traces, use Redis and are scraped by Prometheus. */
+type Parts = Pick<Scene, 'stage' | 'servers' | 'hibernation' | 'egress' | 'prometheus'>;
+
+/** A stage with API, gateway, snapshot-controller, a node component and egress, whose processes export traces, use Redis and are scraped by Prometheus. */
 export class Scene implements AsyncDisposable {
   readonly stage: Stage;
   readonly servers: ApiAndGateway;
   readonly hibernation: Hibernation;
+  readonly egress: Egress;
   readonly prometheus: Server;
   readonly #open: AsyncDisposableStack;
 
-  private constructor(
-    { stage, servers, hibernation, prometheus }: Pick<Scene, 'stage' | 'servers' | 'hibernation' | 'prometheus'>,
-    open: AsyncDisposableStack,
-  ) {
+  private constructor({ stage, servers, hibernation, egress, prometheus }: Parts, open: AsyncDisposableStack) {
     this.stage = stage;
     this.servers = servers;
     this.hibernation = hibernation;
+    this.egress = egress;
     this.prometheus = prometheus;
     this.#open = open;
   }
@@ -45,23 +47,28 @@ export class Scene implements AsyncDisposable {
     await stage.startControllers({ 'claim-controller': 2 });
     const servers = open.use(await ApiAndGateway.open(stage));
     const hibernation = open.use(await Hibernation.open(stage));
+    const egress = open.use(await Egress.open(stage));
     const scrapeTargets = [
       ...CONTROLLERS.map((job) => ({ job, addresses: stage.metricsAddresses(job) })),
       ...SERVERS.map((job) => ({ job, addresses: [servers.metricsAddress(job)] })),
-      ...Object.entries(hibernation.addresses).map(([job, address]) => ({ job, addresses: [address] })),
+      ...Object.entries({ ...hibernation.addresses, ...egress.addresses }).map(([job, address]) => ({
+        job,
+        addresses: [address],
+      })),
     ];
     const prometheus = await startPrometheus({ scrapeTargets, rules, intervalMs: SCRAPE_SECONDS * 1_000 });
     open.defer(() => prometheus.stop());
-    return new Scene({ stage, servers, hibernation, prometheus }, open.move());
+    return new Scene({ stage, servers, hibernation, egress, prometheus }, open.move());
   }
 
-  /** The metrics of each process but the node component, which is none of Node, in the older text format. */
+  /** The metrics of each process but the node component, in the older text format. */
   async pages(): Promise<Record<string, string>> {
     const pages = CONTROLLERS.map(async (name) => [name, await this.stage.fetchMetrics(name)] as const);
     const own = SERVERS.map(async (name) => [name, await fetchPage(this.servers.metricsAddress(name))] as const);
     const name = 'snapshot-controller';
     const saver = fetchPage(this.hibernation.addresses[name]).then((page) => [name, page] as const);
-    return Object.fromEntries(await Promise.all([...pages, ...own, saver]));
+    const egress = EGRESS.map(async (each) => [each, await fetchPage(this.egress.addresses[each])] as const);
+    return Object.fromEntries(await Promise.all([...pages, ...own, saver, ...egress]));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

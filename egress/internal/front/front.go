@@ -15,6 +15,7 @@ import (
 	"sandlot.dev/egress/internal/inject"
 	"sandlot.dev/egress/internal/mint"
 	"sandlot.dev/egress/internal/names"
+	"sandlot.dev/egress/internal/resolve"
 	"sandlot.dev/egress/internal/rules"
 	"sandlot.dev/egress/internal/state"
 	"sandlot.dev/egress/internal/tell"
@@ -96,15 +97,12 @@ func (v visit) event(protocol tell.Protocol, reason rules.Reason) tell.Event {
 
 // Reasons beside those of the rules.
 const (
-	noName      rules.Reason = "no_name"
-	otherName   rules.Reason = "other_name"
-	tooMany     rules.Reason = "limit"
-	changed     rules.Reason = "rules_changed"
-	forbidden   rules.Reason = "forbidden_address"
-	unreachable rules.Reason = "upstream"
-	unproven    rules.Reason = "not_proven"
-	clientGone  rules.Reason = "client_gone"
-	refusedLeaf rules.Reason = "handshake_refused"
+	noName    rules.Reason = "no_name"
+	otherName rules.Reason = "other_name"
+	tooMany   rules.Reason = "limit"
+	changed   rules.Reason = "rules_changed"
+	forbidden rules.Reason = "forbidden_address"
+	unproven  rules.Reason = "not_proven"
 )
 
 // identify returns the sandbox of a connection, or false if it has to be closed.
@@ -114,7 +112,7 @@ func (f *Front) identify(ctx context.Context, conn net.Conn, protocol tell.Proto
 	defer cancel()
 	visit.sandbox = f.Store.Await(ctx, visit.source)
 	if visit.sandbox == nil {
-		f.Metrics.Unknown.Inc()
+		f.Metrics.Unknown.WithLabelValues(string(protocol)).Inc()
 		f.Teller.Record(visit.event(protocol, rules.NoSandbox))
 		return visit, false
 	}
@@ -202,10 +200,26 @@ func (f *Front) isWithin(v visit) dial.Check {
 func (f *Front) dial(ctx context.Context, v visit) (net.Conn, error) {
 	begun := time.Now()
 	conn, err := f.Dialer.Dial(ctx, v.host, v.port, f.isWithin(v))
-	if err == nil {
-		f.Metrics.Dials.Observe(time.Since(begun).Seconds())
+	if err != nil {
+		f.Metrics.DialFailures.WithLabelValues(failureOf(ctx, err)).Inc()
+		return nil, err
 	}
-	return conn, err
+	f.Metrics.Dials.Observe(time.Since(begun).Seconds())
+	return conn, nil
+}
+
+func failureOf(ctx context.Context, err error) string {
+	switch {
+	case ctx.Err() != nil:
+		return tell.Left
+	case errors.Is(err, dial.ErrForbidden):
+		return tell.Forbidden
+	case errors.Is(err, resolve.ErrNoAddress):
+		return tell.NoAddress
+	case errors.Is(err, resolve.ErrNoAnswer):
+		return tell.NoAnswer
+	}
+	return tell.Unreachable
 }
 
 func reasonOf(err error) rules.Reason {
@@ -219,7 +233,7 @@ func reasonOf(err error) rules.Reason {
 	case errors.Is(err, identity.ErrNotProven):
 		return unproven
 	case errors.Is(err, context.Canceled):
-		return clientGone
+		return rules.ClientGone
 	}
-	return unreachable
+	return rules.Unreachable
 }

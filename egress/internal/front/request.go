@@ -145,7 +145,6 @@ func (e *exchange) applyRule() refusal {
 		return oddPath
 	}
 	if err := e.prove(); err != nil {
-		e.front.Metrics.Proofs.WithLabelValues("failed").Inc()
 		e.err = err
 		return notProven
 	}
@@ -165,7 +164,7 @@ func (e *exchange) prove() error {
 	if e.visit.proven || e.front.ByAddress {
 		return nil
 	}
-	return e.front.Prover.Prove(e.request.Context(), e.visit.source, e.visit.sandbox)
+	return e.front.askProof(e.request.Context(), e.visit)
 }
 
 // forward passes the request on. It ends when the rules no longer allow it.

@@ -99,7 +99,7 @@ func (f *Front) pass(ctx context.Context, conn net.Conn, hello peek.Hello, visit
 	f.noteObserved(event)
 	if _, err := upstream.Write(hello.Bytes); err != nil {
 		_ = both.Close()
-		event.Reason, event.Err = unreachable, err
+		event.Reason, event.Err = rules.Unreachable, err
 		f.Teller.Record(event)
 		return
 	}
@@ -132,12 +132,11 @@ func (f *Front) look(ctx context.Context, conn net.Conn, visit visit, decision r
 	if err != nil {
 		// The client trusts another authority, or pins the certificate. It is not passed on instead.
 		f.Metrics.Handshakes.WithLabelValues("refused").Inc()
-		f.endLooked(conn, visit, refusedLeaf, err)
+		f.endLooked(conn, visit, rules.HandshakeRefused, err)
 		return
 	}
 	f.Metrics.Handshakes.WithLabelValues("done").Inc()
 	if err := <-proven; err != nil {
-		f.Metrics.Proofs.WithLabelValues("failed").Inc()
 		f.endLooked(conn, visit, unproven, err)
 		return
 	}
@@ -184,6 +183,16 @@ func (f *Front) prove(ctx context.Context, visit visit, decision rules.Decision)
 		proven <- nil
 		return proven
 	}
-	go func() { proven <- f.Prover.Prove(ctx, visit.source, visit.sandbox) }()
+	go func() { proven <- f.askProof(ctx, visit) }()
 	return proven
+}
+
+func (f *Front) askProof(ctx context.Context, visit visit) error {
+	err := f.Prover.Prove(ctx, visit.source, visit.sandbox)
+	result := "done"
+	if err != nil {
+		result = "failed"
+	}
+	f.Metrics.Proofs.WithLabelValues(result).Inc()
+	return err
 }

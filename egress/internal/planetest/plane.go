@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -130,6 +131,21 @@ func (p *Plane) awaitReady() {
 		defer func() { _ = response.Body.Close() }()
 		return response.StatusCode == http.StatusOK
 	})
+}
+
+// Metrics is the page that a scraper reads.
+func (p *Plane) Metrics() string {
+	p.t.Helper()
+	response, err := http.Get("http://" + p.admin + "/metrics")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	page, err := io.ReadAll(response.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(page)
 }
 
 // Eventually fails the test unless the check is true before long.

@@ -43,6 +43,9 @@ func New(servers []string, now func() time.Time) *Resolver {
 // ErrNoAddress says that the name exists nowhere or has no address.
 var ErrNoAddress = errors.New("the name has no address")
 
+// ErrNoAnswer says that no server could be asked for the name.
+var ErrNoAnswer = errors.New("no DNS server answered")
+
 // Lookup returns the addresses of a normalised name, those of IPv4 first.
 func (r *Resolver) Lookup(ctx context.Context, name string) ([]netip.Addr, error) {
 	if addresses, found := r.find(name); found {
@@ -134,7 +137,7 @@ func ReadAddress(record dns.RR) (netip.Addr, bool) {
 
 // Exchange asks the servers one after the other, over TCP if the answer does not fit a packet. A name that does not exist is an answer.
 func (r *Resolver) Exchange(ctx context.Context, question *dns.Msg) (*dns.Msg, error) {
-	errs := []error{errors.New("no DNS server answered")}
+	errs := []error{ErrNoAnswer}
 	for _, server := range r.servers {
 		response, err := exchange(ctx, question, server)
 		if err == nil {

@@ -12,6 +12,8 @@ import (
 type Sandbox struct {
 	UID       string
 	Namespace string
+	// Template is the name of its template, or empty.
+	Template string
 	// Claim is the name of the claim that has the sandbox, or empty.
 	Claim    string
 	ClaimUID string
@@ -73,7 +75,22 @@ const (
 	NotListed     Reason = "not_listed"
 	NoSandbox     Reason = "unknown_source"
 	NotOnThisPort Reason = "port"
+	// Unreachable, ClientGone and HandshakeRefused say that a connection came to nothing although it was allowed.
+	Unreachable      Reason = "upstream"
+	ClientGone       Reason = "client_gone"
+	HandshakeRefused Reason = "handshake_refused"
 )
+
+// Decision says what the reason comes to: allowed, observed, refused, or failed although it was allowed.
+func (r Reason) Decision() string {
+	switch r {
+	case Allowed, Observed:
+		return string(r)
+	case Unreachable, ClientGone, HandshakeRefused:
+		return "failed"
+	}
+	return "refused"
+}
 
 // Decision is what holds for a connection to a name.
 type Decision struct {

@@ -36,6 +36,8 @@ func (p *plane) answerReady(writer http.ResponseWriter, _ *http.Request) {
 	}
 }
 
+func (p *plane) isReady() bool { return !p.isDraining() && p.store.IsReady() }
+
 func (p *plane) isDraining() bool {
 	select {
 	case <-p.draining:

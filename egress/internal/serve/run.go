@@ -68,7 +68,9 @@ func build(settings Settings, log *slog.Logger) (*plane, error) {
 	made := &plane{settings: settings, registry: prometheus.NewRegistry(), draining: make(chan struct{})}
 	made.store = state.NewStore(time.Now, func(change state.Change) { made.front.Recheck(change) })
 	register := conns.New(settings.Limits, made.store.Find)
-	metrics := tell.NewMetrics(made.registry, register.Open, made.store.Age)
+	metrics := tell.NewMetrics(made.registry, tell.Gauges{
+		Open: register.Open, Sandboxes: made.store.Count, IsReady: made.isReady, IsAttended: made.store.IsAttended, Age: made.store.Age,
+	}, settings.Templates)
 	teller := tell.New(log, settings.Log, metrics)
 	lookup := resolve.New(settings.Servers, time.Now)
 	made.front = front.New(settings.Front, front.Parts{

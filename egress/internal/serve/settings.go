@@ -29,11 +29,13 @@ type Settings struct {
 	// Servers answer look-ups, each HOST:PORT.
 	Servers []string
 	// CA has tls.crt and tls.key of the authority, and Roots the authorities of upstreams beside those of the system.
-	CA, Roots  string
-	Front      front.Options
-	Limits     conns.Limits
-	DNSPerSec  int
-	Log        tell.Mode
+	CA, Roots string
+	Front     front.Options
+	Limits    conns.Limits
+	DNSPerSec int
+	Log       tell.Mode
+	// Templates always have a label of their own in metrics.
+	Templates  []string
 	DrainAfter time.Duration
 	Drain      time.Duration
 }
@@ -62,6 +64,7 @@ func ReadSettings(args []string, getenv func(string) string) (Settings, error) {
 	flags.IntVar(&s.Limits.PerSecond, "connections-per-second", 100, "new connections of one sandbox in a second")
 	flags.IntVar(&s.DNSPerSec, "dns-per-second", 50, "questions of one sandbox in a second")
 	flags.Func("log-mode", "connections that are logged: Denied, All or None", mode(&s.Log))
+	flags.Func("template-labels", "templates that always have a label of their own in metrics, separated by commas", list(&s.Templates))
 	flags.DurationVar(&s.DrainAfter, "drain-after", 5*time.Second, "how long new connections are taken after the end was asked for")
 	flags.DurationVar(&s.Drain, "drain", time.Minute, "how long open connections may go on after it")
 	if err := readAll(flags, args, getenv); err != nil {

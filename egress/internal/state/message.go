@@ -34,6 +34,7 @@ type message struct {
 type sandbox struct {
 	UID       string   `json:"uid"`
 	Namespace string   `json:"namespace"`
+	Template  string   `json:"template"`
 	Claim     string   `json:"claim"`
 	ClaimUID  string   `json:"claimUid"`
 	Closed    bool     `json:"closed"`
@@ -137,7 +138,8 @@ func (m message) putSandbox() (edit, error) {
 
 func (s *sandbox) read() (*rules.Sandbox, error) {
 	read := &rules.Sandbox{
-		UID: s.UID, Namespace: s.Namespace, Claim: s.Claim, ClaimUID: s.ClaimUID, Closed: s.Closed, Observe: s.Observe, Proof: s.Proof,
+		UID: s.UID, Namespace: s.Namespace, Template: s.Template, Claim: s.Claim, ClaimUID: s.ClaimUID,
+		Closed: s.Closed, Observe: s.Observe, Proof: s.Proof,
 	}
 	var err error
 	if read.Names, err = readAll(s.Names, names.ParsePattern); err != nil {

@@ -129,11 +129,29 @@ func (s *Store) IsStale() bool {
 	return s.synced && !s.isFresh(credentialLimit)
 }
 
-// Age is how old the view is.
-func (s *Store) Age() time.Duration {
+// IsAttended says whether the rules process is there.
+func (s *Store) IsAttended() bool {
 	s.mutex.RLock()
 	defer s.mutex.RUnlock()
-	return s.now().Sub(s.freshAt)
+	return s.now().Sub(s.beatAt) < beatLimit
+}
+
+// Age is how old the view is. It is false while there was none.
+func (s *Store) Age() (time.Duration, bool) {
+	s.mutex.RLock()
+	defer s.mutex.RUnlock()
+	return s.now().Sub(s.freshAt), s.synced && !s.freshAt.IsZero()
+}
+
+// Count is how many sandboxes are known. One may have two addresses.
+func (s *Store) Count() int {
+	s.mutex.RLock()
+	defer s.mutex.RUnlock()
+	uids := make(map[string]struct{}, len(s.view.sandboxes))
+	for _, sandbox := range s.view.sandboxes {
+		uids[sandbox.UID] = struct{}{}
+	}
+	return len(uids)
 }
 
 func (s *Store) isFresh(limit time.Duration) bool {

@@ -73,8 +73,8 @@ func (r Resolver) answer(source netip.Addr, question *dns.Msg) *dns.Msg {
 	}
 	sandbox := r.Find(ctx, source)
 	if sandbox == nil {
-		r.Metrics.Unknown.Inc()
-		return fail(question, dns.RcodeRefused)
+		r.Metrics.Unknown.WithLabelValues(string(tell.DNS)).Inc()
+		return r.count("unknown_source", fail(question, dns.RcodeRefused))
 	}
 	if !r.Allow(source) {
 		return r.count("limited", fail(question, dns.RcodeRefused))

@@ -75,9 +75,7 @@ func (t *Teller) Note(event Event) {
 // Record tells of an event that has ended.
 func (t *Teller) Record(event Event) {
 	allowed := event.Reason == rules.Allowed
-	t.metrics.connections.WithLabelValues(string(event.Protocol), string(event.Reason)).Inc()
-	t.metrics.bytes.WithLabelValues("sent").Add(float64(event.Sent))
-	t.metrics.bytes.WithLabelValues("received").Add(float64(event.Received))
+	t.metrics.count(event)
 	if !allowed && event.Reason != rules.Observed {
 		t.Note(event)
 	}

@@ -6,7 +6,7 @@ import type { ProxiedTemplate, SeenClaim, SeenOwner } from './plan/plan.ts';
 const within = [{ cidr: '0.0.0.0/0', except: ['10.0.0.0/8'], ports: [] }];
 const denied = ['192.0.2.0/24'];
 const decide = (claim: SeenClaim | undefined, egress?: TemplateEgress) => {
-  const owner: SeenOwner = { sandboxUid: 's', namespace: 'n', claim, egress, within };
+  const owner: SeenOwner = { sandboxUid: 's', namespace: 'n', template: 't', claim, egress, within };
   return decideAddress({ owner });
 };
 const claim = (isClosed: boolean, ...names: readonly string[]): SeenClaim => ({
@@ -20,8 +20,11 @@ it('an address that no sandbox has allows nothing', () => {
 });
 
 it('says whose the address is', () => {
-  expect(decide({ name: 'c', uid: 'u' })).toMatchObject({ uid: 's', namespace: 'n', claim: 'c', claimUid: 'u' });
-  expect(decide(undefined)).toMatchObject({ uid: 's', namespace: 'n', claim: '', claimUid: '' });
+  const owner = { uid: 's', namespace: 'n', template: 't' };
+  expect(decide({ name: 'c', uid: 'u' })).toMatchObject({ ...owner, claim: 'c', claimUid: 'u' });
+  expect(decide(undefined)).toMatchObject({ ...owner, claim: '', claimUid: '' });
+  const authored = { sandboxUid: 's', namespace: 'n', within };
+  expect(decideAddress({ owner: authored })).toMatchObject({ template: '' });
 });
 
 describe('a sandbox of a template that is OnDemand', () => {

@@ -8,8 +8,9 @@ const NO_WISH: SeenWish = { isClosed: false, names: [], denied: [], isObserved: 
 /** What holds for an address; undefined: it is no sandbox's, and everything is refused. */
 export function decideAddress({ owner }: AddressSnapshot): PlaneSandbox | undefined {
   if (owner === undefined) return undefined;
-  const { sandboxUid: uid, namespace, claim } = owner;
-  return { uid, namespace, claim: claim?.name ?? '', claimUid: claim?.uid ?? '', ...decideReach(owner) };
+  const { sandboxUid: uid, namespace, template = '', claim } = owner;
+  const held = { claim: claim?.name ?? '', claimUid: claim?.uid ?? '' };
+  return { uid, namespace, template, ...held, ...decideReach(owner) };
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   sandboxClaims,
   sandboxes,
 } from '@sandlot/api-types';
-import { createKubeClient, loadCredentials, namespaces, networkPolicies, pods, services } from '@sandlot/kube';
+import { createKubeClient, leases, loadCredentials, namespaces, networkPolicies, pods, services } from '@sandlot/kube';
 import type { KubeClient, OwnerReference } from '@sandlot/kube';
 import { startControlPlane } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service-testkit';
@@ -21,6 +21,8 @@ const PATIENCE = { timeout: 60_000, interval: 50 };
 const namespace = 'team';
 const SYSTEM = 'sandlot-system';
 const SERVICES = { passed: 'sandlot-egress', inspected: 'sandlot-egress-inspect' };
+const POD = 'one';
+const POD_SPEC = { containers: [{ name: 'main', image: 'busybox' }] };
 const LISTED = 'api.example.com';
 const OTHER = 'other.example.com';
 const closed = (...allowOut: readonly string[]): string => JSON.stringify({ denyOut: ['0.0.0.0/0'], allowOut });
@@ -33,6 +35,8 @@ let rules: ServiceProcess;
 let proxy: string;
 /** Where the rules process says what was refused. */
 let port: number;
+/** UID of the Pod that the rules process takes for its own. */
+let podUid: string;
 let startRules: () => Promise<ServiceProcess>;
 
 beforeAll(async () => {
@@ -42,12 +46,16 @@ beforeAll(async () => {
   for (const name of [namespace, SYSTEM]) await client.create(namespaces, { metadata: { name } });
   proxy = await createService(SERVICES.passed);
   await createService(SERVICES.inspected);
+  const { uid = '' } = (await client.create(pods, { metadata: { namespace: SYSTEM, name: POD }, spec: POD_SPEC }))
+    .metadata;
+  podUid = uid;
   plane = open.use(await startDataPlane());
   port = await findPort();
   const env = {
     KUBECONFIG: cluster.kubeconfigPath,
     POD_NAMESPACE: SYSTEM,
-    POD_NAME: 'one',
+    POD_NAME: POD,
+    POD_UID: podUid,
     EGRESS_SOCKET: plane.socket,
     PORT: String(port),
     EGRESS_SERVICE: SERVICES.passed,
@@ -129,7 +137,7 @@ async function createPod(name: string, sandbox: string, uid: string | undefined)
       labels: { [labels.nameHash]: nameHash(sandbox) },
       ownerReferences: [ownedBy('Sandbox', sandbox, uid)],
     },
-    spec: { containers: [{ name: 'main', image: 'busybox' }] },
+    spec: POD_SPEC,
   });
 }
 
@@ -267,6 +275,29 @@ describe('what a sandbox was refused', () => {
   it('is only read', async () => {
     const answer = await fetch(`http://127.0.0.1:${port}/refusals/${namespace}/x`, { method: 'DELETE' });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET']);
+  });
+});
+
+it('the Lease of a replica goes with its Pod', async () => {
+  const { metadata } = await client.get(leases, { namespace: SYSTEM, name: `egress-${POD}` });
+  expect(metadata.ownerReferences).toEqual([{ apiVersion: 'v1', kind: 'Pod', name: POD, uid: podUid }]);
+});
+
+describe('the metrics', () => {
+  it('of the data plane say the namespace and the template of a sandbox', async () => {
+    await claim('measured', '127.0.52.16', { network: closed(LISTED) });
+    await expectAnswers('127.0.52.16', { [LISTED]: proxy, [OTHER]: 'ENOTFOUND' });
+    expect(await plane.fetchMetrics()).toMatch(
+      /^sandlot_egress_connections_total\{decision="refused",namespace="team",protocol="dns",reason="not_listed",template="base"\} [1-9]/m,
+    );
+  });
+
+  it('of the rules process say that the data plane is connected and has confirmed everything', async () => {
+    await vi.waitFor(async () => {
+      const page = await (await fetch(`http://127.0.0.1:${rules.metricsPort}/metrics`)).text();
+      expect(page).toContain('sandlot_egress_plane_connected 1\n');
+      expect(page).toContain('sandlot_egress_plane_unconfirmed 0\n');
+    }, PATIENCE);
   });
 });
 

@@ -49,6 +49,7 @@ function describeOwner(stores: Stores, sandbox: Sandbox): SeenOwner {
   return {
     sandboxUid: uid,
     namespace,
+    template,
     claim: findClaim(stores.claims, sandbox),
     egress: template === undefined ? undefined : findEgress(policy),
     within: readPolicyEgress(policy?.spec?.egress ?? []),

@@ -1,10 +1,12 @@
 import { BLOCKED_IPV4, BLOCKED_IPV6 } from '@sandlot/api-types';
+import type { OwnerReference } from '@sandlot/kube';
 import type { ProcessParts, RunningServer } from '@sandlot/service';
 import { Addresses } from './controller.ts';
 import { PlaneConnection } from './plane/connection.ts';
 import { Freshness } from './view/freshness.ts';
 import { ProxyServices } from './proxy/services.ts';
 import { serveRefusals } from './refusals/serve.ts';
+import { createPlaneMetrics } from './plane/metrics.ts';
 import { createInformers } from './wiring/informers.ts';
 import type { EgressSettings } from './wiring/settings.ts';
 
@@ -14,7 +16,8 @@ export async function startEgress(parts: ProcessParts, settings: EgressSettings)
   const informers = createInformers({ client, clock, log, random, metrics, namespaces: settings.WATCH_NAMESPACES });
   const { pods, sandboxes, claims, policies } = informers;
   const { POD_NAMESPACE: namespace, POD_NAME: pod = 'local' } = settings;
-  const freshness = new Freshness({ client, clock, log, namespace, name: `egress-${pod}` });
+  const owner = findPod(settings);
+  const freshness = new Freshness({ client, clock, log, namespace, name: `egress-${pod}`, owner });
   const { EGRESS_SERVICE: passed, EGRESS_INSPECT_SERVICE: inspected } = settings;
   const proxy = new ProxyServices({ client, clock, log, random, metrics, namespace, passed, inspected });
   const refusals = await serveRefusals({ port: settings.PORT, claims, clock });
@@ -32,6 +35,7 @@ export async function startEgress(parts: ProcessParts, settings: EgressSettings)
     clock,
     log,
   });
+  createPlaneMetrics(parts.registry, connection);
   const all = [pods, sandboxes, claims, policies, freshness.informer, ...proxy.informers] as const;
   const following = new DisposableStack();
   following.use(addresses.follow(informers));
@@ -54,4 +58,9 @@ export async function startEgress(parts: ProcessParts, settings: EgressSettings)
       await refusals[Symbol.asyncDispose]();
     },
   };
+}
+
+function findPod({ POD_NAME: name, POD_UID: uid }: EgressSettings): OwnerReference | undefined {
+  if (name === undefined || uid === undefined) return undefined;
+  return { apiVersion: 'v1', kind: 'Pod', name, uid };
 }

@@ -14,6 +14,7 @@ const BIND = '127.0.51.1';
 export interface DataPlane extends AsyncDisposable {
   readonly socket: string;
   isReady(): Promise<boolean>;
+  fetchMetrics(): Promise<string>;
   /** What the resolver answers a sandbox at this address: an address, or the code of an error. */
   ask(source: string, name: string): Promise<string>;
   /** Kills the process and starts it anew. */
@@ -60,6 +61,7 @@ export async function startDataPlane(): Promise<DataPlane> {
   return {
     socket,
     isReady: async () => (await fetch(`http://${BIND}:${admin}/readyz`).catch(() => undefined))?.ok === true,
+    fetchMetrics: async () => (await fetch(`http://${BIND}:${admin}/metrics`)).text(),
     ask: async (source, name) => {
       const resolver = new Resolver({ timeout: 3_000, tries: 2 });
       resolver.setServers([`${BIND}:${dns}`]);

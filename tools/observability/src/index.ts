@@ -3,6 +3,7 @@ export type { Answer, Collected, Exemplar, Range, Series, Source } from './pictu
 export { drawDashboard } from './pictures/draw.ts';
 export type { Drawing } from './pictures/draw.ts';
 export { creationLatency } from './dashboards/creation-latency.ts';
+export { egress } from './dashboards/egress.ts';
 export { toGrafana } from './dashboards/grafana.ts';
 export type { GrafanaDashboard, GrafanaPanel, GrafanaTarget } from './dashboards/grafana.ts';
 export { hibernation } from './dashboards/hibernation.ts';

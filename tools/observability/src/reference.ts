@@ -42,8 +42,8 @@ const HEAD = `# Metrics
 
 Each process serves these metrics on \`/metrics\` of its port \`metrics\` (\`controller.metricsPort\`, 9090): OpenMetrics with
 exemplars to scrapers that accept it, the older text format to others. Times are in seconds unless the name says \`_ms\`. Names
-that begin with \`agent_sandbox\` are those of agent-sandbox, so that its dashboards keep working. Each process also has the usual
-\`process_\` and \`nodejs_\` metrics. The egress proxy has metrics of its own, \`sandlot_egress_*\`, on its port \`proxy-metrics\` (9464).
+that begin with \`agent_sandbox\` are those of agent-sandbox, so that its dashboards keep working. Each process of Node also has the
+usual \`process_\` and \`nodejs_\` metrics. The egress proxy has no others than those below, on its port \`proxy-metrics\` (9464).
 
 No series has the name of a sandbox, a claim or a user. Templates and namespaces are labels with a bound: what comes after
 the first 50 templates (100 pairs with a namespace, 500 sources of claims, 1,000 states of the population) shares the value

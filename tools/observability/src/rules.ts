@@ -2,6 +2,7 @@ import { createAlert, RUNBOOKS } from './alert.ts';
 import type { AlertingRule, RecordingRule, RuleGroup } from './alert.ts';
 import { objectives } from './dashboards/creation-latency.ts';
 import { doorRules } from './door-rules.ts';
+import { egressRules } from './egress-rules.ts';
 import { hibernationRules } from './hibernation-rules.ts';
 import { leMatcher } from './dashboards/queries.ts';
 
@@ -258,4 +259,5 @@ export const ruleGroups: readonly RuleGroup[] = [
   controllers,
   ...doorRules,
   hibernationRules,
+  egressRules,
 ];

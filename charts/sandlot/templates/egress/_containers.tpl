@@ -13,6 +13,8 @@ imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 env:
   - name: POD_NAME
     valueFrom: { fieldRef: { fieldPath: metadata.name } }
+  - name: POD_UID
+    valueFrom: { fieldRef: { fieldPath: metadata.uid } }
   - name: POD_NAMESPACE
     valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
   - { name: BUILD_VERSION, value: {{ .values.image.tag | default .root.Values.image.tag | default .root.Chart.AppVersion | quote }} }
@@ -70,6 +72,9 @@ volumeMounts:
 - { name: SANDLOT_EGRESS_CONNECTIONS_PER_SECOND, value: {{ $values.limits.connectionsPerSecond | int64 | quote }} }
 - { name: SANDLOT_EGRESS_DNS_PER_SECOND, value: {{ $values.limits.dnsPerSecond | int64 | quote }} }
 - { name: SANDLOT_EGRESS_LOG_MODE, value: {{ $values.log }} }
+{{- with .root.Values.metrics.templateLabels }}
+- { name: SANDLOT_EGRESS_TEMPLATE_LABELS, value: {{ join "," . | quote }} }
+{{- end }}
 - { name: SANDLOT_EGRESS_DRAIN_AFTER, value: 5s }
 - { name: SANDLOT_EGRESS_DRAIN, value: {{ $values.drainTimeout | quote }} }
 {{- if $values.upstreamCA.secret }}

@@ -44,6 +44,13 @@ describe('the account of egress', () => {
     expect(await renew(POD, egress)).toMatchObject({ status: 200 });
   });
 
+  it('writes one that is deleted with its Pod', async () => {
+    const name = 'egress-sandlot-egress-6d5f-x3';
+    const owner = { apiVersion: 'v1', kind: 'Pod', name: POD, uid: '8a8f1f0e-6b1c-4a5e-9d55-0c3f0d6b7e11' };
+    const body = { ...lease(name), metadata: { name, ownerReferences: [owner] } };
+    expect(await stage.send({ method: 'POST', path: LEASES, body, as: egress })).toMatchObject({ status: 201 });
+  });
+
   it.each<readonly [string, () => Promise<Answer>]>([
     ['take over the lease by which a controller leads', () => renew('sandlot-claim-controller', egress)],
     ['create one of another name', () => create('sandlot-warmpool-controller')],

@@ -10,6 +10,8 @@ export interface ProxyAddresses {
 export interface PlaneSandbox {
   readonly uid: string;
   readonly namespace: string;
+  /** Name of its template; empty if it has none. A label of metrics. */
+  readonly template: string;
   /** Name and UID of the claim that has the sandbox; empty if none has. */
   readonly claim: string;
   readonly claimUid: string;
@@ -34,6 +36,7 @@ export interface AddressSnapshot {
 export interface SeenOwner {
   readonly sandboxUid: string;
   readonly namespace: string;
+  readonly template?: string | undefined;
   readonly claim?: SeenClaim | undefined;
   /** How its template uses the proxy; undefined if it is Direct, or the sandbox has none. */
   readonly egress?: TemplateEgress | undefined;

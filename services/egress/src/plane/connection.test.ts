@@ -7,9 +7,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { silentLogger } from '@sandlot/std';
 import { FakeClock } from '@sandlot/std/testing';
+import { Registry } from 'prom-client';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { PlaneSandbox, ProxyAddresses } from '../plan/plan.ts';
 import { PlaneConnection } from './connection.ts';
+import { createPlaneMetrics } from './metrics.ts';
 import type { Message } from './protocol.ts';
 
 const FIRST = { passed: ['10.96.0.7', 'fd00::7'], inspected: ['10.96.0.8'] };
@@ -18,6 +20,7 @@ const ADDRESS = '10.0.0.5';
 const sandbox = (...names: readonly string[]): PlaneSandbox => ({
   uid: 's',
   namespace: 'n',
+  template: 't',
   claim: 'c',
   claimUid: 'u',
   closed: true,
@@ -154,6 +157,21 @@ it('keeps a connection over which all is confirmed, and hears what was refused',
   connection.put(ADDRESS, undefined);
   await vi.waitFor(() => expect(listOf(peer, 'gone')).toHaveLength(1));
   expect(peers).toHaveLength(1);
+});
+
+it('has metrics of the connection, and of what is not confirmed', async () => {
+  const registry = new Registry();
+  createPlaneMetrics(registry, connection);
+  const read = async (): Promise<readonly string[]> =>
+    (await registry.metrics()).split('\n').filter((line) => line.startsWith('sandlot_egress_plane_'));
+  const peer = await awaitPeer(1);
+  expect(await read()).toEqual(['sandlot_egress_plane_connected 1', 'sandlot_egress_plane_unconfirmed 3']);
+  peer.socket.write('{"type":"applied","n":2}\n');
+  await vi.waitFor(async () => expect(await read()).toContain('sandlot_egress_plane_unconfirmed 1'));
+  proxy = 'Service "x" is missing';
+  connection.renew('the proxy has moved');
+  const none = ['sandlot_egress_plane_connected 0', 'sandlot_egress_plane_unconfirmed 0'];
+  await vi.waitFor(async () => expect(await read()).toEqual(none));
 });
 
 it('withdraws an address whose rules are longer than the data plane takes', async () => {

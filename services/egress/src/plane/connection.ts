@@ -52,6 +52,15 @@ export class PlaneConnection {
     this.#end?.(reason);
   }
 
+  get isConnected(): boolean {
+    return this.#socket !== undefined;
+  }
+
+  /** How many messages the data plane has not confirmed. */
+  get unconfirmed(): number {
+    return this.isConnected ? this.#sent - this.#applied : 0;
+  }
+
   /** Connects, again and again, until the signal aborts. Never rejects. */
   async keep(stop: AbortSignal): Promise<void> {
     const { clock, log, path } = this.#options;

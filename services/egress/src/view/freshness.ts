@@ -1,5 +1,5 @@
 import { createInformer, isNotFound, leases } from '@sandlot/kube';
-import type { Informer, KubeClient, Lease } from '@sandlot/kube';
+import type { Informer, KubeClient, Lease, OwnerReference } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
 
 /** How often the process writes its Lease. */
@@ -13,6 +13,8 @@ export interface FreshnessOptions {
   readonly namespace: string;
   /** Name of the Lease: one for each replica. */
   readonly name: string;
+  /** The Pod of the replica, which takes the Lease with it when it goes. */
+  readonly owner?: OwnerReference | undefined;
 }
 
 /**
@@ -50,14 +52,16 @@ export class Freshness {
   }
 
   async #write(): Promise<void> {
-    const { client, clock, namespace, name } = this.#options;
+    const { client, clock, namespace, name, owner } = this.#options;
     const begunMs = clock.monotonic();
     const renewTime = new Date(clock.now()).toISOString().replace('Z', '000Z');
     const key = { namespace, name };
     const spec = { holderIdentity: name, renewTime };
     const written = await client.mergePatch(leases, key, { spec }, { deadlineMs: CALL_MS }).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;
-      return client.create(leases, { metadata: key, spec }, { deadlineMs: CALL_MS });
+      // Some clusters let only those who may delete an object give it an owner later.
+      const metadata = { ...key, ownerReferences: owner === undefined ? [] : [owner] };
+      return client.create(leases, { metadata, spec }, { deadlineMs: CALL_MS });
     });
     this.#written.set(written.metadata.resourceVersion ?? '', begunMs);
     this.#see(this.informer.store.get(`${namespace}/${name}`)?.metadata.resourceVersion ?? '');

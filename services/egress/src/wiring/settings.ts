@@ -6,6 +6,8 @@ import { parseCidr } from '@sandlot/std';
 export const egressSettings = processSettings.extend({
   /** Socket of the data plane in the same Pod. */
   EGRESS_SOCKET: text().default('/run/sandlot/egress.sock'),
+  /** UID of the own Pod. */
+  POD_UID: text().optional(),
   /** Where it says what was refused. */
   PORT: port().default(8080),
   /** Name of the Service of the proxy, in its own namespace, to which names without a rule lead. */
