@@ -39,14 +39,15 @@ export { intersectNames } from './egress/intersect-names.ts';
 export { findTemplateEgress, formatTemplateEgress } from './egress/template-egress.ts';
 export type { TemplateEgress } from './egress/template-egress.ts';
 export type { EgressBlock } from './egress/blocks.ts';
-export { egressModes, getEgressMode, STEERED_DNS_OPTIONS } from './egress/mode.ts';
-export type { EgressMode } from './egress/mode.ts';
+export { getEgressMode, STEERED_DNS_OPTIONS } from './egress/mode.ts';
+export { egressModes } from './egress/modes.ts';
+export type { EgressMode } from './egress/modes.ts';
 export { findNamePattern } from './egress/names.ts';
 export type { NamePattern } from './egress/names.ts';
 export { narrowEgress } from './egress/narrow.ts';
 export { readPolicyEgress } from './egress/policy-blocks.ts';
 export type { OpenBlock, PolicyEgress } from './egress/policy-blocks.ts';
-export { buildProxyRule } from './egress/proxy-rule.ts';
+export { buildProxyRule, egressProxyPods } from './egress/proxy-rule.ts';
 export type { EgressProxy } from './egress/proxy-rule.ts';
 export {
   annotations,

@@ -10,7 +10,7 @@ export { formatColdName, buildColdSandbox, buildMemberSandbox } from './sandbox.
 export type { ColdStartInput, MemberInput } from './sandbox.ts';
 export { findClaimName, fillsSlotOf, findSlot } from './slots.ts';
 export { createCurrencyTest, lacksDaemon } from './staleness.ts';
-export { findEgressProxy, findProxyRule, podSettings, readPodDefaults } from './settings.ts';
+export { findEgressProxy, findProxyRule, readPodDefaults } from './settings.ts';
 export { isSteered } from './steered.ts';
 export type { CurrencyTest } from './staleness.ts';
 export { takeOverPatch } from './take-over.ts';

@@ -53,7 +53,6 @@ export function addSandboxController(
     isCounting: () => manager.isLeader(),
     templateLabels: parts.templateLabels,
   });
-
   measureCaches({ informers, metrics, manager, clock });
   const facts = createSandboxFactSource(clock);
   const outbox = openOutboxes(parts)({ kind: 'sandbox', informer: informers.sandboxes, ...facts });

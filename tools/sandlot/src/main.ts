@@ -11,40 +11,28 @@ import { migrateHelp, runMigrateCommand } from './migrate.ts';
 const commands = `${egressHelp}\n${eventsHelp}\n${hibernationsHelp}\n${keysHelp}\n${migrateHelp}`;
 const help = `usage: sandlot COMMAND [arguments]\n\n${commands}`;
 
-async function main([command, ...args]: readonly string[]): Promise<number> {
+async function main([command = 'help', ...args]: readonly string[]): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
-  switch (command) {
-    case 'egress':
-      return runEgressCommand(args, { out: process.stdout, env: process.env, signal: stop.signal });
-    case 'events':
-      return runEventsCommand(args, {
-        out: process.stdout,
-        env: process.env,
-        nowMs: Date.now(),
-        width: process.stdout.isTTY ? process.stdout.columns : undefined,
-        signal: stop.signal,
-      });
-    case 'hibernations':
-      return runHibernationsCommand(args, {
-        out: process.stdout,
-        err: process.stderr,
-        env: process.env,
-        clock: systemClock,
-        signal: stop.signal,
-      });
-    case 'keys':
-      return runKeysCommand(args, { out: process.stdout, env: process.env });
-    case 'migrate':
-      return runMigrateCommand(args, { out: process.stdout, err: process.stderr, env: process.env });
-    case undefined:
-    case 'help':
-    case '--help':
-      process.stdout.write(help);
-      return 0;
-    default:
-      throw new CliError(`there is no command "${command}"`, `Commands:\n${commands}`);
+  const { stdout: out, stderr: err, env } = process;
+  const { signal } = stop;
+  const runs: Readonly<Record<string, () => Promise<number>>> = {
+    egress: () => runEgressCommand(args, { out, env, signal }),
+    events: () => {
+      const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+      return runEventsCommand(args, { out, env, nowMs: Date.now(), width, signal });
+    },
+    hibernations: () => runHibernationsCommand(args, { out, err, env, clock: systemClock, signal }),
+    keys: () => runKeysCommand(args, { out, env }),
+    migrate: () => runMigrateCommand(args, { out, err, env }),
+  };
+  if (command === 'help' || command === '--help') {
+    out.write(help);
+    return 0;
   }
+  const run = Object.hasOwn(runs, command) ? runs[command] : undefined;
+  if (run === undefined) throw new CliError(`there is no command "${command}"`, `Commands:\n${commands}`);
+  return run();
 }
 
 // The reader may close the pipe early: `sandlot events | head`.

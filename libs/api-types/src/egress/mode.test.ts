@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { template } from '../../test/index.ts';
 import type { SandboxTemplateSpec } from '../objects.ts';
 import { getEgressMode } from './mode.ts';
-import type { EgressMode } from './mode.ts';
+import type { EgressMode } from './modes.ts';
 
 const containers = [{ name: 'main', image: 'busybox' }];
 

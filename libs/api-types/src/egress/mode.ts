@@ -1,13 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SandboxTemplate } from '../objects.ts';
-
-/**
- * How Pods of a template reach names. `Direct`: not at all, their NetworkPolicy alone decides over addresses. `OnDemand`: they
- * ask the egress resolver, and a claim may close its sandbox but for names. `Proxied`: all of them are closed but for the
- * template's names.
- */
-export const egressModes = ['Direct', 'OnDemand', 'Proxied'] as const;
-export type EgressMode = (typeof egressModes)[number];
+import type { EgressMode } from './modes.ts';
 
 /**
  * The mode of a template. `installation` is that of the chart; undefined: no egress proxy runs. A template that brings its own

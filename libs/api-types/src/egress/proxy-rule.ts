@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { NetworkPolicyEgressRule } from '../generated/core.ts';
 
 /** Where the egress proxy is, for NetworkPolicies of sandboxes. */
@@ -8,6 +9,12 @@ export interface EgressProxy {
   /** Its TCP ports for sandboxes, beside that of the resolver. */
   readonly ports: readonly number[];
 }
+
+/** {@link EgressProxy} as a setting: the namespace is that of the process. */
+export const egressProxyPods = z.strictObject({
+  podLabels: z.record(z.string(), z.string()),
+  ports: z.array(z.int().min(1).max(65_535)),
+});
 
 const NAMESPACE_NAME = 'kubernetes.io/metadata.name';
 const DNS_PORT = 53;

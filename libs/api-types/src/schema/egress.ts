@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { egressModes } from '../egress/mode.ts';
+import { egressModes } from '../egress/modes.ts';
 import { atomicList } from './field.ts';
 
 const MAX_ENTRIES = 100;

@@ -1,6 +1,7 @@
 import { durationMs, ed25519PrivateKey, flag, integer, json, list, text } from '@sandlot/config';
 import { controllerSettings } from '@sandlot/service';
-import { podSettings } from '@sandlot/blueprint';
+import { containerResources, egressModes, egressProxyPods } from '@sandlot/api-types';
+import { POD_DEFAULTS } from '@sandlot/blueprint';
 import { readTokenKeys, tokenKeySettings } from '@sandlot/tenancy';
 import { systemClock } from '@sandlot/std';
 import { z } from 'zod';
@@ -15,7 +16,14 @@ export const claimSettings = controllerSettings.extend({
   ALLOWED_LABEL_DOMAINS: list().default(['sandbox.users.io']),
   /** How long to gather bookkeeping annotations before writing them. */
   WRITE_BEHIND_WINDOW: durationMs().default(750).meta({ flag: 'sandbox-write-behind-window', form: 'duration' }),
-  ...podSettings,
+  SANDBOX_NAMESERVERS: list().default([...POD_DEFAULTS.dnsNameservers]),
+  SECURITY_DEFAULTS: z.enum(['Compat', 'Hardened']).default('Compat'),
+  SANDBOX_RUNTIME_CLASS: z.string().default(''),
+  SANDBOX_RESOURCES: json('requests and limits as JSON', containerResources).default({}),
+  /** How templates reach names that do not say it themselves; absent: no egress proxy runs. */
+  EGRESS_MODE: z.enum(egressModes).optional(),
+  /** The Pods of the egress proxy, which is in the namespace of this process. */
+  EGRESS_PROXY: json('JSON such as {"podLabels":{"app":"egress"},"ports":[80,443]}', egressProxyPods).optional(),
   /** Whether claims may have variables from Secrets of their namespace; needs leave to read Secrets. */
   ENVS_FROM_SECRETS: flag().default(false),
   /** Namespace in which the API stores the variables of its sandboxes; absent: there is no API. Needs leave to read, list and delete Secrets in it. */

@@ -1,3 +1,4 @@
+import type { Sandbox } from '@sandlot/api-types';
 import { isFinished, isReady, lacksDaemon } from '@sandlot/blueprint';
 import type { Member, PoolSnapshot } from '../plan/snapshot.ts';
 import { countMinReadyMembers, getSurge } from '../rollout/allowance.ts';
@@ -56,13 +57,18 @@ function hasSource({ template, networkGap }: PoolSnapshot): boolean {
  * members that lack the template's daemon, Recreate every stale member, and RollingUpdate the stale members that are not Ready.
  */
 function isUseless(member: Member, snapshot: PoolSnapshot): boolean {
-  const { pool, template, nowMs } = snapshot;
+  const { pool, nowMs } = snapshot;
   const { sandbox, current } = member;
   const canCreate = hasSource(snapshot);
-  const { updateStrategy, stuckMember } = pool.spec;
+  const { stuckMember } = pool.spec;
   if (isFinished(sandbox)) return true;
   if (isStuck(sandbox, stuckMember, nowMs) && needsReplacement(member, stuckMember, canCreate)) return true;
-  if (current || !canCreate) return false;
+  return !current && canCreate && isGivenUp(sandbox, snapshot);
+}
+
+/** Whether a stale member goes before the strategy replaces it. */
+function isGivenUp(sandbox: Sandbox, { pool, template }: PoolSnapshot): boolean {
+  const { updateStrategy } = pool.spec;
   if (template !== undefined && lacksDaemon(sandbox, template)) return true;
   return updateStrategy?.type === 'Recreate' || (updateStrategy?.type === 'RollingUpdate' && !isReady(sandbox));
 }
