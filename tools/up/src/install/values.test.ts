@@ -92,6 +92,7 @@ describe('buildChartValues', () => {
     expect(values.egress).toEqual({
       enabled: true,
       replicas: 1,
+      resolvers: ['10.96.0.10'],
       image: { tag: 't-egress' },
       proxyImage: { tag: 't-egress-proxy' },
     });
