@@ -107,3 +107,28 @@ func TestEveryValueThatIsKnownExistsFromTheStart(t *testing.T) {
 		}
 	}
 }
+
+// A sandbox that tries a million names must take no memory for each.
+func TestRefusalsOfOneSandboxAreBoundedBetweenTwoReports(t *testing.T) {
+	pending := newRefusals()
+	sandbox := &rules.Sandbox{UID: "uid", Namespace: "team"}
+	for index := range 10 * maxPerSandbox {
+		event := Event{Sandbox: sandbox, Protocol: DNS, Host: fmt.Sprintf("name%d.example", index), Reason: rules.NotListed}
+		pending.add(event, time.Unix(1, 0))
+	}
+	total, others := 0, 0
+	reports := pending.take()
+	for _, each := range reports {
+		refused := each.(Refused)
+		total += refused.Count
+		if refused.Host == otherHosts {
+			others += refused.Count
+		}
+	}
+	if len(reports) != maxPerSandbox+1 || total != 10*maxPerSandbox || others != 9*maxPerSandbox {
+		t.Errorf("%d reports of %d refusals, of which %d have no name", len(reports), total, others)
+	}
+	if left := pending.take(); len(left) > 0 {
+		t.Errorf("reported again: %v", left)
+	}
+}
