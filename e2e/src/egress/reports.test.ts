@@ -33,7 +33,7 @@ async function readReport(id: string): Promise<z.output<typeof report>> {
 }
 
 describe('what a sandbox was refused', () => {
-  it('is told to its tenant, by the API and the command line, and to no other one', async () => {
+  it('is shown to its tenant, by the API and the command line, and to no other one', async () => {
     await using sandbox = await openSandbox({ network: { denyOut: ['0.0.0.0/0'], allowOut: [LISTED] } });
     const id = sandbox.sandboxId;
     await sandbox.commands.run(`curl --silent http://${LISTED}/echo; curl --silent http://${OTHER}/echo || true`);

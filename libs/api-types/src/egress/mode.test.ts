@@ -10,7 +10,7 @@ describe('the egress mode of a template', () => {
   it.each<[string, Partial<SandboxTemplateSpec>, EgressMode | undefined, EgressMode]>([
     ['is that of the installation', {}, 'OnDemand', 'OnDemand'],
     ['is its own', { egress: { mode: 'Proxied' } }, 'OnDemand', 'Proxied'],
-    ['is Direct without a proxy, whatever it asks for', { egress: { mode: 'Proxied' } }, undefined, 'Direct'],
+    ['is Direct without a proxy, although it asks for more', { egress: { mode: 'Proxied' } }, undefined, 'Direct'],
     ['is Direct with rules of its own', { networkPolicy: { egress: [] } }, 'Proxied', 'Direct'],
     [
       'is what it asks for with rules of its own',
@@ -25,7 +25,7 @@ describe('the egress mode of a template', () => {
       'Direct',
     ],
     [
-      'is Direct on the network of its node, whatever it asks for',
+      'is Direct on the network of its node, although it asks for more',
       { podTemplate: { spec: { containers, hostNetwork: true } }, egress: { mode: 'Proxied' } },
       'OnDemand',
       'Direct',

@@ -618,7 +618,7 @@ export interface components {
             /** @description The newest first, of the last seven days, while the replicas that counted them run. */
             refusals: {
                 count: number;
-                /** @description A name, or * for names that are no longer told apart. */
+                /** @description A name, or * for all names beyond the first hundred. */
                 host: string;
                 /** Format: date-time */
                 last: string;

@@ -95,7 +95,7 @@ export const claimEgress = z
       .array(
         z.object({
           protocol: z.string().meta({ description: 'dns, tls, http or connect.' }),
-          host: z.string().meta({ description: 'A name, or * for names that are no longer told apart.' }),
+          host: z.string().meta({ description: 'A name, or * for all names beyond the first hundred.' }),
           port: count.optional(),
           reason: z.string(),
           count: count,

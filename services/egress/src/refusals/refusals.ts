@@ -5,7 +5,7 @@ import type { Refused } from '../plane/protocol.ts';
 /** A destination that the sandboxes of a claim were refused. */
 export interface Destination {
   readonly protocol: string;
-  /** A name, or `*` for those that the data plane no longer told apart. */
+  /** A name, or `*` for those beyond the first hundred between two reports. */
   readonly host: string;
   /** Absent for questions to the resolver. */
   readonly port?: number | undefined;
