@@ -234,7 +234,7 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
 - apiGroups: [""]
   resources: [services]
   resourceNames: [{{ include "sandlot.egress.fullname" . }}]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 {{- end -}}
 
 {{- define "sandlot.rules.gateway" -}}
