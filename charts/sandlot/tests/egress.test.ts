@@ -324,7 +324,7 @@ describe('the rights of egress', () => {
       'leases create,list,patch,watch',
       `services ${NAME},${INSPECT} list,watch`,
     ]);
-    expect(listRules(objects, 'Role', 'sandlot-sandbox-controller-egress')).toEqual([`services ${NAME} get,list,watch`]);
+    expect(listRules(objects, 'Role', 'sandlot-sandbox-controller-egress')).toEqual([`services ${NAME} list,watch`]);
     expect(find(objects, 'RoleBinding', 'sandlot-sandbox-controller-egress')).toMatchObject({
       subjects: [{ name: 'sandlot-sandbox-controller', namespace: 'sandlot-system' }],
     });

@@ -11,7 +11,7 @@ import { listReachable, readServiceAddress } from '../support/sdk/reach.ts';
 const run = promisify(execFile);
 
 /** Addresses that this machine takes while the tests run, from a block without hosts. */
-const OUTSIDE = '192.175.48.78';
+const OUTSIDE = '192.175.48.81';
 const ALLOWED = 'api.egress.example';
 const OTHER = 'other.egress.example';
 /** An allowed name that leads into the cluster. */
@@ -80,7 +80,7 @@ describe('a sandbox that is closed but for names', () => {
   it('reaches no address, not even that of an allowed name', async () => {
     expect(await listReachable(closed, [`${OUTSIDE}:80`, `${OUTSIDE}:443`, '1.1.1.1:53', '8.8.8.8:53'])).toEqual([]);
     const asked = 'python3 -c "import socket; s=socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(1)';
-    const packet = "s.sendto(b'x', ('192.175.48.78', 443)); s.recv(9)\"";
+    const packet = "s.sendto(b'x', ('192.175.48.81', 443)); s.recv(9)\"";
     expect((await tryIn(closed, `${asked}; ${packet}`)).exitCode).toBe(1);
   });
 
