@@ -23,9 +23,9 @@ export function lacksDaemon(member: Sandbox, template: SandboxTemplate): boolean
 }
 
 /**
- * Judges members under the installation's pod defaults. A member with an equal hash is current, unless it lost its daemon. With a different hash, which
- * another writer may have computed in its own way, the blueprints are compared by meaning: pod spec, volume claim templates
- * by position, service, runtime and the snapshot to start from. Metadata never makes a member stale
+ * Judges members under the installation's pod defaults. A member with an equal hash is current, unless it lost its daemon. With
+ * a different hash, which another writer may have computed in its own way, the blueprints are compared by meaning: pod spec,
+ * volume claim templates by position, service, runtime and the snapshot to start from. Metadata never makes a member stale
  * (docs/reference/sandbox-warm-pool.md#staleness-and-rollout). Results are cached per template object, so pass the unchanging
  * objects of an informer.
  */

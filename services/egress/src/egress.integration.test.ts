@@ -125,14 +125,18 @@ async function claim(
     },
     spec: { podTemplate: { spec: { containers: [{ name: 'main', image: 'busybox' }] } } },
   });
-  await createPod(name, name, sandbox.metadata.uid);
+  await createPod(name, name, { uid: sandbox.metadata.uid });
   await start(name, address);
 }
 
-async function createPod(name: string, sandbox: string, uid: string | undefined): Promise<void> {
+async function createPod(
+  name: string,
+  sandbox: string,
+  { uid, inNamespace = namespace }: { readonly uid: string | undefined; readonly inNamespace?: string },
+): Promise<void> {
   await client.create(pods, {
     metadata: {
-      namespace,
+      namespace: inNamespace,
       name,
       labels: { [labels.nameHash]: nameHash(sandbox) },
       ownerReferences: [ownedBy('Sandbox', sandbox, uid)],
@@ -141,9 +145,9 @@ async function createPod(name: string, sandbox: string, uid: string | undefined)
   });
 }
 
-async function start(name: string, address: string): Promise<void> {
+async function start(name: string, address: string, inNamespace = namespace): Promise<void> {
   const status = { phase: 'Running', podIP: address, podIPs: [{ ip: address }] };
-  await client.mergePatch(pods, { namespace, name }, { status }, { subresource: 'status' });
+  await client.mergePatch(pods, { namespace: inNamespace, name }, { status }, { subresource: 'status' });
 }
 
 async function expectAnswers(address: string, answers: Readonly<Record<string, string>>): Promise<void> {
@@ -207,11 +211,24 @@ describe('a sandbox whose claim names the hosts that it may reach', () => {
   });
 
   it('a Pod whose Sandbox does not exist is none', async () => {
-    await createPod('forged', 'listed', '00000000-0000-0000-0000-000000000000');
+    await createPod('forged', 'listed', { uid: '00000000-0000-0000-0000-000000000000' });
     await start('forged', '127.0.52.6');
     await claim('after', '127.0.52.7', { network: closed(LISTED) });
     await expectAnswers('127.0.52.7', { [LISTED]: proxy });
     expect(await plane.ask('127.0.52.6', LISTED)).toBe('EREFUSED');
+  });
+});
+
+describe('a Pod of another namespace that names the Sandbox as its owner', () => {
+  it('has nothing of its list', async () => {
+    await claim('coveted', '127.0.52.26', { network: closed(LISTED) });
+    await expectAnswers('127.0.52.26', { [LISTED]: proxy });
+    const { uid } = (await client.get(sandboxes, { namespace, name: 'coveted' })).metadata;
+    await createPod('thief', 'coveted', { uid, inNamespace: SYSTEM });
+    await start('thief', '127.0.52.27', SYSTEM);
+    await claim('later', '127.0.52.28', { network: closed(LISTED) });
+    await expectAnswers('127.0.52.28', { [LISTED]: proxy });
+    expect(await plane.ask('127.0.52.27', LISTED)).toBe('EREFUSED');
   });
 });
 

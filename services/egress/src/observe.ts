@@ -8,7 +8,7 @@ import {
 } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, TemplateEgress } from '@sandlot/api-types';
 import { findController } from '@sandlot/kube';
-import type { NetworkPolicy, Pod, Store } from '@sandlot/kube';
+import type { KubeObject, NetworkPolicy, Pod, Store } from '@sandlot/kube';
 import type { AddressSnapshot, SeenClaim, SeenOwner, SeenWish } from './plan/plan.ts';
 import { BY_ADDRESS, BY_UID } from './wiring/informers.ts';
 
@@ -34,11 +34,16 @@ function isRunning({ metadata, status }: Pod): boolean {
   return metadata.deletionTimestamp === undefined && !hasEnded;
 }
 
+/** A user may write any owner into an object: one of another namespace owns nothing. */
+function hasSameNamespace(owner: KubeObject | undefined, { metadata }: KubeObject): boolean {
+  return owner?.metadata.namespace === metadata.namespace;
+}
+
 function findOwner(sandboxes: Store<Sandbox>, pod: Pod): Sandbox | undefined {
   const owner = findController(pod);
   if (owner?.kind !== 'Sandbox') return undefined;
   const [sandbox] = sandboxes.listByIndex(BY_UID, owner.uid);
-  return sandbox;
+  return hasSameNamespace(sandbox, pod) ? sandbox : undefined;
 }
 
 function describeOwner(stores: Stores, sandbox: Sandbox): SeenOwner {
@@ -68,7 +73,8 @@ function findClaim(claims: Store<SandboxClaim>, sandbox: Sandbox): SeenClaim | u
   if (owner?.kind !== 'SandboxClaim') return undefined;
   const [claim] = claims.listByIndex(BY_UID, owner.uid);
   // Until the claim is seen, the sandbox has it and no wish of it: what a wish closes has to be closed meanwhile.
-  if (claim === undefined) return { name: owner.name, uid: owner.uid, wish: NOTHING };
+  if (claim === undefined || !hasSameNamespace(claim, sandbox))
+    return { name: owner.name, uid: owner.uid, wish: NOTHING };
   const wish = findEgressWish(claim);
   const seen = { name: owner.name, uid: owner.uid };
   if (wish === undefined) return seen;

@@ -64,6 +64,11 @@ describe('the refusals of a claim', () => {
     expect(refusals.list('u')[0]).toMatchObject({ host: 'old.com', count: 1 });
   });
 
+  it('have no host with bytes that a terminal obeys', () => {
+    refuse('\u001b[2Jevil\r\n\u202e.com');
+    expect(listHosts()).toEqual(['?[2Jevil???.com']);
+  });
+
   it('have no time that is still to come, and no host longer than a name', () => {
     refuse('-'.repeat(1_000), { last: '2999-01-01T00:00:00Z' });
     expect(refusals.list('u')).toMatchObject([{ host: '-'.repeat(253), lastMs: clock.now() }]);

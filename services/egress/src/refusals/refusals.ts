@@ -41,7 +41,7 @@ export class Refusals {
   add(refused: Refused): void {
     const { claimUid, protocol, port, reason, count } = refused;
     const counted = this.#takeOut(claimUid);
-    const host = findHostName(refused.host) ?? refused.host.slice(0, MAX_NAME);
+    const host = findHostName(refused.host) ?? formatForeignHost(refused.host);
     const key = JSON.stringify([protocol, host, port, reason]);
     const known = counted.get(key);
     if (known === undefined && counted.size >= MAX_OF_CLAIM) dropRarest(counted);
@@ -93,6 +93,11 @@ export class Refusals {
     const [oldest = ''] = this.#byClaim.keys();
     this.forget(oldest);
   }
+}
+
+/** A sandbox chooses these bytes, and terminals obey some of them. */
+function formatForeignHost(host: string): string {
+  return host.slice(0, MAX_NAME).replace(/[^\x21-\x7e]/gu, '?');
 }
 
 /** Of the destinations that were refused least often, the one that was refused longest ago. */

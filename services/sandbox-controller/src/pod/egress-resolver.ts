@@ -2,7 +2,7 @@ import { isMadeByExtension, labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { PodSpec, Service } from '@sandlot/kube/objects';
 
-/** What is known of the resolver of the egress proxy. */
+/** The resolver of the egress proxy, as the watch of its Service shows it. */
 export interface EgressResolver {
   /** Name of its Service, in the namespace of this process. */
   readonly service: string;
