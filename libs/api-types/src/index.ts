@@ -26,12 +26,25 @@ export {
   findEgressBlock,
   formatEgressText,
   findEgressWish,
+  formatFirstEgressText,
   hasOwnNetwork,
   isClosedEgress,
   MAX_EGRESS_BLOCKS,
   needsEgressProxy,
 } from './egress/wish.ts';
 export type { EgressWish } from './egress/wish.ts';
+export {
+  fillMarkers,
+  findCredentialProblem,
+  formatStoredHeadersName,
+  formatVaultSecretName,
+  listMarkedSecrets,
+  VAULT_VALUE,
+} from './egress/headers/credentials.ts';
+export { findHeaderNameProblem } from './egress/headers/header-name.ts';
+export { findOverlap, findRuleHost, getHeaderSource, headerRules } from './egress/headers/header-rule.ts';
+export { HEADER_RULE_LIMITS } from './egress/headers/limits.ts';
+export type { HeaderRule, HeaderRuleSpec, HeaderSource, RuleHeader } from './egress/headers/header-rule.ts';
 export { BLOCKED_IPV4, BLOCKED_IPV6 } from './egress/blocked-addresses.ts';
 export { listCidrs, listEgressBlocks } from './egress/blocks.ts';
 export { findHostName } from './egress/names.ts';

@@ -10,6 +10,8 @@ export {
   VIA_API,
 } from './api-key.ts';
 export type { ApiKey, ApiKeyInput, KeyLimits, Role } from './api-key.ts';
+export { EgressProofs, egressProofSettings, readEgressProofs } from './egress-proof.ts';
+export type { ProofHolder } from './egress-proof.ts';
 export { watchKeys } from './key-ring.ts';
 export type { KeyRing, KeyRingOptions, WatchedKeyRing } from './key-ring.ts';
 export { copyKeys, createKey, listKeys, revokeKey } from './key-store.ts';

@@ -81,8 +81,29 @@ export const claimRows: readonly ConditionRow[] = [
   {
     ...claimReady,
     reason: claimReasons.egressNotAvailable,
-    messages: [claimMessages.egressNotAvailable('<what is missing, and who has to change it>')],
-    when: 'Final. The annotation `sandlot.dev/network` lists names, and the template has no egress proxy. See [Egress by name](sandbox-template.md#egress-by-name).',
+    messages: [
+      claimMessages.egressNotAvailable('<what is missing, and who has to change it>'),
+      claimMessages.egressRulesNotAvailable('<what is missing, and who has to change it>'),
+    ],
+    when: 'Final. The annotation `sandlot.dev/network` lists names, and the template has no egress proxy. See [Egress by name](sandbox-template.md#egress-by-name). Or it has `rules`, and the installation or the template has none for claims, or the template has a rule for the host. See [Inject a key](../network.md#inject-a-key).',
+  },
+  {
+    ...claimReady,
+    reason: claimReasons.egressSecretMissing,
+    messages: [claimMessages.egressSecret('<which Secret, and what to do>')],
+    when: 'A Secret that a rule names does not exist, or lacks the key. Looked at again every 10 s, until the claim has a Sandbox.',
+  },
+  {
+    ...claimReady,
+    reason: claimReasons.egressSecretNotMarked,
+    messages: [claimMessages.egressSecret('<which Secret, and what to do>')],
+    when: 'A Secret that a rule names is not [marked for the proxy](../network.md#inject-a-key). Looked at again every 10 s.',
+  },
+  {
+    ...claimReady,
+    reason: claimReasons.egressHostNotCovered,
+    messages: [claimMessages.egressSecret('<which Secret, and what to do>')],
+    when: 'A Secret that a rule names does not list the host of the rule. Looked at again every 10 s.',
   },
   {
     ...claimReady,

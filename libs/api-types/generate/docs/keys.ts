@@ -66,6 +66,13 @@ const labelUses: Readonly<Record<keyof typeof labels, Use>> = {
       '`true`: its delivery failed and `reserveFailedSandbox` keeps it, until `spec.shutdownTime` if `reserveFailedSandboxFor` says how long.',
   },
   claimEnv: { on: 'Secret', by: 'users', meaning: '`true` lets claims of the namespace take values from it.' },
+  egressCredential: {
+    on: 'Secret',
+    by: `${API}, users`,
+    meaning: '`true` lets the egress proxy send its values, to the hosts of its annotation `sandlot.dev/egress-hosts`.',
+  },
+  tenant: { on: 'Secret', by: API, meaning: 'The namespace whose clients created the secret.' },
+  vaultSecret: { on: 'Secret', by: API, meaning: 'The id of the secret.' },
   claimableBy: {
     on: 'PersistentVolume',
     by: 'the cluster administrator',
@@ -294,7 +301,21 @@ const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     meaning: 'The NetworkPolicy without which no Pod of the Sandbox starts. Absent if the template was Unmanaged.',
   },
   networkApplied: { on: 'SandboxClaim', by: CLAIM, meaning: 'The text of `sandlot.dev/network` that is in force.' },
-  storedFor: { on: 'Secret', by: API, meaning: 'The claim, `namespace/name`, whose variables the Secret holds.' },
+  egressHosts: {
+    on: 'Secret',
+    by: 'users',
+    meaning: 'The hosts to which the egress proxy may send its values, separated by commas.',
+  },
+  vaultSecret: {
+    on: 'Secret',
+    by: API,
+    meaning: 'Id, name, version and metadata of a secret, and when it last changed, as JSON.',
+  },
+  storedFor: {
+    on: 'Secret',
+    by: API,
+    meaning: 'The claim, `namespace/name`, whose variables or headers the Secret holds.',
+  },
   templateUid: {
     on: 'NetworkPolicy',
     by: POOL,

@@ -15,6 +15,9 @@ export const claimReasons = {
   dynamicVolumesRejected: 'DynamicVolumesRejected',
   sandboxNameRejected: 'SandboxNameRejected',
   egressNotAvailable: 'EgressNotAvailable',
+  egressSecretMissing: 'EgressSecretMissing',
+  egressSecretNotMarked: 'EgressSecretNotMarked',
+  egressHostNotCovered: 'EgressHostNotCovered',
   quotaExceeded: 'QuotaExceeded',
   sandboxNameTaken: 'SandboxNameTaken',
   waitingForStock: 'WaitingForStock',
@@ -50,6 +53,8 @@ export const claimMessages = {
   sandboxNameRejected: (name: string, template: string, detail: string) =>
     `sandbox name "${name}" is not possible with SandboxTemplate "${template}": ${detail}; leave the name out, or use another template`,
   egressNotAvailable: (detail: string) => `names in sandlot.dev/network are not available: ${detail}`,
+  egressRulesNotAvailable: (detail: string) => `rules in sandlot.dev/network are not available: ${detail}`,
+  egressSecret: (detail: string) => `rules in sandlot.dev/network: ${detail}`,
   sandboxNameTaken: (name: string, kind: string) =>
     `sandbox name "${name}" is taken: a ${kind} of this name exists in the namespace; choose another name, or delete that ${kind}`,
   sandboxNameLeaving: (name: string) => `sandbox name "${name}" is not free yet: what has it is being deleted`,

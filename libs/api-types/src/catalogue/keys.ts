@@ -22,6 +22,12 @@ export const labels = {
   reservedFailed: 'sandlot.dev/reserved-failed',
   /** On a Secret whose keys claims of its namespace may read. */
   claimEnv: 'sandlot.dev/claim-env',
+  /** On a Secret whose values the egress proxy may send, to the hosts that its annotation lists. */
+  egressCredential: 'sandlot.dev/egress-credential',
+  /** On a Secret of the vault: the namespace whose clients created it. */
+  tenant: 'sandlot.dev/tenant',
+  /** On a Secret of the vault: the id of the secret, by which the API finds it. */
+  vaultSecret: 'sandlot.dev/vault-secret',
   /** On a PersistentVolume: the namespace whose SandboxClaims may mount it. */
   claimableBy: 'sandlot.dev/claimable-by',
   /** On a claim that the API made: the sandbox id, which is also the claim's name. On a SandboxSnapshot: of what it saves. */
@@ -121,7 +127,11 @@ export const annotations = {
   networkPolicy: 'sandlot.dev/network-policy',
   /** On a claim: the value of `network` that is in force, once it has changed. */
   networkApplied: 'sandlot.dev/network-applied',
-  /** On a Secret of variables that the API stored: the claim they are for, as `namespace/name`. */
+  /** On a Secret that the egress proxy may use: the hosts to which its values may go, separated by commas. */
+  egressHosts: 'sandlot.dev/egress-hosts',
+  /** On a Secret of the vault: its name, its version and what a client noted about it, as JSON. */
+  vaultSecret: 'sandlot.dev/vault-secret',
+  /** On a Secret of variables or headers that the API stored: the claim they are for, as `namespace/name`. */
   storedFor: 'sandlot.dev/stored-for',
   /** On the NetworkPolicy of a template: the UID of the template that its rules come from. */
   templateUid: 'sandlot.dev/template-uid',

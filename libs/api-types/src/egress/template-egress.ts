@@ -1,6 +1,8 @@
 import type { NetworkPolicy } from '@sandlot/kube/objects';
 import { z } from 'zod';
 import { annotations } from '../catalogue/keys.ts';
+import { headerRules } from './headers/header-rule.ts';
+import type { HeaderRule, HeaderRuleSpec } from './headers/header-rule.ts';
 import { findNamePattern } from './names.ts';
 import type { OpenBlock } from './policy-blocks.ts';
 import { findEgressBlock } from './wish.ts';
@@ -10,13 +12,15 @@ import { findEgressBlock } from './wish.ts';
  * reach the names of the template alone, where these lead to addresses in `within`.
  */
 export type TemplateEgress =
-  | { readonly mode: 'OnDemand' }
+  | { readonly mode: 'OnDemand'; readonly rules?: readonly HeaderRule[] | undefined }
   | {
       readonly mode: 'Proxied';
       readonly names: readonly string[];
       readonly within: readonly OpenBlock[];
       /** Nothing is refused, and what the list does not have is reported. */
       readonly isObserved?: boolean | undefined;
+      /** What the proxy does with requests to some hosts. Claims cannot change it. */
+      readonly rules?: readonly HeaderRule[] | undefined;
     };
 
 /** How an annotation that cannot be read counts: its sandboxes reach nothing. */
@@ -36,11 +40,12 @@ const port = z.int().min(1).max(65_535);
 const range = z.tuple([port, port]);
 const egress = z.discriminatedUnion('mode', [
   z.object({ mode: z.literal('Direct') }),
-  z.object({ mode: z.literal('OnDemand') }),
+  z.object({ mode: z.literal('OnDemand'), rules: headerRules.optional() }),
   z.object({
     mode: z.literal('Proxied'),
     names: z.array(name).default([]),
     isObserved: z.boolean().optional(),
+    rules: headerRules.optional(),
     within: z
       .array(z.object({ cidr: block, except: z.array(block).default([]), ports: z.array(range).default([]) }))
       .default([]),
@@ -66,7 +71,15 @@ function readEgress(text: string): z.output<typeof egress> | TemplateEgress {
   }
 }
 
+/** {@link TemplateEgress} as it is written: the reader checks the rules, and takes ones with a mistake for a closed template. */
+export type TemplateEgressNote =
+  | (Omit<Extract<TemplateEgress, { mode: 'OnDemand' }>, 'rules'> & WithRules)
+  | (Omit<Extract<TemplateEgress, { mode: 'Proxied' }>, 'rules'> & WithRules);
+interface WithRules {
+  readonly rules?: readonly HeaderRuleSpec[] | undefined;
+}
+
 /** The text of the annotation. */
-export function formatTemplateEgress(said: TemplateEgress): string {
+export function formatTemplateEgress(said: TemplateEgressNote): string {
   return JSON.stringify(said);
 }

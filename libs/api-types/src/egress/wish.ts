@@ -1,6 +1,8 @@
 import { containsCidr, EVERY_IPV4, formatCidr, isMappedIPv4, parseCidr } from '@sandlot/std';
 import { z } from 'zod';
 import { annotations } from '../catalogue/keys.ts';
+import { headerRules } from './headers/header-rule.ts';
+import type { HeaderRule } from './headers/header-rule.ts';
 import { findNamePattern } from './names.ts';
 import { resolveClaimMode } from '../rules/naming.ts';
 import type { SandboxClaim } from '../objects.ts';
@@ -18,6 +20,8 @@ export interface EgressWish {
   readonly names?: readonly string[] | undefined;
   /** Nothing is refused, and what the list of names does not have is reported. */
   readonly observe?: boolean | undefined;
+  /** What the egress proxy does with requests to some hosts. It opens no host: `allowOut` does. */
+  readonly rules?: readonly HeaderRule[] | undefined;
 }
 
 /** The most entries of one list. */
@@ -53,6 +57,7 @@ const wish = z
     allowOut: entries,
     denyOut: blocks,
     observe: z.boolean().optional(),
+    rules: headerRules.optional(),
   })
   .transform(({ allowOut, ...rest }) => {
     const names = allowOut.flatMap(({ name }) => name ?? []);
@@ -60,27 +65,42 @@ const wish = z
     return names.length === 0 ? asked : { ...asked, names };
   });
 
-/** Whether the claim's Sandbox has egress rules of its own. Sandboxes of a detached claim use those of their template. */
-export function hasOwnNetwork({ metadata, spec }: SandboxClaim): boolean {
-  return metadata.annotations?.[annotations.network] !== undefined && resolveClaimMode(spec) === 'Bound';
+/**
+ * Whether the claim's Sandbox has a NetworkPolicy of its own. Sandboxes of a detached claim use that of their template, and so do
+ * those of a claim whose annotation has nothing but `rules`, which deny nothing.
+ */
+export function hasOwnNetwork(claim: SandboxClaim): boolean {
+  const text = findEgressText(claim);
+  return text !== undefined && !RULES_ALONE.safeParse(parseJson(text)).success;
+}
+
+const RULES_ALONE = z.strictObject({ rules: z.unknown() });
+
+/** The annotation. Sandboxes of a detached claim have none of their own. */
+function findEgressText({ metadata, spec }: SandboxClaim): string | undefined {
+  return resolveClaimMode(spec) === 'Bound' ? metadata.annotations?.[annotations.network] : undefined;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The claim's annotation, parsed. One that cannot be parsed denies everything. Undefined without an annotation. */
 export function findEgressWish(claim: SandboxClaim): EgressWish | undefined {
-  const text = claim.metadata.annotations?.[annotations.network];
-  if (text === undefined || !hasOwnNetwork(claim)) return undefined;
-  try {
-    const found = wish.safeParse(JSON.parse(text)).data ?? NOTHING;
-    // Names narrow nothing by themselves: a list of them without a denial is not what its author means.
-    return 'names' in found && !isClosedEgress(found) ? NOTHING : found;
-  } catch {
-    return NOTHING;
-  }
+  const text = findEgressText(claim);
+  if (text === undefined) return undefined;
+  const found = wish.safeParse(parseJson(text)).data ?? NOTHING;
+  // Names narrow nothing by themselves: a list of them without a denial is not what its author means.
+  return 'names' in found && !isClosedEgress(found) ? NOTHING : found;
 }
 
 /** Whether the wish holds at the egress proxy, which a sandbox then needs. */
-export function needsEgressProxy({ names = [], observe }: EgressWish): boolean {
-  return names.length > 0 || observe === true;
+export function needsEgressProxy({ names = [], observe, rules = [] }: EgressWish): boolean {
+  return names.length > 0 || observe === true || rules.length > 0;
 }
 
 /** Whether the wish denies every address that it does not allow. Denying all IPv4 denies all IPv6 too. */
@@ -92,7 +112,23 @@ export function isClosedEgress({ allowInternetAccess, denyOut }: EgressWish): bo
   return allowInternetAccess === false || denyOut.some(coversAll);
 }
 
-/** The text of the annotation. */
-export function formatEgressText({ allowInternetAccess, allowOut, denyOut, names = [], observe }: EgressWish): string {
-  return JSON.stringify({ allowInternetAccess, allowOut: [...allowOut, ...names], denyOut, observe });
+/** The text of the annotation of a new claim. With rules alone its Sandbox keeps the NetworkPolicy of its template. */
+export function formatFirstEgressText(asked: EgressWish): string {
+  const { allowInternetAccess, allowOut, denyOut, names = [], observe, rules } = asked;
+  const isOfRules = allowInternetAccess === undefined && observe === undefined && rules !== undefined;
+  return isOfRules && allowOut.length + denyOut.length + names.length === 0
+    ? JSON.stringify({ rules })
+    : formatEgressText(asked);
+}
+
+/** The text of the annotation, also of a claim whose Sandbox may have a NetworkPolicy of its own. */
+export function formatEgressText({
+  allowInternetAccess,
+  allowOut,
+  denyOut,
+  names = [],
+  observe,
+  rules,
+}: EgressWish): string {
+  return JSON.stringify({ allowInternetAccess, allowOut: [...allowOut, ...names], denyOut, observe, rules });
 }
