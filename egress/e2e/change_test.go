@@ -232,7 +232,8 @@ func TestNoCredentialGoesOutWithoutAProof(t *testing.T) {
 				serveDaemon(t, plane, planetest.SandboxA, test.answer)
 			}
 			fields := ruled(nil)
-			fields["proof"] = proof
+			// The installation changes its key: the daemon has one of the two proofs.
+			fields["proofs"] = [][]byte{[]byte("the proof by the next key"), proof}
 			plane.Allow(planetest.SandboxA, fields)
 			request := newRequest(t, http.MethodGet, plane.URL(api, "/"))
 			response, err := plane.Client(planetest.SandboxA, 1).Do(request)
@@ -258,7 +259,7 @@ func TestNoCredentialGoesOutOverPlainHTTPWithoutAProof(t *testing.T) {
 	plane := startRuled(t, func(settings *serve.Settings) { settings.Front.ByAddress, settings.Front.Plaintext = false, true })
 	plane.ServeHTTP(echoRequest)
 	fields := ruled(nil)
-	fields["proof"] = []byte("the proof of the sandbox")
+	fields["proofs"] = [][]byte{[]byte("the proof of the sandbox")}
 	plane.Allow(planetest.SandboxA, fields)
 	response, seen := send(t, plane.Client(planetest.SandboxA, 1), newRequest(t, http.MethodGet, plane.PlainURL(api, "/")))
 	if response.Header.Get("X-Sandlot-Egress") != "egress_not_proven" || len(seen.Headers) > 0 {

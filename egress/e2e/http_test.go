@@ -122,7 +122,7 @@ func TestCredentialsForTheProxyMustBeThoseOfTheSandbox(t *testing.T) {
 	plane := startPlain(t)
 	proof := base64.StdEncoding.EncodeToString([]byte("proof of the sandbox"))
 	fields := ruled(nil)
-	fields["proof"] = proof
+	fields["proofs"] = []string{proof}
 	plane.Allow(planetest.SandboxA, fields)
 	uid := "uid-of-" + planetest.SandboxA
 	for user, want := range map[*url.Userinfo]string{

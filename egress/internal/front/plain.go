@@ -97,11 +97,12 @@ func isAuthorised(header string, visit visit) bool {
 	}
 	encoded, isBasic := strings.CutPrefix(header, "Basic ")
 	decoded, err := base64.StdEncoding.DecodeString(encoded)
-	if !isBasic || err != nil || len(visit.sandbox.Proof) == 0 {
+	if !isBasic || err != nil {
 		return false
 	}
-	want := visit.sandbox.UID + ":" + base64.StdEncoding.EncodeToString(visit.sandbox.Proof)
-	return hmac.Equal(decoded, []byte(want))
+	return slices.ContainsFunc(visit.sandbox.Proofs, func(proof []byte) bool {
+		return hmac.Equal(decoded, []byte(visit.sandbox.UID+":"+base64.StdEncoding.EncodeToString(proof)))
+	})
 }
 
 func portIn(host string, otherwise uint16) uint16 {

@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
@@ -65,7 +66,7 @@ func NewProver(port uint16) *Prover {
 
 // Prove returns an error unless the daemon at the address has the proof of the sandbox.
 func (p *Prover) Prove(ctx context.Context, address netip.Addr, sandbox *rules.Sandbox) error {
-	if len(sandbox.Proof) == 0 {
+	if len(sandbox.Proofs) == 0 {
 		return fmt.Errorf("%w: the sandbox has no daemon", ErrNotProven)
 	}
 	nonce := make([]byte, nonceSize)
@@ -76,7 +77,8 @@ func (p *Prover) Prove(ctx context.Context, address netip.Addr, sandbox *rules.S
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotProven, err)
 	}
-	if !hmac.Equal(mac, Compute(sandbox.Proof, address, nonce)) {
+	isProven := func(proof []byte) bool { return len(proof) > 0 && hmac.Equal(mac, Compute(proof, address, nonce)) }
+	if !slices.ContainsFunc(sandbox.Proofs, isProven) {
 		return ErrNotProven
 	}
 	return nil

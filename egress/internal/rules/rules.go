@@ -28,8 +28,9 @@ type Sandbox struct {
 	Within []Block
 	// Denied are blocks that the claim closes, also for names that the list does not have.
 	Denied []netip.Prefix
-	// Proof is the key by which the daemon of the sandbox proves who it is. Empty if it has none.
-	Proof []byte
+	// Proofs are the keys by which the daemon of the sandbox may prove who it is: two while the installation changes its key. Empty if
+	// it has none.
+	Proofs [][]byte
 }
 
 // Block is a block of addresses without some, on some ports. No port means all.

@@ -43,8 +43,8 @@ type sandbox struct {
 	Rules     []rule   `json:"rules"`
 	Within    []block  `json:"within"`
 	Denied    []string `json:"denied"`
-	// Proof is in base64.
-	Proof []byte `json:"proof"`
+	// Proofs are in base64.
+	Proofs [][]byte `json:"proofs"`
 }
 
 type rule struct {
@@ -139,7 +139,7 @@ func (m message) putSandbox() (edit, error) {
 func (s *sandbox) read() (*rules.Sandbox, error) {
 	read := &rules.Sandbox{
 		UID: s.UID, Namespace: s.Namespace, Template: s.Template, Claim: s.Claim, ClaimUID: s.ClaimUID,
-		Closed: s.Closed, Observe: s.Observe, Proof: s.Proof,
+		Closed: s.Closed, Observe: s.Observe, Proofs: s.Proofs,
 	}
 	var err error
 	if read.Names, err = readAll(s.Names, names.ParsePattern); err != nil {

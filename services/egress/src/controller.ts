@@ -2,28 +2,38 @@ import type { Change } from '@sandlot/kube';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { parseNetworkPolicyName } from '@sandlot/api-types';
 import type { NetworkPolicy, Pod } from '@sandlot/kube';
+import type { EgressProofs } from '@sandlot/tenancy';
+import type { Values } from './credentials/values.ts';
 import { decideAddress } from './decide.ts';
 import { observeAddress } from './observe.ts';
 import type { Stores } from './observe.ts';
-import type { PlaneSandbox } from './plan/plan.ts';
+import type { Decided, PlaneSandbox } from './plan/plan.ts';
 import { BY_OWNER, BY_TEMPLATE, listAddresses } from './wiring/informers.ts';
 import type { Informers } from './wiring/informers.ts';
 
 /** Hears what holds for an address, whenever that changes. */
 export type OnAddress = (address: string, sandbox: PlaneSandbox | undefined) => void;
 
+export interface AddressesDeps {
+  readonly stores: Stores;
+  readonly onAddress: OnAddress;
+  readonly values: Pick<Values, 'add' | 'keepOnly'>;
+  /** Undefined: the installation has no header rules, and no sandbox gets a credential. */
+  readonly proofs?: Pick<EgressProofs, 'deriveAll'> | undefined;
+}
+
 /**
  * Keeps what holds for each address, from the caches. Every change of an object decides anew over the addresses that it may
  * concern: a decision takes microseconds, and the same result says nothing.
  */
 export class Addresses {
+  readonly #deps: AddressesDeps;
   readonly #stores: Stores;
-  readonly #onAddress: OnAddress;
   readonly #held = new Map<string, { readonly text: string; readonly sandbox: PlaneSandbox }>();
 
-  constructor(stores: Stores, onAddress: OnAddress) {
-    this.#stores = stores;
-    this.#onAddress = onAddress;
+  constructor(deps: AddressesDeps) {
+    this.#deps = deps;
+    this.#stores = deps.stores;
   }
 
   /** Follows the informers until the result is disposed of. */
@@ -48,7 +58,16 @@ export class Addresses {
   }
 
   #decide(address: string): void {
-    const sandbox = decideAddress(observeAddress(this.#stores, address));
+    const decided = decideAddress(observeAddress(this.#stores, address));
+    const { values } = this.#deps;
+    const credentials = decided?.credentials ?? [];
+    // The values come before the rule that needs them, and go after it.
+    values.add(address, credentials);
+    this.#say(address, decided && { ...decided.sandbox, proofs: this.#deriveProofs(decided) });
+    values.keepOnly(address, credentials);
+  }
+
+  #say(address: string, sandbox: PlaneSandbox | undefined): void {
     const text = JSON.stringify(sandbox);
     if (text === this.#held.get(address)?.text) return;
     if (sandbox === undefined) {
@@ -56,7 +75,12 @@ export class Addresses {
     } else {
       this.#held.set(address, { text, sandbox });
     }
-    this.#onAddress(address, sandbox);
+    this.#deps.onAddress(address, sandbox);
+  }
+
+  #deriveProofs({ sandbox: { uid: sandboxUid, claimUid, rules } }: Decided): readonly string[] {
+    if (claimUid === '' || rules.length === 0) return [];
+    return this.#deps.proofs?.deriveAll({ sandboxUid, claimUid }) ?? [];
   }
 
   *#listOf({ metadata: { uid = '' } }: Sandbox): Iterable<string> {

@@ -7,12 +7,12 @@ const within = [{ cidr: '0.0.0.0/0', except: ['10.0.0.0/8'], ports: [] }];
 const denied = ['192.0.2.0/24'];
 const decide = (claim: SeenClaim | undefined, egress?: TemplateEgress) => {
   const owner: SeenOwner = { sandboxUid: 's', namespace: 'n', template: 't', claim, egress, within };
-  return decideAddress({ owner });
+  return decideAddress({ owner })?.sandbox;
 };
 const claim = (isClosed: boolean, ...names: readonly string[]): SeenClaim => ({
   name: 'c',
   uid: 'u',
-  wish: { isClosed, names, denied, isObserved: false },
+  wish: { isClosed, names, denied, isObserved: false, rules: [] },
 });
 
 it('an address that no sandbox has allows nothing', () => {
@@ -24,7 +24,7 @@ it('says whose the address is', () => {
   expect(decide({ name: 'c', uid: 'u' })).toMatchObject({ ...owner, claim: 'c', claimUid: 'u' });
   expect(decide(undefined)).toMatchObject({ ...owner, claim: '', claimUid: '' });
   const authored = { sandboxUid: 's', namespace: 'n', within };
-  expect(decideAddress({ owner: authored })).toMatchObject({ template: '' });
+  expect(decideAddress({ owner: authored })?.sandbox).toMatchObject({ template: '' });
 });
 
 describe('a sandbox of a template that is OnDemand', () => {
@@ -42,7 +42,7 @@ describe('a list that is observed', () => {
   const observed: SeenClaim = {
     name: 'c',
     uid: 'u',
-    wish: { isClosed: true, names: ['a.b'], denied: ['0.0.0.0/0'], isObserved: true },
+    wish: { isClosed: true, names: ['a.b'], denied: ['0.0.0.0/0'], isObserved: true, rules: [] },
   };
   const block = { cidr: '0.0.0.0/0', except: [], ports: [] };
   const template: ProxiedTemplate = { mode: 'Proxied', names: ['a.com'], within: [block], isObserved: true };

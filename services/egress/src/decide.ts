@@ -1,16 +1,18 @@
 import { intersectNames } from '@sandlot/api-types';
-import type { AddressSnapshot, PlaneSandbox, ProxiedTemplate, SeenOwner, SeenWish } from './plan/plan.ts';
+import { decideRules } from './credentials/decide-rules.ts';
+import type { AddressSnapshot, Decided, PlaneSandbox, ProxiedTemplate, SeenOwner, SeenWish } from './plan/plan.ts';
 
 type Reach = Pick<PlaneSandbox, 'closed' | 'observe' | 'names' | 'within' | 'denied'>;
 
-const NO_WISH: SeenWish = { isClosed: false, names: [], denied: [], isObserved: false };
+const NO_WISH: SeenWish = { isClosed: false, names: [], denied: [], isObserved: false, rules: [] };
 
 /** What holds for an address; undefined: it is no sandbox's, and everything is refused. */
-export function decideAddress({ owner }: AddressSnapshot): PlaneSandbox | undefined {
+export function decideAddress({ owner }: AddressSnapshot): Decided | undefined {
   if (owner === undefined) return undefined;
   const { sandboxUid: uid, namespace, template = '', claim } = owner;
   const held = { claim: claim?.name ?? '', claimUid: claim?.uid ?? '' };
-  return { uid, namespace, template, ...held, ...decideReach(owner) };
+  const { rules, credentials } = decideRules(owner);
+  return { sandbox: { uid, namespace, template, ...held, ...decideReach(owner), rules }, credentials };
 }
 
 /**

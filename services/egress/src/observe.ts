@@ -66,7 +66,7 @@ function findEgress(policy: NetworkPolicy | undefined): TemplateEgress | undefin
   return policy === undefined ? { mode: 'Proxied', names: [], within: [] } : findTemplateEgress(policy);
 }
 
-const NOTHING: SeenWish = { isClosed: true, names: [], denied: [], isObserved: false };
+const NOTHING: SeenWish = { isClosed: true, names: [], denied: [], isObserved: false, rules: [] };
 
 function findClaim(claims: Store<SandboxClaim>, sandbox: Sandbox): SeenClaim | undefined {
   const owner = findController(sandbox);
@@ -78,6 +78,6 @@ function findClaim(claims: Store<SandboxClaim>, sandbox: Sandbox): SeenClaim | u
   const wish = findEgressWish(claim);
   const seen = { name: owner.name, uid: owner.uid };
   if (wish === undefined) return seen;
-  const { names = [], denyOut: denied, observe: isObserved = false } = wish;
-  return { ...seen, wish: { isClosed: isClosedEgress(wish), names, denied, isObserved } };
+  const { names = [], denyOut: denied, observe: isObserved = false, rules = [] } = wish;
+  return { ...seen, wish: { isClosed: isClosedEgress(wish), names, denied, isObserved, rules } };
 }

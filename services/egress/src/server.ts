@@ -3,6 +3,8 @@ import type { OwnerReference } from '@sandlot/kube';
 import type { ProcessParts, RunningServer } from '@sandlot/service';
 import { Addresses } from './controller.ts';
 import { PlaneConnection } from './plane/connection.ts';
+import { readEgressProofs } from '@sandlot/tenancy';
+import { followSecrets } from './wiring/secrets.ts';
 import { Freshness } from './view/freshness.ts';
 import { ProxyServices } from './proxy/services.ts';
 import { serveRefusals } from './refusals/serve.ts';
@@ -13,32 +15,44 @@ import type { EgressSettings } from './wiring/settings.ts';
 /** Follows the cluster, and says to the data plane what holds for each address. */
 export async function startEgress(parts: ProcessParts, settings: EgressSettings): Promise<RunningServer> {
   const { client, clock, log, random, kubeMetrics: metrics } = parts;
-  const informers = createInformers({ client, clock, log, random, metrics, namespaces: settings.WATCH_NAMESPACES });
+  const shared = { client, clock, log, random, metrics };
+  const informers = createInformers({ ...shared, namespaces: settings.WATCH_NAMESPACES });
   const { pods, sandboxes, claims, policies } = informers;
-  const { POD_NAMESPACE: namespace, POD_NAME: pod = 'local' } = settings;
-  const owner = findPod(settings);
-  const freshness = new Freshness({ client, clock, log, namespace, name: `egress-${pod}`, owner });
-  const { EGRESS_SERVICE: passed, EGRESS_INSPECT_SERVICE: inspected } = settings;
-  const proxy = new ProxyServices({ client, clock, log, random, metrics, namespace, passed, inspected });
+  const freshness = createFreshness(parts, settings);
+  const { POD_NAMESPACE: namespace, EGRESS_SERVICE: passed, EGRESS_INSPECT_SERVICE: inspected } = settings;
+  const proxy = new ProxyServices({ ...shared, namespace, passed, inspected });
   const refusals = await serveRefusals({ port: settings.PORT, claims, clock });
-  const addresses = new Addresses(
-    { pods: pods.store, sandboxes: sandboxes.store, claims: claims.store, policies: policies.store },
-    (address, sandbox) => connection.put(address, sandbox),
-  );
+  const secrets = followSecrets(shared, settings, (ref, value) => connection.putValue(ref, value));
+  const addresses = new Addresses({
+    stores: { pods: pods.store, sandboxes: sandboxes.store, claims: claims.store, policies: policies.store },
+    onAddress: (address, sandbox) => connection.put(address, sandbox),
+    values: secrets.values,
+    proofs: readEgressProofs(settings),
+  });
   const connection = new PlaneConnection({
     path: settings.EGRESS_SOCKET,
     blocked: [...BLOCKED_IPV4, ...BLOCKED_IPV6, ...settings.EXTRA_BLOCKED_CIDRS],
     findProxy: () => proxy.find(),
     listAll: () => addresses.list(),
+    listValues: () => secrets.values.list(),
     getAgeMs: () => freshness.getAgeMs(),
     onRefused: (refused) => refusals.add(refused),
     clock,
     log,
   });
   createPlaneMetrics(parts.registry, connection);
-  const all = [pods, sandboxes, claims, policies, freshness.informer, ...proxy.informers] as const;
+  const all = [
+    pods,
+    sandboxes,
+    claims,
+    policies,
+    freshness.informer,
+    ...proxy.informers,
+    ...secrets.informers,
+  ] as const;
   const following = new DisposableStack();
   following.use(addresses.follow(informers));
+  following.use(secrets);
   following.use(proxy.follow(() => connection.renew('the Services of the proxy have changed')));
   const stop = new AbortController();
   const working = Promise.all([
@@ -58,6 +72,12 @@ export async function startEgress(parts: ProcessParts, settings: EgressSettings)
       await refusals[Symbol.asyncDispose]();
     },
   };
+}
+
+/** The Lease of this replica, and how old its view of the cluster is. */
+function createFreshness({ client, clock, log }: ProcessParts, settings: EgressSettings): Freshness {
+  const { POD_NAMESPACE: namespace, POD_NAME: pod = 'local' } = settings;
+  return new Freshness({ client, clock, log, namespace, name: `egress-${pod}`, owner: findPod(settings) });
 }
 
 function findPod({ POD_NAME: name, POD_UID: uid }: EgressSettings): OwnerReference | undefined {

@@ -1,4 +1,4 @@
-import type { OpenBlock, TemplateEgress } from '@sandlot/api-types';
+import type { HeaderRule, HeaderSource, OpenBlock, TemplateEgress } from '@sandlot/api-types';
 
 /** The addresses of the proxy to which the resolver leads sandboxes: for names without a rule, and for those with one. */
 export interface ProxyAddresses {
@@ -24,6 +24,42 @@ export interface PlaneSandbox {
   readonly within: readonly OpenBlock[];
   /** What the claim takes away from that, except for names of the list. */
   readonly denied: readonly string[];
+  readonly rules: readonly PlaneRule[];
+  /** In base64, what the daemon of the sandbox may prove itself by. None: no request of it gets a credential. */
+  readonly proofs: readonly string[];
+}
+
+/** A {@link HeaderRule} in the words of the data plane. */
+export interface PlaneRule {
+  readonly host: string;
+  readonly methods: readonly string[];
+  readonly paths: readonly string[];
+  readonly headers: readonly PlaneHeader[];
+}
+
+export interface PlaneHeader {
+  readonly name: string;
+  /** A text that is no secret; with `ref` the text into which the value goes in place of `{}`. */
+  readonly value: string;
+  /** Names a value that the data plane has, or is empty. */
+  readonly ref: string;
+}
+
+/** A value that the data plane gets apart from the rule that it is for. */
+export interface Credential {
+  readonly ref: string;
+  readonly namespace: string;
+  readonly claim: string;
+  readonly claimUid: string;
+  readonly host: string;
+  readonly header: string;
+  readonly source: HeaderSource;
+}
+
+/** What was decided over an address. */
+export interface Decided {
+  readonly sandbox: Omit<PlaneSandbox, 'proofs'>;
+  readonly credentials: readonly Credential[];
 }
 
 /** Everything that decides over one address. */
@@ -61,4 +97,5 @@ export interface SeenWish {
   readonly denied: readonly string[];
   /** The claim refuses nothing, and wants to know what its names would have refused. */
   readonly isObserved: boolean;
+  readonly rules: readonly HeaderRule[];
 }

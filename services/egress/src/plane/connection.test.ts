@@ -28,6 +28,8 @@ const sandbox = (...names: readonly string[]): PlaneSandbox => ({
   names,
   within: [],
   denied: [],
+  rules: [],
+  proofs: [],
 });
 /** Longer than a line may be. */
 const LONG = sandbox('a'.repeat(1_000_000));
@@ -45,10 +47,11 @@ let warnings: unknown[];
 let refused: unknown[];
 let proxy: ProxyAddresses | string;
 let held: PlaneSandbox;
+let values: [string, string][];
 let connection: PlaneConnection;
 
 beforeEach(async () => {
-  [peers, warnings, refused, proxy, held] = [[], [], [], FIRST, sandbox('a.example')];
+  [peers, warnings, refused, proxy, held, values] = [[], [], [], FIRST, sandbox('a.example'), []];
   const folder = await mkdtempDisposable(join(tmpdir(), 'sandlot-plane-'));
   const path = join(folder.path, 'rules.sock');
   const server = createServer((socket) => {
@@ -62,6 +65,7 @@ beforeEach(async () => {
     blocked: ['10.0.0.0/8'],
     findProxy: () => proxy,
     listAll: () => [[ADDRESS, held]],
+    listValues: () => values,
     getAgeMs: () => 7,
     onRefused: (each) => refused.push(each),
     clock,
@@ -105,6 +109,20 @@ it('says where the proxy is, then everything', async () => {
     { type: 'synced', n: 3 },
   ]);
   expect(peer.read).toContainEqual({ type: 'beat', ageMs: 7 });
+});
+
+it('says values before the rules that need them, then each change', async () => {
+  values = [['ref', 'a value']];
+  const peer = await awaitPeer(1);
+  expect(listOf(peer, 'reset', 'value', 'sandbox').map(({ type }) => type)).toEqual(['reset', 'value', 'sandbox']);
+  connection.putValue('ref', 'another');
+  connection.putValue('ref', undefined);
+  await vi.waitFor(() => expect(listOf(peer, 'value')).toHaveLength(3));
+  expect(listOf(peer, 'value').map((message) => 'value' in message && message.value)).toEqual([
+    'a value',
+    'another',
+    null,
+  ]);
 });
 
 it('begins anew when the proxy has moved', async () => {

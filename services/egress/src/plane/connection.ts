@@ -13,6 +13,8 @@ export interface ConnectionOptions {
   readonly findProxy: () => ProxyAddresses | string;
   /** What holds for every address now. */
   readonly listAll: () => Iterable<readonly [string, PlaneSandbox]>;
+  /** The values to which rules refer now, by reference. */
+  readonly listValues: () => Iterable<readonly [string, string]>;
   /** How old the view of the cluster is, in milliseconds. */
   readonly getAgeMs: () => number;
   readonly onRefused: (refused: Refused) => void;
@@ -45,6 +47,11 @@ export class PlaneConnection {
   /** Says what holds for an address from now on; undefined: nothing does. Without a connection the next one says it. */
   put(address: string, sandbox: PlaneSandbox | undefined): void {
     if (this.#socket !== undefined) this.#put(address, sandbox);
+  }
+
+  /** Sets the value of a reference; undefined: it has none any more. Without a connection the next one says it. */
+  putValue(ref: string, value: string | undefined): void {
+    if (this.#socket !== undefined) this.#send({ type: 'value', ref, value: value ?? null });
   }
 
   /** Ends the connection, so that the next one says everything anew. The data plane keeps what it has until that is complete. */
@@ -95,7 +102,7 @@ export class PlaneConnection {
   }
 
   #begin(socket: Socket, proxy: ProxyAddresses): void {
-    const { blocked, listAll, clock } = this.#options;
+    const { blocked, listAll, listValues, clock } = this.#options;
     this.#socket = socket;
     this.#sent = 0;
     this.#applied = 0;
@@ -103,6 +110,7 @@ export class PlaneConnection {
     createInterface({ input: socket }).on('line', (line) => this.#read(line));
     this.#beat();
     this.#send({ type: 'reset', blocked, ...proxy });
+    for (const [ref, value] of listValues()) this.putValue(ref, value);
     for (const [address, sandbox] of listAll()) this.#put(address, sandbox);
     this.#send({ type: 'synced' });
     const arm = () =>

@@ -6,6 +6,7 @@ export type Message = { readonly n?: number } & (
   | ({ readonly type: 'reset'; readonly blocked: readonly string[] } & ProxyAddresses)
   | { readonly type: 'sandbox'; readonly address: string; readonly sandbox: PlaneSandbox }
   | { readonly type: 'gone'; readonly address: string }
+  | { readonly type: 'value'; readonly ref: string; readonly value: string | null }
   | { readonly type: 'synced' }
   | { readonly type: 'beat'; readonly ageMs: number | null }
 );

@@ -1,6 +1,7 @@
-import { list, port, text } from '@sandlot/config';
+import { flag, list, port, text } from '@sandlot/config';
 import { processSettings } from '@sandlot/service';
 import { parseCidr } from '@sandlot/std';
+import { egressProofSettings } from '@sandlot/tenancy';
 
 /** The settings of the rules process, by environment variable. */
 export const egressSettings = processSettings.extend({
@@ -14,6 +15,11 @@ export const egressSettings = processSettings.extend({
   EGRESS_SERVICE: text(),
   /** Name of that to which names with a rule lead. */
   EGRESS_INSPECT_SERVICE: text(),
+  ...egressProofSettings,
+  /** Namespace of the values that clients of the API stored, and that tenants cannot read; absent: there are none. */
+  VAULT_NAMESPACE: text().optional(),
+  /** Whether rules may refer to marked Secrets of the namespaces of claims. The process may read every Secret there. */
+  EGRESS_NAMESPACE_SECRETS: flag().default(false),
   /** Blocks that no sandbox may reach, beside those that are not the internet. */
   EXTRA_BLOCKED_CIDRS: list()
     .default([])

@@ -1,0 +1,122 @@
+import type { Logger } from '@sandlot/std';
+import type { Credential } from '../plan/plan.ts';
+import { listSecretKeys, resolveCredential } from './resolve.ts';
+import type { FindSecret, SecretKey } from './resolve.ts';
+
+/** Hears of a value that came, changed or is gone (undefined). */
+export type OnValue = (ref: string, value: string | undefined) => void;
+
+interface ValuesDeps {
+  readonly find: FindSecret;
+  readonly onValue: OnValue;
+  readonly log: Logger;
+}
+
+interface Held {
+  readonly credential: Credential;
+  /** The addresses whose rules refer to it. */
+  readonly addresses: Set<string>;
+  keys: readonly string[];
+  value: string | undefined;
+  problem: string | undefined;
+}
+
+/**
+ * The values that rules refer to. A value changes when a Secret changes that decides over it: the data plane hears of it at
+ * once, so that a rotation or a revocation holds for the next request.
+ */
+export class Values {
+  readonly #deps: ValuesDeps;
+  readonly #held = new Map<string, Held>();
+  readonly #byAddress = new Map<string, readonly string[]>();
+  readonly #bySecret = new Map<string, Set<string>>();
+
+  constructor(deps: ValuesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Sets the credentials of an address, before its rules hold. */
+  add(address: string, credentials: readonly Credential[]): void {
+    for (const credential of credentials) this.#hold(address, credential);
+    const before = this.#byAddress.get(address) ?? [];
+    const refs = credentials.map(({ ref }) => ref);
+    this.#byAddress.set(address, [...new Set([...before, ...refs])]);
+  }
+
+  /** Forgets what an address no longer refers to, after its rules of now hold. */
+  keepOnly(address: string, credentials: readonly Credential[]): void {
+    const refs = new Set(credentials.map(({ ref }) => ref));
+    for (const ref of this.#byAddress.get(address) ?? []) if (!refs.has(ref)) this.#release(address, ref);
+    if (refs.size === 0) this.#byAddress.delete(address);
+    else this.#byAddress.set(address, [...refs]);
+  }
+
+  /** A Secret came, changed or is gone. */
+  see(key: SecretKey): void {
+    for (const ref of [...(this.#bySecret.get(formatKey(key)) ?? [])]) {
+      const held = this.#held.get(ref);
+      if (held !== undefined) this.#update(ref, held);
+    }
+  }
+
+  /** All that there are. */
+  *list(): Iterable<readonly [string, string]> {
+    for (const [ref, { value }] of this.#held) if (value !== undefined) yield [ref, value];
+  }
+
+  #hold(address: string, credential: Credential): void {
+    const known = this.#held.get(credential.ref);
+    const addresses = known?.addresses ?? new Set<string>();
+    addresses.add(address);
+    const held: Held = known
+      ? { ...known, credential }
+      : { credential, addresses, keys: [], value: undefined, problem: undefined };
+    this.#held.set(credential.ref, held);
+    this.#update(credential.ref, held);
+  }
+
+  #release(address: string, ref: string): void {
+    const held = this.#held.get(ref);
+    held?.addresses.delete(address);
+    if (held === undefined || held.addresses.size > 0) return;
+    this.#follow(ref, held, []);
+    this.#held.delete(ref);
+    if (held.value !== undefined) this.#deps.onValue(ref, undefined);
+  }
+
+  #update(ref: string, held: Held): void {
+    const { find, onValue } = this.#deps;
+    this.#follow(ref, held, listSecretKeys(held.credential, find).map(formatKey));
+    const resolved = resolveCredential(held.credential, find);
+    const value = 'value' in resolved ? resolved.value : undefined;
+    this.#report(held, 'problem' in resolved ? resolved.problem : undefined);
+    if (value === held.value) return;
+    held.value = value;
+    onValue(ref, value);
+  }
+
+  #report(held: Held, problem: string | undefined): void {
+    if (problem === held.problem) return;
+    held.problem = problem;
+    const { namespace, claim, host, header } = held.credential;
+    if (problem === undefined) return;
+    this.#deps.log.warn({ namespace, claim, host, header, problem }, 'a header of a rule has no value: requests fail');
+  }
+
+  #follow(ref: string, held: Held, keys: readonly string[]): void {
+    for (const key of held.keys) {
+      const refs = this.#bySecret.get(key);
+      refs?.delete(ref);
+      if (refs?.size === 0) this.#bySecret.delete(key);
+    }
+    for (const key of keys) {
+      const refs = this.#bySecret.get(key) ?? new Set<string>();
+      this.#bySecret.set(key, refs.add(ref));
+    }
+    held.keys = keys;
+  }
+}
+
+function formatKey({ place, namespace, name }: SecretKey): string {
+  return `${place}/${namespace}/${name}`;
+}
