@@ -19,6 +19,10 @@ await main(claimSettings, (settings) =>
           allowedLabelDomains: settings.ALLOWED_LABEL_DOMAINS,
           envsFromSecrets: settings.ENVS_FROM_SECRETS,
           envsNamespace: settings.ENVS_NAMESPACE,
+          egressRules: {
+            isAvailable: settings.EGRESS_PROOF_KEY !== undefined,
+            allowsSecrets: settings.EGRESS_NAMESPACE_SECRETS,
+          },
           persistentVolumes: settings.PERSISTENT_VOLUMES,
           podDefaults: readPodDefaults(settings),
           proxyRule: findProxyRule(settings),

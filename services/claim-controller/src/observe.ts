@@ -7,7 +7,7 @@ import type { OwnWrites } from '@sandlot/kube';
 import type { DeliveryMemory } from './delivery/delivery-memory.ts';
 import type { ClaimMemory } from './memory/claim-memory.ts';
 import { findTemplateGap, observeNetwork } from './network/observe-network.ts';
-import type { ClaimSnapshot } from './plan/snapshot.ts';
+import type { ClaimSnapshot, EgressRulesPolicy } from './plan/snapshot.ts';
 import type { Places } from './quota/places.ts';
 import type { RuntimeInits } from './runtime/runtime-inits.ts';
 import { findSource } from './source/find-source.ts';
@@ -24,6 +24,7 @@ export interface ClaimPolicy {
   readonly envsFromSecrets: boolean;
   /** Where the API stores the variables of its sandboxes; undefined: this installation runs no API. */
   readonly envsNamespace?: string | undefined;
+  readonly egressRules: EgressRulesPolicy;
   /** Whether claims may name PersistentVolumes. */
   readonly persistentVolumes: boolean;
   /** The rule that lets Pods reach the egress proxy; undefined: the installation has none. */
@@ -72,6 +73,7 @@ export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
     allowedLabelDomains: policy.allowedLabelDomains,
     podDefaults: policy.podDefaults,
     envsFromSecrets: policy.envsFromSecrets,
+    egressRules: policy.egressRules,
     canReadStoredEnvs: policy.envsNamespace !== undefined,
     persistentVolumes: policy.persistentVolumes ? UNREAD : 'off',
   };

@@ -5,7 +5,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { systemClock } from '@sandlot/std';
 import type { Clock } from '@sandlot/std';
-import { TokenKeys } from '@sandlot/tenancy';
+import { EgressProofs, TokenKeys } from '@sandlot/tenancy';
 import { RuntimeClient } from '../src/runtime/runtime-client.ts';
 import type { RuntimeAccess } from '../src/runtime/runtime-inits.ts';
 
@@ -18,10 +18,12 @@ export interface Initialisation {
   readonly claim: string;
   /** Whether the agent-sandbox API is open. */
   readonly exec: boolean;
+  /** What it proves itself by to the egress proxy, in base64. */
+  readonly proof?: string | undefined;
 }
 
 type Body = Pick<Initialisation, 'accessToken' | 'envVars'> & {
-  readonly sandlot: Pick<Initialisation, 'claim' | 'exec'>;
+  readonly sandlot: Pick<Initialisation, 'claim' | 'exec'> & { readonly egress?: { readonly proof: string } };
 };
 
 type Answer = (accepted: Initialisation) => number;
@@ -50,6 +52,7 @@ export class Daemons {
   readonly #keys: { readonly publicKey: KeyObject; readonly privateKey: KeyObject };
   readonly #newestMs = new Map<string, number>();
   readonly tokenKey = randomBytes(32);
+  readonly egressProofs = new EgressProofs(randomBytes(32).toString('base64'));
   #port = 0;
 
   private constructor() {
@@ -65,7 +68,8 @@ export class Daemons {
 
   access(clock: Clock): RuntimeAccess {
     const client = new RuntimeClient({ signingKey: this.#keys.privateKey, clock, port: this.#port });
-    return { client, tokenKeys: new TokenKeys({ key: this.tokenKey.toString('base64'), number: 1 }) };
+    const key = this.tokenKey.toString('base64');
+    return { client, tokenKeys: new TokenKeys({ key, number: 1 }), egressProofs: this.egressProofs };
   }
 
   async #listen(address: string): Promise<void> {
@@ -91,7 +95,8 @@ export class Daemons {
     const owner = this.owners.get(address);
     const candidates = owner === undefined ? this.crowd() : [owner];
     const sandboxUid = candidates.find((uid) => this.#isSigned(request, body, uid)) ?? '';
-    const accepted = { address, sandboxUid, accessToken, envVars, ...sandlot };
+    const { claim, exec, egress } = sandlot;
+    const accepted = { address, sandboxUid, accessToken, envVars, claim, exec, proof: egress?.proof };
     const status = sandboxUid !== '' && this.#isNewer(request, accepted) ? this.answer(accepted) : 401;
     await this.held;
     if (status === 204) this.accepted.push(accepted);

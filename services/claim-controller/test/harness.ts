@@ -8,6 +8,7 @@ import type { ActiveFault, RequestMatch } from '@sandlot/kube-testkit';
 import { ControllerHarness, secureTemplates, startTestEnvironment } from '@sandlot/service-testkit';
 import type { TestController } from '@sandlot/service-testkit';
 import { addClaimController } from '../src/controller.ts';
+import type { EgressRulesPolicy } from '../src/plan/snapshot.ts';
 import type { RuntimeAccess } from '../src/runtime/runtime-inits.ts';
 
 /** W1, W2 and the annotations, as requests. */
@@ -23,6 +24,7 @@ type ClaimSpec = Partial<SandboxClaim['spec']>;
 interface ControllerChoices {
   readonly envsFromSecrets?: boolean;
   readonly envsNamespace?: string;
+  readonly egressRules?: EgressRulesPolicy;
   readonly persistentVolumes?: boolean;
   readonly recordsEvents?: boolean;
   readonly runtime?: RuntimeAccess;
@@ -58,6 +60,7 @@ export class ClaimHarness extends ControllerHarness {
     {
       envsFromSecrets = false,
       envsNamespace,
+      egressRules = { isAvailable: true, allowsSecrets: true },
       persistentVolumes = false,
       recordsEvents = true,
       runtime,
@@ -74,6 +77,7 @@ export class ClaimHarness extends ControllerHarness {
           allowedLabelDomains: ['sandbox.users.io'],
           envsFromSecrets,
           envsNamespace,
+          egressRules,
           persistentVolumes,
           podDefaults: this.podDefaults,
           proxyRule: this.podDefaults.egressMode === undefined ? undefined : PROXY_RULE,

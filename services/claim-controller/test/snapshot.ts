@@ -29,6 +29,7 @@ export function claimSnapshot(parts: Partial<ClaimSnapshot> = {}): ClaimSnapshot
     allowedLabelDomains: ['sandbox.users.io'],
     podDefaults: POD_DEFAULTS,
     envsFromSecrets: false,
+    egressRules: { isAvailable: true, allowsSecrets: true },
     canReadStoredEnvs: false,
     persistentVolumes: 'off',
     ...parts,

@@ -28,6 +28,7 @@ await main(warmPoolSettings, (settings) =>
         protectAuthoredSandboxes: settings.NETWORK_PROTECT_AUTHORED_SANDBOXES,
         egressMode: settings.EGRESS_MODE,
         egressProxy: findEgressProxy(settings),
+        hasEgressRules: settings.EGRESS_RULES,
       };
       const concurrency = settings.TEMPLATE_CONCURRENCY ?? settings.CONCURRENCY;
       const templates = addTemplateController(parts, { ...common, concurrency, cache: pools.cache, network });

@@ -2,6 +2,7 @@ import type { KubeClient } from '@sandlot/kube';
 import type { ClaimPolicy } from '../observe.ts';
 import type { Pass } from '../plan/pass.ts';
 import type { ClaimSnapshot } from '../plan/snapshot.ts';
+import { findEgressSecretProblem } from '../network/egress-secrets.ts';
 import { findSecretProblem } from '../runtime/secret-values.ts';
 import { readVolumes } from '../volumes/read-volumes.ts';
 import { decideVolumeReads } from './decide-needs.ts';
@@ -32,5 +33,7 @@ export async function observeNeeds<S extends ClaimSnapshot>(
     snapshot = { ...look(), persistentVolumes };
   }
   if (pass.secrets === undefined || !makesRequest(snapshot)) return snapshot;
-  return { ...snapshot, secretFinding: await findSecretProblem({ ...deps, ...deps.policy }, pass) };
+  const reader = { ...deps, ...deps.policy };
+  const secretFinding = (await findSecretProblem(reader, pass)) ?? (await findEgressSecretProblem(reader, pass));
+  return { ...snapshot, secretFinding };
 }

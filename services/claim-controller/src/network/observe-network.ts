@@ -7,6 +7,7 @@ import {
   findNetworkGap,
   findTemplateUidOfPolicy,
   formatNetworkPolicyName,
+  hasOwnNetwork,
   isOwnedByTemplate,
   labels,
   nameHash,
@@ -36,7 +37,7 @@ export function observeNetwork(
   source: Source,
 ): OwnNetwork | undefined {
   const wish = findEgressWish(claim);
-  if (wish === undefined || source.kind !== 'found') return undefined;
+  if (wish === undefined || !hasOwnNetwork(claim) || source.kind !== 'found') return undefined;
   const { template } = source;
   const base = findBase(policies, template);
   if (base === undefined) return blockNetwork('the NetworkPolicy of its template is not there yet');

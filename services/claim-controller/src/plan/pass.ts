@@ -1,5 +1,6 @@
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { canTakeSecrets } from '../runtime/claim-env.ts';
+import { namesEgressSecrets } from '../network/egress-secrets.ts';
 import type { ReadSecrets } from '../runtime/secret-values.ts';
 
 /** The claim that a pass works on, and the life of the pass. */
@@ -26,5 +27,5 @@ export interface EarlyNotes {
 }
 
 export function beginPass(claim: SandboxClaim, signal: AbortSignal): Pass {
-  return canTakeSecrets(claim) ? { claim, signal, secrets: new Map() } : { claim, signal };
+  return canTakeSecrets(claim) || namesEgressSecrets(claim) ? { claim, signal, secrets: new Map() } : { claim, signal };
 }

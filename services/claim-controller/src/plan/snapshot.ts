@@ -19,6 +19,14 @@ export interface SecretFinding {
   readonly message: string;
   /** The Secret does not exist; it may still come. */
   readonly isMissing: boolean;
+  /** Of the condition; undefined: that of an error. */
+  readonly reason?: string | undefined;
+}
+
+/** What the installation allows claims to write into `rules` of their egress. */
+export interface EgressRulesPolicy {
+  readonly isAvailable: boolean;
+  readonly allowsSecrets: boolean;
 }
 
 /** Everything that the decision about one claim depends on, read at one moment. Plain data. */
@@ -65,6 +73,8 @@ export interface ClaimSnapshot {
   readonly podDefaults: PodDefaults;
   /** Whether variables may come from Secrets of the claim's namespace. */
   readonly envsFromSecrets: boolean;
+  /** Whether claims may have header rules, and whether these may name Secrets of their namespace. */
+  readonly egressRules: EgressRulesPolicy;
   /** Whether this process can read the variables that the API stored for its claims. */
   readonly canReadStoredEnvs: boolean;
   /** Problem with the Secrets that the claim names. They are read only for a pass that sends a request. */

@@ -4,6 +4,9 @@ import {
   findApiKey,
   findAskedCpu,
   findEgressWish,
+  findOverlap,
+  getHeaderSource,
+  headerRules,
   findMetadataRefusal,
   findResourcesRefusal,
   findRuntimeEnvRefusal,
@@ -11,10 +14,10 @@ import {
   needsEgressProxy,
   namesSecrets,
 } from '@sandlot/api-types';
-import type { SandboxTemplate } from '@sandlot/api-types';
+import type { HeaderRule, SandboxTemplate } from '@sandlot/api-types';
 import { buildBlueprint, isSteered } from '@sandlot/blueprint';
 import type { Report } from '../plan/report.ts';
-import type { ClaimSnapshot } from '../plan/snapshot.ts';
+import type { ClaimSnapshot, EgressRulesPolicy } from '../plan/snapshot.ts';
 import { hasRuntime, NO_STORED_ENVS } from '../runtime/claim-env.ts';
 import { findPersistentVolumeProblem } from '../volumes/persistent-volume-problem.ts';
 import { findDynamicVolumesRefusal } from '../volumes/dynamic-volumes-refusal.ts';
@@ -35,6 +38,7 @@ const CHECKS: readonly Check[] = [
   checkDynamicVolumes,
   checkName,
   checkEgress,
+  checkEgressRules,
 ];
 
 /**
@@ -178,6 +182,32 @@ function checkEgress({ claim, podDefaults }: ClaimSnapshot, template: SandboxTem
       ? 'this installation has no egress proxy; set the chart value egress.enabled=true, or list addresses'
       : `SandboxTemplate "${template.metadata.name ?? ''}" has no egress proxy; set its egress.mode to OnDemand, or list addresses`;
   return { reason: claimReasons.egressNotAvailable, message: claimMessages.egressNotAvailable(detail) };
+}
+
+/** The proxy would refuse every request to these hosts, and the claim would be Ready. */
+function checkEgressRules({ claim, egressRules }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
+  const rules = findEgressWish(claim)?.rules ?? [];
+  if (rules.length === 0) return undefined;
+  const detail = findRulesProblem(rules, egressRules, template);
+  if (detail === undefined) return undefined;
+  return { reason: claimReasons.egressNotAvailable, message: claimMessages.egressRulesNotAvailable(detail) };
+}
+
+function findRulesProblem(
+  rules: readonly HeaderRule[],
+  { isAvailable, allowsSecrets }: EgressRulesPolicy,
+  template: SandboxTemplate,
+): string | undefined {
+  const name = `SandboxTemplate "${template.metadata.name ?? ''}"`;
+  if (!isAvailable) return 'this installation has none; set the chart value egress.credentials.enabled=true';
+  if (!hasRuntime(template)) return `${name} has no runtime to prove who calls; set its runtime.inject`;
+  const namesSecret = rules.some(({ headers }) => headers.some((header) => getHeaderSource(header).kind === 'secret'));
+  if (namesSecret && !allowsSecrets)
+    return 'valueFrom is switched off in this installation; set the chart value egress.credentials.namespaceSecrets=true';
+  const overlap = findOverlap(rules, headerRules.safeParse(template.spec.egress?.rules ?? []).data ?? []);
+  return (
+    overlap && `${name} has a rule for "${overlap.host}" or hosts of it, which a claim cannot change; leave it out`
+  );
 }
 
 function findNamedPart({ spec: { volumeClaimTemplates = [], service } }: SandboxTemplate): string | undefined {

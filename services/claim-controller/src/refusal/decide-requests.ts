@@ -25,11 +25,14 @@ export function decideRequests(snapshot: ClaimSnapshot, plan: Plan): Plan {
   return plan.filter(({ kind }) => !REQUESTS.has(kind));
 }
 
-function decideSecretReport({ claim, knownForMs }: ClaimSnapshot, { message, isMissing }: SecretFinding): Plan {
+function decideSecretReport({ claim, knownForMs }: ClaimSnapshot, { message, isMissing, reason }: SecretFinding): Plan {
   if (isMissing && isMadeByApi(claim) && knownForMs < API_SECRET_MS) {
     return [wait(API_SECRET_RETRY_MS, 'the Secret of a claim is on its way')];
   }
-  const report = { reason: claimReasons.reconcilerError, message: claimMessages.error(message) };
+  const report =
+    reason === undefined
+      ? { reason: claimReasons.reconcilerError, message: claimMessages.error(message) }
+      : { reason, message: claimMessages.egressSecret(message) };
   return [{ kind: 'report', report }, wait(SECRET_RETRY_MS, 'a Secret may not be used')];
 }
 

@@ -40,6 +40,8 @@ export interface InitCall {
   readonly envVars: Readonly<Record<string, string>>;
   /** Whether the daemon serves its agent-sandbox API, which has no authentication. */
   readonly exec: boolean;
+  /** In base64, by what the sandbox proves to the egress proxy who it is; undefined: it does not use the proxy. */
+  readonly egressProof?: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -67,8 +69,9 @@ export class RuntimeClient {
 
   /** Resolves with the daemon's version when it has accepted everything. Throws {@link RuntimeError}. */
   init(call: InitCall): Promise<string | undefined> {
-    const { accessToken, envVars, claimUid, exec } = call;
-    const body = JSON.stringify({ accessToken, envVars, sandlot: { claim: claimUid, exec } });
+    const { accessToken, envVars, claimUid, exec, egressProof: proof } = call;
+    const egress = proof === undefined ? {} : { egress: { proof } };
+    const body = JSON.stringify({ accessToken, envVars, sandlot: { claim: claimUid, exec, ...egress } });
     const headers = {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),

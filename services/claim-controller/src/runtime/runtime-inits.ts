@@ -1,11 +1,11 @@
-import { isMadeByApi } from '@sandlot/api-types';
+import { isMadeByApi, labels } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
 import { done, getKey, requeueAfter } from '@sandlot/kube';
 import type { KubeClient, ReconcileResult } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
 import { deriveEnvdAccessToken, formatTokenSubject } from '@sandlot/tenancy';
-import type { TokenKeys } from '@sandlot/tenancy';
+import type { EgressProofs, TokenKeys } from '@sandlot/tenancy';
 import { isDelivered, needsInit } from '../delivery/rules.ts';
 import type { ClaimMetrics } from '../telemetry/metrics.ts';
 import type { Pass } from '../plan/pass.ts';
@@ -24,6 +24,8 @@ export interface RuntimeAccess {
   readonly client: RuntimeClient;
   /** Derive the access tokens of sandboxes. */
   readonly tokenKeys: TokenKeys;
+  /** Derive what sandboxes prove themselves by to the egress proxy; undefined: the installation has no header rules. */
+  readonly egressProofs?: EgressProofs | undefined;
 }
 
 export interface RuntimeInitsDeps {
@@ -150,6 +152,7 @@ export class RuntimeInits {
       },
       // The API's sandbox ids are no secret: users share host names that contain them.
       exec: !isMadeByApi(claim),
+      egressProof: findEgressProof(access, claim, sandbox),
       signal,
     });
   }
@@ -205,6 +208,12 @@ export class RuntimeInits {
 function isReachable(claim: SandboxClaim, sandbox: Sandbox): boolean {
   if (!needsInit(claim, sandbox) || !isReady(sandbox)) return false;
   return isDelivered(claim, sandbox) && (sandbox.status?.podIPs ?? []).length > 0;
+}
+
+/** A sandbox gets it whether its claim has rules or not: a client may add some while it runs. */
+function findEgressProof({ egressProofs }: RuntimeAccess, claim: SandboxClaim, sandbox: Sandbox): string | undefined {
+  if (sandbox.metadata.labels?.[labels.egress] === undefined) return undefined;
+  return egressProofs?.derive({ sandboxUid: getUid(sandbox), claimUid: claim.metadata.uid ?? '' });
 }
 
 function getUid({ metadata: { uid = '' } }: Sandbox): string {

@@ -94,7 +94,7 @@ function checkOpen({ claim }: SecretsOf, { metadata }: Secret): void {
 }
 
 /** One GET per Secret and pass. */
-async function readSecret(
+export async function readSecret(
   { client }: SecretReader,
   { signal, secrets: known }: SecretsOf,
   key: ObjectKey,

@@ -2,7 +2,7 @@ import { durationMs, ed25519PrivateKey, flag, integer, json, list, text } from '
 import { controllerSettings } from '@sandlot/service';
 import { containerResources, egressModes, egressProxyPods } from '@sandlot/api-types';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
-import { readTokenKeys, tokenKeySettings } from '@sandlot/tenancy';
+import { egressProofSettings, readEgressProofs, readTokenKeys, tokenKeySettings } from '@sandlot/tenancy';
 import { systemClock } from '@sandlot/std';
 import { z } from 'zod';
 import { RuntimeClient } from '../runtime/runtime-client.ts';
@@ -34,13 +34,21 @@ export const claimSettings = controllerSettings.extend({
   RUNTIME_SIGNING_KEY: ed25519PrivateKey().optional(),
   ...tokenKeySettings,
   ENVD_TOKEN_KEY: tokenKeySettings.ENVD_TOKEN_KEY.optional(),
+  ...egressProofSettings,
+  /** Whether header rules of claims may name marked Secrets of their namespace; needs leave to read Secrets. */
+  EGRESS_NAMESPACE_SECRETS: flag().default(false),
   /** Whether to write no Kubernetes Events on claims. */
   DISABLE_CLAIM_EVENTS: flag().default(false).meta({ flag: 'disable-claim-events', form: 'flag' }),
 });
 
 type RuntimeKeys = Pick<
   z.output<typeof claimSettings>,
-  'RUNTIME_SIGNING_KEY' | 'ENVD_TOKEN_KEY' | 'ENVD_TOKEN_KEY_NUMBER' | 'ENVD_TOKEN_KEY_OTHER'
+  | 'RUNTIME_SIGNING_KEY'
+  | 'ENVD_TOKEN_KEY'
+  | 'ENVD_TOKEN_KEY_NUMBER'
+  | 'ENVD_TOKEN_KEY_OTHER'
+  | 'EGRESS_PROOF_KEY'
+  | 'EGRESS_PROOF_KEY_OTHER'
 >;
 
 /** Access to the daemons in sandboxes; undefined when the installation has no keys. */
@@ -48,5 +56,6 @@ export function findRuntimeAccess(keys: RuntimeKeys): RuntimeAccess | undefined 
   const { RUNTIME_SIGNING_KEY, ENVD_TOKEN_KEY } = keys;
   if (RUNTIME_SIGNING_KEY === undefined || ENVD_TOKEN_KEY === undefined) return undefined;
   const client = new RuntimeClient({ signingKey: RUNTIME_SIGNING_KEY, clock: systemClock });
-  return { client, tokenKeys: readTokenKeys({ ...keys, ENVD_TOKEN_KEY }) };
+  const tokenKeys = readTokenKeys({ ...keys, ENVD_TOKEN_KEY });
+  return { client, tokenKeys, egressProofs: readEgressProofs(keys) };
 }

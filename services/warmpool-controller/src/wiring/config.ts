@@ -21,6 +21,8 @@ export const warmPoolSettings = controllerSettings.extend({
   SANDBOX_RESOURCES: json('requests and limits as JSON', containerResources).default({}),
   /** How templates reach names that do not say it themselves; absent: no egress proxy runs. */
   EGRESS_MODE: z.enum(egressModes).optional(),
+  /** Whether the egress proxy applies the rules of templates. */
+  EGRESS_RULES: flag().default(false),
   /** The Pods of the egress proxy, which is in the namespace of this process. */
   EGRESS_PROXY: json('JSON such as {"podLabels":{"app":"egress"},"ports":[80,443]}', egressProxyPods).optional(),
   /** Whether the snapshot-controller runs, so that templates may have golden snapshots. */

@@ -1,4 +1,4 @@
-import { readPolicyEgress } from '@sandlot/api-types';
+import { findTemplateEgress, readPolicyEgress } from '@sandlot/api-types';
 import { template } from '@sandlot/api-types/testing';
 import type { SandboxTemplateSpec } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,12 @@ import { buildDefaultRules } from './rules.ts';
 import type { NetworkSettings } from './settings.ts';
 
 const PROXY = { namespace: 'sandlot-system', podLabels: { app: 'egress' }, ports: [80, 443] };
-const WITH_PROXY: NetworkSettings = { ...NETWORK, egressMode: 'OnDemand', egressProxy: PROXY };
+const WITH_PROXY: NetworkSettings = {
+  ...NETWORK,
+  egressMode: 'OnDemand',
+  egressProxy: PROXY,
+  hasEgressRules: true,
+};
 const TO_PROXY = {
   to: [
     {
@@ -32,6 +37,51 @@ function read(spec: Partial<SandboxTemplateSpec>, settings = WITH_PROXY): { egre
   const note = buildNotes(made, settings)['sandlot.dev/egress'];
   return { egress: buildRules(made, settings).egress, note: note === undefined ? undefined : JSON.parse(note) };
 }
+
+describe('header rules of a template', () => {
+  const rules = [{ host: 'API.example.com', headers: [{ name: 'X-Team', value: 'a' }] }];
+
+  it('go to the proxy, whatever the mode', () => {
+    expect(read({ egress: { rules } }).note).toEqual({ mode: 'OnDemand', rules });
+    expect(read({ egress: { mode: 'Proxied', rules } }).note).toMatchObject({ mode: 'Proxied', rules });
+  });
+
+  it('are read by the proxy in their normal form, and close the template while they have a mistake', () => {
+    const parse = (spec: Partial<SandboxTemplateSpec>) => {
+      const metadata = { annotations: buildNotes(template({ spec }), WITH_PROXY) };
+      return findTemplateEgress({ metadata });
+    };
+    const [host, headers] = ['api.example.com', rules[0]?.headers];
+    expect(parse({ egress: { rules } })).toEqual({
+      mode: 'OnDemand',
+      rules: [{ host, methods: [], paths: [], headers }],
+    });
+    expect(parse({ egress: { rules: [{ host: 'a.b' }, { host: 'A.b' }] } })).toEqual({
+      mode: 'Proxied',
+      names: [],
+      within: [],
+    });
+  });
+
+  it.each<[string, Partial<SandboxTemplateSpec>, string, boolean?]>([
+    ['with a mistake', { egress: { rules: [{ host: 'a.b' }, { host: 'nothing' }] } }, 'rule 2 host: is no name'],
+    ['of a template that has rules of its own', { egress: { rules }, networkPolicy: {} }, 'this template is Direct'],
+    ['where the installation has none', { egress: { rules } }, 'egress.credentials.enabled=true', false],
+  ])('%s are reported on the template', (...[, spec, words, hasEgressRules = true]) => {
+    const network = { ...WITH_PROXY, hasEgressRules };
+    const finding = checkEgress({ template: template({ spec }), network });
+    expect(finding).toMatchObject({ status: 'False', reason: 'InvalidEgress' });
+    expect(finding?.message).toContain(words);
+  });
+});
+
+it('lets the proxy ask the daemons of sandboxes that use it who they are', () => {
+  const asks = { from: TO_PROXY.to, ports: [{ port: 49_983, protocol: 'TCP' }] };
+  const ingress = (spec: Partial<SandboxTemplateSpec>) => buildRules(template({ spec }), WITH_PROXY).ingress;
+  expect(ingress({})).toEqual([...buildDefaultRules(NETWORK).ingress, asks]);
+  expect(ingress({ egress: { mode: 'OnDemand' }, networkPolicy: { ingress: [] } })).toEqual([asks]);
+  expect(ingress({ egress: { mode: 'Direct' } })).toEqual(buildDefaultRules(NETWORK).ingress);
+});
 
 describe('the egress rules of a template', () => {
   it('let Pods reach the proxy beside what they reached before', () => {

@@ -8,6 +8,7 @@ import {
   readPolicyEgress,
 } from '@sandlot/api-types';
 import type { SandboxTemplate } from '@sandlot/api-types';
+import { buildProofRule } from './rules.ts';
 import type { Rules } from './rules.ts';
 import type { NetworkSettings } from './settings.ts';
 
@@ -50,6 +51,16 @@ export function withEgressProxy(template: SandboxTemplate, base: Egress, setting
   return getEgressMode(template, settings.egressMode) === 'Direct' ? base : [...base, ...proxy];
 }
 
+/** The ingress rules of the template's policy: the proxy asks the sandbox who it is before a request carries a credential. */
+export function withProofRule(
+  template: SandboxTemplate,
+  base: Rules['ingress'],
+  { egressMode, egressProxy }: NetworkSettings,
+): Rules['ingress'] {
+  const isSteered = egressProxy !== undefined && getEgressMode(template, egressMode) !== 'Direct';
+  return isSteered ? [...base, buildProofRule(egressProxy)] : base;
+}
+
 /**
  * The annotation by which the egress proxy learns what a template says; undefined for one that is Direct. `within` are the
  * addresses to which its names may lead: those of the rules that the policy itself no longer has.
@@ -61,12 +72,14 @@ export function formatEgressNote(
 ): string | undefined {
   const mode = getEgressMode(template, egressMode);
   if (mode === 'Direct') return undefined;
-  if (mode === 'OnDemand') return formatTemplateEgress({ mode });
+  const { rules } = template.spec.egress ?? {};
+  if (mode === 'OnDemand') return formatTemplateEgress({ mode, rules });
   const isObserved = template.spec.egress?.enforcement === 'Observed' ? { isObserved: true } : {};
   return formatTemplateEgress({
     mode,
     names: readAllowList(template).names,
     within: readPolicyEgress(base),
+    rules,
     ...isObserved,
   });
 }

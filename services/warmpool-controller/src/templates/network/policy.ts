@@ -9,7 +9,7 @@ import {
 } from '@sandlot/api-types';
 import type { Sandbox, SandboxTemplate } from '@sandlot/api-types';
 import type { NetworkPolicy, OwnerReference } from '@sandlot/kube';
-import { formatEgressNote, withEgressProxy } from './egress.ts';
+import { formatEgressNote, withEgressProxy, withProofRule } from './egress.ts';
 import { buildDefaultRules } from './rules.ts';
 import type { Rules } from './rules.ts';
 import type { NetworkSettings } from './settings.ts';
@@ -44,7 +44,10 @@ const POLICY_TYPES = ['Ingress', 'Egress'];
 /** The rule lists of a template's policy: its own as given, where a missing list is an empty one, or else the default rules. */
 export function buildRules(template: SandboxTemplate, settings: NetworkSettings): Rules {
   const { ingress, egress } = buildBaseRules(template, settings);
-  return { ingress, egress: withEgressProxy(template, egress, settings) };
+  return {
+    ingress: withProofRule(template, ingress, settings),
+    egress: withEgressProxy(template, egress, settings),
+  };
 }
 
 /** The rules without what leads to the egress proxy. */

@@ -1,5 +1,5 @@
 import { BLOCKED_IPV4, BLOCKED_IPV6 } from '@sandlot/api-types';
-import type { NetworkPolicyEgressRule, NetworkPolicyIngressRule } from '@sandlot/api-types';
+import type { EgressProxy, NetworkPolicyEgressRule, NetworkPolicyIngressRule } from '@sandlot/api-types';
 import { isIPv6Block } from './blocks.ts';
 import type { NetworkSettings } from './settings.ts';
 
@@ -12,11 +12,13 @@ export type Rules = {
 const NAMESPACE_NAME = 'kubernetes.io/metadata.name';
 const COMPONENT = 'app.kubernetes.io/component';
 
+type DefaultSettings = Pick<NetworkSettings, 'releaseNamespace' | 'extraBlockedCIDRs' | 'extraEgress'>;
+
 /** The port of the in-sandbox daemon. */
 const RUNTIME_PORT = 49_983;
 
 /** The rules of a template without `networkPolicy` (docs/reference/sandbox-template.md#network-policy). */
-export function buildDefaultRules({ releaseNamespace, extraBlockedCIDRs, extraEgress }: NetworkSettings): Rules {
+export function buildDefaultRules({ releaseNamespace, extraBlockedCIDRs, extraEgress }: DefaultSettings): Rules {
   const inNamespace = (namespace: string, podLabels: Record<string, string>) => ({
     namespaceSelector: { matchLabels: { [NAMESPACE_NAME]: namespace } },
     podSelector: { matchLabels: podLabels },
@@ -43,6 +45,19 @@ export function buildDefaultRules({ releaseNamespace, extraBlockedCIDRs, extraEg
       },
       ...extraEgress,
     ],
+  };
+}
+
+/** Lets the egress proxy ask the daemon of a sandbox who it is. */
+export function buildProofRule({ namespace, podLabels }: EgressProxy): NetworkPolicyIngressRule {
+  return {
+    from: [
+      {
+        namespaceSelector: { matchLabels: { [NAMESPACE_NAME]: namespace } },
+        podSelector: { matchLabels: { ...podLabels } },
+      },
+    ],
+    ports: [{ port: RUNTIME_PORT, protocol: 'TCP' }],
   };
 }
 

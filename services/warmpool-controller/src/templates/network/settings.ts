@@ -16,6 +16,8 @@ export interface NetworkSettings {
   /** How templates reach names that do not say it themselves, and where the proxy is; undefined: the installation has none. */
   readonly egressMode?: EgressMode | undefined;
   readonly egressProxy?: EgressProxy | undefined;
+  /** Whether the proxy applies rules, for which sandboxes prove who they are. Else it refuses all requests to their hosts. */
+  readonly hasEgressRules?: boolean | undefined;
 }
 
 /** CIDRs separated by commas, none with a {@link findCidrProblem}. */
