@@ -20,6 +20,9 @@ const Version = "0.6.4"
 // DefaultDir is the folder of the injected daemon if SANDLOT_RUNTIME_DIR is not set.
 const DefaultDir = "/.sandlot"
 
+// EgressCAVariable names the variable with the authority of the egress proxy.
+const EgressCAVariable = "SANDLOT_EGRESS_CA"
+
 // Config is the environment of the daemon.
 type Config struct {
 	// Dir holds the binary and the state; empty: the state is kept in memory only.
@@ -47,6 +50,8 @@ type Config struct {
 	DefaultUser string
 	Workdir     string
 	Exec        Exec
+	// EgressCA is the authority of the egress proxy, in PEM; empty: there is none.
+	EgressCA string
 }
 
 // ExecAccess is a value of SANDLOT_EXEC_OPEN.
@@ -85,13 +90,11 @@ func Read(getenv func(string) string) (Config, error) {
 		Identity:     getenv("SANDLOT_IDENTITY"),
 		DefaultUser:  getenv("SANDLOT_DEFAULT_USER"),
 		Workdir:      getenv("SANDLOT_WORKDIR"),
-		Dir:          getenv("SANDLOT_RUNTIME_DIR"),
+		Dir:          Dir(getenv),
+		EgressCA:     getenv(EgressCAVariable),
 		ExecAccess:   ExecAccess(getenv("SANDLOT_EXEC_OPEN")),
 		ExecProof:    getenv("SANDLOT_EXEC_PROOF") == "true",
 		Exec:         Exec{BaseDir: getenv("SANDBOX_BASE_DIR"), Argv: getenv("SANDLOT_EXEC_MODE") == "argv"},
-	}
-	if info, err := os.Stat(DefaultDir); c.Dir == "" && err == nil && info.IsDir() {
-		c.Dir = DefaultDir
 	}
 	var err error
 	if c.EnvdPort, err = number(getenv, "SANDLOT_ENVD_PORT", bounds{49983, 1, 65535}); err != nil {
@@ -115,6 +118,15 @@ func Read(getenv func(string) string) (Config, error) {
 		return c, err
 	}
 	return c, checkProtection(c, getenv("SANDLOT_RUNTIME_UNPROTECTED") == "true")
+}
+
+// Dir returns the folder of the daemon; empty: it has none.
+func Dir(getenv func(string) string) string {
+	dir := getenv("SANDLOT_RUNTIME_DIR")
+	if info, err := os.Stat(DefaultDir); dir == "" && err == nil && info.IsDir() {
+		return DefaultDir
+	}
+	return dir
 }
 
 // ReadAgain reads the configuration of the Pod into which the daemon was restored. The ports, the folder and the settings

@@ -19,6 +19,7 @@ import (
 	"sandlot.dev/runtime/internal/restore"
 	"sandlot.dev/runtime/internal/server"
 	"sandlot.dev/runtime/internal/state"
+	"sandlot.dev/runtime/internal/trust"
 )
 
 // clockTolerance is how far the clock of the installation may be behind that of the node. An /init that was signed earlier
@@ -30,6 +31,7 @@ type daemon struct {
 	detector    *restore.Detector
 	table       *process.Table
 	connections *connections
+	trust       *trust.Store
 
 	mu  sync.Mutex
 	now atomic.Pointer[incarnation]
@@ -54,6 +56,7 @@ type incarnation struct {
 type parts struct {
 	store    *state.Store
 	table    *process.Table
+	trust    *trust.Store
 	restored bool
 	ended    context.Context
 }
@@ -70,7 +73,7 @@ func newDaemon(c config.Config, table *process.Table, detector *restore.Detector
 		setSticky(c.Dir)
 		kept = state.NewFile(c.Dir)
 	}
-	d := &daemon{detector: detector, table: table, connections: newConnections()}
+	d := &daemon{detector: detector, table: table, connections: newConnections(), trust: trust.Open(c.Dir)}
 	d.begin(incarnation{restores: restores, config: c, store: state.Open(kept, ownerOf(c)), secure: secure})
 	return d, nil
 }
@@ -81,7 +84,10 @@ func ownerOf(c config.Config) state.Owner {
 
 func (d *daemon) begin(next incarnation) {
 	next.ended, next.end = context.WithCancel(context.Background())
-	next.handlers = handlers(next.config, parts{next.store, d.table, next.restores > 0, next.ended})
+	if err := trustAuthorities(d.trust, next.config.EgressCA, next.store.Current().CABundle); err != nil {
+		logUntrusted(err)
+	}
+	next.handlers = handlers(next.config, parts{next.store, d.table, d.trust, next.restores > 0, next.ended})
 	d.now.Store(&next)
 }
 

@@ -26,6 +26,7 @@ const (
 // orphans, and returns the exit code of the command.
 func Run(argv []string) int {
 	reduceMemory()
+	trusted := trustBeforeCommand()
 	signals := make(chan os.Signal, 64)
 	signal.Notify(signals)
 	r := reaper.Run()
@@ -36,7 +37,7 @@ func Run(argv []string) int {
 	program, err := lookPath(argv[0])
 	if err == nil {
 		var child *reaper.Child
-		if child, err = r.Start(program, argv, commandAttributes()); err == nil {
+		if child, err = r.Start(program, argv, commandAttributes(trusted)); err == nil {
 			return follow(child, signals)
 		}
 	}
@@ -72,10 +73,10 @@ func isForwarded(sig syscall.Signal) bool {
 	return true
 }
 
-// commandAttributes gives the command the files and environment of this process. On a terminal the command becomes
+// commandAttributes gives the command an environment and the files of this process. On a terminal the command becomes
 // the foreground group, so that Ctrl-C reaches it once: from the terminal and not from here.
-func commandAttributes() *syscall.ProcAttr {
-	attributes := &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{}}
+func commandAttributes(environment []string) *syscall.ProcAttr {
+	attributes := &syscall.ProcAttr{Env: environment, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{}}
 	if group, err := unix.IoctlGetInt(0, unix.TIOCGPGRP); err == nil && group == unix.Getpgrp() {
 		// The kernel stops a background process that takes the foreground, unless it ignores these signals.
 		signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sandlot.dev/runtime/internal/config"
+	"sandlot.dev/runtime/internal/trust"
 )
 
 const (
@@ -56,7 +57,7 @@ func StartAnd(c config.Config, argv []string) error {
 	}
 	program, err := lookPath(argv[0])
 	if err == nil {
-		err = syscall.Exec(program, argv, os.Environ())
+		err = syscall.Exec(program, argv, withTrusted(os.Environ(), trust.Open(c.Dir).Variables()))
 	}
 	return fmt.Errorf("the daemon runs, but the hook cannot start its command: %s: %w", argv[0], err)
 }

@@ -16,6 +16,7 @@ import (
 	"sandlot.dev/runtime/internal/config"
 	"sandlot.dev/runtime/internal/httpx"
 	"sandlot.dev/runtime/internal/state"
+	"sandlot.dev/runtime/internal/trust"
 )
 
 // maxInitBytes bounds the body of /init: the largest environment in a Secret, and its encoding.
@@ -43,6 +44,8 @@ type Init struct {
 	SandboxUID string
 	// Restored means that the daemon came into this Pod from a snapshot.
 	Restored bool
+	// Trust makes programs trust these authorities, in PEM, in place of those of an earlier /init.
+	Trust func(authorities string) error
 }
 
 // RestoredHeader tells the installation, in the answer to /init, that processes of a snapshot run in this Pod.
@@ -54,7 +57,9 @@ type initBody struct {
 	Timestamp      *time.Time        `json:"timestamp"`
 	DefaultUser    *string           `json:"defaultUser"`
 	DefaultWorkdir *string           `json:"defaultWorkdir"`
-	Sandlot        struct {
+	// CABundle has authorities for programs to trust, in PEM. Empty: those of the last /init stay.
+	CABundle string `json:"caBundle"`
+	Sandlot  struct {
 		// Exec opens the agent-sandbox API. The API has no authentication, so only a signed body can set it.
 		Exec   *bool `json:"exec"`
 		Egress struct {
@@ -92,17 +97,18 @@ func (i *Init) serve(w http.ResponseWriter, r *http.Request) *httpx.Error {
 		if failure != nil {
 			return current, failure
 		}
-		var body initBody
-		if len(raw) > 0 {
-			if err := json.Unmarshal(raw, &body); err != nil {
-				return current, httpx.Fail(http.StatusBadRequest, "the body is not the JSON expected: "+err.Error())
-			}
+		body, failure := readBody(raw)
+		if failure != nil {
+			return current, failure
 		}
 		next := merge(current, body)
 		if signedAt > 0 {
 			next = mergeSigned(next, body, signedAt)
 		}
-		return next, nil
+		if next.CABundle == current.CABundle {
+			return next, nil
+		}
+		return next, i.Trust(next.CABundle)
 	})
 	var failure *httpx.Error
 	if errors.As(err, &failure) {
@@ -112,6 +118,22 @@ func (i *Init) serve(w http.ResponseWriter, r *http.Request) *httpx.Error {
 		return httpx.Fail(http.StatusInternalServerError, err.Error())
 	}
 	return nil
+}
+
+func readBody(raw []byte) (initBody, *httpx.Error) {
+	var body initBody
+	if len(raw) == 0 {
+		return body, nil
+	}
+	if err := json.Unmarshal(raw, &body); err != nil {
+		return body, httpx.Fail(http.StatusBadRequest, "the body is not the JSON expected: "+err.Error())
+	}
+	authorities, err := trust.Certificates(body.CABundle)
+	if err != nil {
+		return body, httpx.Fail(http.StatusBadRequest, "caBundle: "+err.Error())
+	}
+	body.CABundle = authorities
+	return body, nil
 }
 
 // merge applies a body. A body that is older than the last one changes nothing.
@@ -131,6 +153,9 @@ func merge(current state.Settings, body initBody) state.Settings {
 	}
 	if body.EnvVars != nil {
 		next.EnvVars = body.EnvVars
+	}
+	if body.CABundle != "" {
+		next.CABundle = body.CABundle
 	}
 	if body.DefaultUser != nil && *body.DefaultUser != "" {
 		next.DefaultUser = *body.DefaultUser

@@ -26,6 +26,8 @@ const imageUser = "user"
 type Defaults struct {
 	User    string
 	Workdir string
+	// Trusted returns the variables by which programs find the authorities to trust; nil: there are none.
+	Trusted func() map[string]string
 }
 
 // Session combines the users of the image with the settings of /init. It is safe for concurrent use.
@@ -125,6 +127,9 @@ func (s *Session) environment(user users.User, extra map[string]string) ([]strin
 		path = usualPath
 	}
 	all := map[string]string{"PATH": path, "HOME": user.Home, "USER": user.Name, "LOGNAME": user.Name}
+	if s.defaults.Trusted != nil {
+		maps.Copy(all, s.defaults.Trusted())
+	}
 	maps.Copy(all, s.EnvVars())
 	maps.Copy(all, extra)
 	env := make([]string, 0, len(all))

@@ -32,6 +32,8 @@ type Settings struct {
 	Exec *bool `json:"exec,omitempty"`
 	// EgressProof is the key by which this sandbox proves to the egress proxy who it is; empty: none was set.
 	EgressProof []byte `json:"egressProof,omitempty"`
+	// CABundle has the authorities that /init names for programs to trust, in PEM; empty: it named none.
+	CABundle string `json:"caBundle,omitempty"`
 	// Initialized means that /init was accepted at least once.
 	Initialized bool `json:"initialized"`
 }

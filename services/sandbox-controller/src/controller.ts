@@ -20,6 +20,7 @@ import type { WakeAnswer } from './wake/wake-answers.ts';
 import { wakeSource } from './wake/wake-requests.ts';
 import { createInformers } from './wiring/informers.ts';
 import type { Informers } from './wiring/informers.ts';
+import { followAuthority } from './wiring/follow-authority.ts';
 import { followResolver } from './wiring/follow-resolver.ts';
 import type { ServiceKey } from './wiring/follow-resolver.ts';
 import { createProcessState } from './wiring/process-state.ts';
@@ -34,12 +35,14 @@ export interface SandboxControllerOptions {
   readonly settings: Settings;
   /** The Service of the egress proxy; absent: the installation has none. */
   readonly egressService?: ServiceKey | undefined;
+  /** The file with the authority of the egress proxy; absent: the installation has none. */
+  readonly egressCaFile?: string | undefined;
 }
 
 /** Adds the sandbox-controller to a manager. */
 export function addSandboxController(
   parts: ControllerParts,
-  { concurrency, namespaces, settings, egressService }: SandboxControllerOptions,
+  { concurrency, namespaces, settings, egressService, egressCaFile }: SandboxControllerOptions,
 ): { close(): Promise<void> } {
   const { client, manager, bus, clock, random, log, kubeMetrics } = parts;
   const state = createProcessState(clock);
@@ -70,7 +73,7 @@ export function addSandboxController(
     clock,
     settings,
     drain: addDrain(parts, informers, collections),
-    findResolver: followResolver(parts, egressService),
+    ...followEgress(parts, { egressService, egressCaFile }),
     onMove: (result: MoveResult) => metrics.countMove(result),
     onStatusWritten: (before: Sandbox, after: Sandbox) => {
       metrics.onStatusWritten(before, after);
@@ -95,6 +98,15 @@ export function addSandboxController(
       closeCollections(collections);
       await Promise.all([recorder.flush(), deadlines.close(), traces.close(), outbox[Symbol.asyncDispose]()]);
     },
+  };
+}
+
+type EgressSources = Pick<SandboxControllerOptions, 'egressService' | 'egressCaFile'>;
+
+function followEgress(parts: ControllerParts, { egressService, egressCaFile }: EgressSources) {
+  return {
+    findResolver: followResolver(parts, egressService),
+    readAuthority: followAuthority(egressCaFile, parts.log),
   };
 }
 

@@ -12,6 +12,7 @@ await main(sandboxSettings, (settings) =>
         concurrency: settings.CONCURRENCY,
         namespaces: settings.WATCH_NAMESPACES,
         egressService: findEgressService(settings),
+        egressCaFile: settings.EGRESS_CA_FILE,
         settings: {
           clusterDomain: settings.CLUSTER_DOMAIN,
           unsetService: settings.UNSET_SERVICE,

@@ -27,6 +27,8 @@ export interface ObserveDeps extends ProcessState {
   readonly signal: AbortSignal;
   /** The resolver of the egress proxy as it is now. Absent in an installation without one. */
   readonly findResolver?: (() => EgressResolver) | undefined;
+  /** The authority of the egress proxy as it is now, in PEM; empty: it cannot be read. Absent in an installation without one. */
+  readonly readAuthority?: (() => string) | undefined;
   /** Absent in an installation that does not move Sandboxes from nodes that are being emptied. */
   readonly drain?: DrainView | undefined;
 }
@@ -53,6 +55,7 @@ export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot 
     ...observeDrain(deps, sandbox, { ...found, ...memory }),
     ...(await observeNetwork(deps, sandbox, { ...found, ...memory, failures: [...failures, ...found.failures] })),
     egressResolver: deps.findResolver?.(),
+    egressCa: deps.readAuthority?.(),
     service: collections.services.own.get(key),
     disks: await observeDisks(deps, sandbox),
     ...observeWakeRequest(deps, sandbox),

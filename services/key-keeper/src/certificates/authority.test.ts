@@ -70,6 +70,25 @@ describe('an authority that keeps its key', () => {
     expect(world.read(NAME)).toEqual(before);
   });
 
+  it('stays as it is while the operator rotates it by hand, with two certificates to trust and then another key', async () => {
+    await using world = await World.start();
+    await using other = await World.start();
+    await world.pass();
+    await other.pass();
+    const [old, next] = [world.read(NAME), other.read(NAME)];
+    const stages = [
+      { 'ca.crt': `${old['ca.crt'] ?? ''}${next['ca.crt'] ?? ''}` },
+      { ...next, 'ca.crt': old['ca.crt'] },
+      next,
+    ];
+    for (const stage of stages) {
+      world.change(NAME, stage);
+      const before = world.read(NAME);
+      expect(await world.pass()).toBeUndefined();
+      expect(world.read(NAME)).toEqual(before);
+    }
+  });
+
   it.each(['prepare', 'switch', 'finish'])('cannot be rotated by the stage %s', async (stage) => {
     await using world = await World.start();
     await world.pass();

@@ -79,6 +79,8 @@ export interface Snapshot {
   readonly needsNetworkLook: boolean;
   /** The resolver of the egress proxy; undefined: the installation has none. */
   readonly egressResolver?: EgressResolver | undefined;
+  /** The authority of the egress proxy in PEM; empty or undefined: there is none that Pods could trust. */
+  readonly egressCa?: string | undefined;
   /** The Service of the Sandbox's name. Its owner may be another object. */
   readonly service: Service | undefined;
   /** PersistentVolumeClaims with the names that the templates give, by name. Their owner may be another object. */

@@ -6,12 +6,19 @@ import { isAuthored, buildOwnerReference } from '../ownership/ownership.ts';
 import type { RuntimeSettings } from '../plan/snapshot.ts';
 import { findRequestedCpu } from './decide-cpu.ts';
 import { withoutAnnouncements } from './identity-text.ts';
-import { withResolver } from './egress-resolver.ts';
+import { isSteered, withResolver } from './egress-resolver.ts';
 import type { EgressResolver } from './egress-resolver.ts';
 import { findSandboxKey } from './key-secret.ts';
 import { buildWantedPodMetadata } from './pod-metadata.ts';
 import { injectRuntime } from './runtime-injection.ts';
 import type { SandboxKey } from './sandbox-key.ts';
+
+/** What a Pod gets of the egress proxy, where the installation has one. */
+export interface EgressParts {
+  readonly egressResolver?: EgressResolver | undefined;
+  /** The authority that signs for inspected hosts, in PEM. Another one makes no Pod stale: it is no part of the blueprint. */
+  readonly egressCa?: string | undefined;
+}
 
 /**
  * The Pod of a Sandbox: the spec of its template verbatim, but for the address of the egress resolver, the volumes of its
@@ -20,7 +27,7 @@ import type { SandboxKey } from './sandbox-key.ts';
  */
 export function buildPod(
   sandbox: Sandbox,
-  runtime: RuntimeSettings & { readonly egressResolver?: EgressResolver | undefined },
+  runtime: RuntimeSettings & EgressParts,
   key: SandboxKey | undefined = findSandboxKey(sandbox, runtime),
 ): Pod {
   const { name, namespace } = sandbox.metadata;
@@ -47,7 +54,13 @@ function buildNewMetadata(sandbox: Sandbox): ReturnType<typeof buildWantedPodMet
 function withRuntime(
   sandbox: Sandbox,
   podSpec: PodSpec,
-  { image, publicKey, gatewayKeys, key }: RuntimeSettings & { readonly key: SandboxKey | undefined },
+  {
+    image,
+    publicKey,
+    gatewayKeys,
+    egressCa = '',
+    key,
+  }: RuntimeSettings & EgressParts & { readonly key: SandboxKey | undefined },
 ): PodSpec {
   const { name = '', uid = '' } = sandbox.metadata;
   const { runtime } = sandbox.spec;
@@ -60,6 +73,7 @@ function withRuntime(
     isAuthored: isAuthored(sandbox),
     // The policy for Sandboxes without a template admits what their author lets in.
     isGuarded: findNeededPolicy(sandbox, false)?.isCertain === true,
+    egressCa: isSteered(sandbox) ? egressCa : '',
     key: key && { publicKeyHash: key.publicKeyHash, secretName: formatKeySecretName(name, key.publicKeyHash) },
   });
 }

@@ -112,13 +112,14 @@ function decideCreation(snapshot: Snapshot): Plan {
 
 /** The Secret comes first: the kubelet holds a Pod back whose Secret is missing, and looks for it again only after a time. */
 function decideBuild(snapshot: Snapshot): Plan {
+  const { egressResolver, egressCa } = snapshot;
   const { runtime } = snapshot.settings;
   const next = findNext(snapshot);
   if (next === undefined && !mayBoot(snapshot.sandbox)) return [];
   const isFilesOnly = next !== undefined && needsOnlyFiles(snapshot.sandbox, next);
   const sandbox = next === undefined || isFilesOnly ? snapshot.sandbox : withSavedDaemon(snapshot.sandbox, next);
   const key = findSandboxKey(sandbox, runtime);
-  const pod = buildPod(sandbox, { ...runtime, egressResolver: snapshot.egressResolver }, key);
+  const pod = buildPod(sandbox, { ...runtime, egressResolver, egressCa }, key);
   const whole = withMemoryState(pod, findMemoryState(snapshot));
   const withMemory = next === undefined ? whole : withRestore(whole, next);
   const create: Step = { kind: 'createPod', phase: 'pod', pod: isFilesOnly ? withFiles(whole, next) : withMemory };

@@ -11,7 +11,7 @@ export interface EgressResolver {
 }
 
 /** Whether Pods of the Sandbox ask the egress resolver. The controllers that create Sandboxes of templates set the label. */
-function isSteered(sandbox: Sandbox): boolean {
+export function isSteered(sandbox: Sandbox): boolean {
   return sandbox.metadata.labels?.[labels.egress] === 'steered' && isMadeByExtension(sandbox);
 }
 

@@ -94,6 +94,7 @@ describe('a Pod with the daemon', () => {
       { name: 'SANDLOT_GATEWAY_PUBLIC_KEYS', value: 'own' },
       { name: 'SANDLOT_IDENTITY_FILE', value: '/own' },
       { name: 'SANDLOT_IDENTITY', value: 'own' },
+      { name: 'SANDLOT_EGRESS_CA', value: 'own' },
     ];
     expect(variables(injected({ env, workingDir: '/app' }))).toEqual({
       SANDLOT_DEFAULT_USER: 'ana',
@@ -110,6 +111,7 @@ describe('a Pod with the daemon', () => {
       SANDLOT_GATEWAY_PUBLIC_KEYS: RUNTIME.gatewayKeys.join(','),
       SANDLOT_IDENTITY_FILE: '',
       SANDLOT_IDENTITY: '',
+      SANDLOT_EGRESS_CA: '',
     });
   });
 

@@ -24,6 +24,8 @@ export interface Injection {
   readonly isAuthored: boolean;
   /** Whether the NetworkPolicy of a template is in place before the Pod starts. */
   readonly isGuarded: boolean;
+  /** The authority of the egress proxy in PEM; empty: the Pod does not meet the proxy, or there is no authority. */
+  readonly egressCa: string;
   /** The key that the Pod mounts, with the program as a volume; undefined: an installer brings both. */
   readonly key: MountedKey | undefined;
 }
@@ -148,6 +150,9 @@ export const DAEMON_UID = 'SANDLOT_SANDBOX_UID';
 /** The Pod in which the daemon runs. It makes every Pod differ, by which a restored daemon notices at once where it is. */
 const POD_UID = 'SANDLOT_POD_UID';
 
+/** The authority that programs in the sandbox trust beside the public ones: docs/reference/runtime.md#trust. */
+const EGRESS_CA = 'SANDLOT_EGRESS_CA';
+
 /** Whom the agent-sandbox API answers before a call says so: docs/agent-sandbox-clients.md#port-8888. */
 const EXEC_OPEN = 'SANDLOT_EXEC_OPEN';
 /** Whether it asks for the proof of the gateway also when a claim has opened it. */
@@ -164,6 +169,7 @@ const RESERVED: ReadonlySet<string> = new Set([
   'SANDLOT_ENVD_PORT',
   EXEC_OPEN,
   EXEC_PROOF,
+  EGRESS_CA,
   KEY_FILE_VARIABLE,
   IDENTITY_VARIABLE,
 ]);
@@ -175,7 +181,7 @@ function withoutReserved(env: readonly EnvVar[]): EnvVar[] {
 /** The template may set the other variables: SANDLOT_DEFAULT_USER, SANDLOT_WORKDIR, and those of the ports. */
 function listDaemonVariables(
   { env = [], workingDir }: Container,
-  { publicKey, gatewayKeys, sandboxUid, isAuthored, isGuarded }: Injection,
+  { publicKey, gatewayKeys, sandboxUid, isAuthored, isGuarded, egressCa }: Injection,
 ): EnvVar[] {
   const ownAccess = findOwnAccess(env);
   const given = new Set(env.map(({ name }) => name));
@@ -189,6 +195,7 @@ function listDaemonVariables(
     [DAEMON_KEY]: publicKey,
     // These are always set: an unset variable could come from envFrom.
     [DAEMON_GATEWAY_KEYS]: gatewayKeys.join(','),
+    [EGRESS_CA]: egressCa,
     SANDLOT_RUNTIME_DIR: STATE_FOLDER,
     SANDLOT_ENVD_PORT: String(ENVD_PORT),
     [EXEC_OPEN]: isAuthored ? ownAccess : 'false',

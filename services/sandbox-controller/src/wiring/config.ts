@@ -37,6 +37,8 @@ export const sandboxSettings = controllerSettings.extend({
   NETWORK_PROTECT_AUTHORED_SANDBOXES: flag().default(false),
   /** Service of the egress proxy in the namespace of this process, which Pods of Sandboxes ask for names; absent: there is none. */
   EGRESS_SERVICE: text().optional(),
+  /** File with the authority of the egress proxy, which programs in Pods of Sandboxes trust; absent: there is none. */
+  EGRESS_CA_FILE: text().optional(),
 });
 
 type EgressSettings = Pick<z.output<typeof sandboxSettings>, 'EGRESS_SERVICE' | 'POD_NAMESPACE'>;
