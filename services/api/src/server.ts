@@ -9,12 +9,14 @@ import { createApp } from './http/app.ts';
 import { serveWith } from './http/malformed.ts';
 import { listLedgerSweeps } from './idempotency/ledger.ts';
 import { buildSnapshotSweep } from './state/snapshots.ts';
+import { buildHeaderSweep, dropHeadersOfGone } from './vault/drop-headers.ts';
 import type { Route } from './http/route.ts';
 import { listPublicRoutes, listRoutes } from './wiring/routes.ts';
 import { assemble } from './wiring/assemble.ts';
 import type { ApiParts } from './wiring/assemble.ts';
 import type { ApiSettings } from './wiring/config.ts';
 import { runSweeps } from './wiring/sweeps.ts';
+import type { Sweep } from './wiring/sweeps.ts';
 
 /** Longer than a create or a transition takes, so that running requests complete. */
 const DRAIN_MS = 60_000;
@@ -47,7 +49,7 @@ export async function startApi(process: ProcessParts, settings: ApiSettings): Pr
   const sharedRate = parts.limits.createRate.share();
   auditKeys(parts);
   const servers = await listenOnBoth(parts, settings);
-  const sweeps = [...listLedgerSweeps(parts.ledger), buildSnapshotSweep(parts.snapshots)];
+  const sweeps = [...listLedgerSweeps(parts.ledger), buildSnapshotSweep(parts.snapshots), ...watchHeaders(parts)];
   const sweeping = waitForSync(informers, signal).then(() => runSweeps({ clock, random, log, signal }, sweeps));
   const drain = async (): Promise<void> => {
     closing.abort();
@@ -59,6 +61,14 @@ export async function startApi(process: ProcessParts, settings: ApiSettings): Pr
   };
   const ports = { apiPort: getPort(servers.open), adminPort: getPort(servers.admin) };
   return { ports, informers, drain };
+}
+
+/** Deletes header values of claims that are gone, and returns the sweep for those that it misses. */
+function watchHeaders({ vaultNamespace, informers, ...parts }: ApiParts): readonly Sweep[] {
+  if (vaultNamespace === undefined) return [];
+  const deps = { ...parts, vaultNamespace, claims: informers.claims };
+  dropHeadersOfGone(deps);
+  return [buildHeaderSweep(deps)];
 }
 
 async function listenOnBoth(parts: ApiParts, settings: ApiSettings): Promise<Record<'open' | 'admin', Listening>> {

@@ -11,6 +11,7 @@ import { startControlPlane, startNats } from '@sandlot/local-cluster';
 import type { ControlPlane, Server } from '@sandlot/local-cluster';
 import type { RunningServer } from '@sandlot/service';
 import { silentLogger, systemClock, systemRandom } from '@sandlot/std';
+import type { Logger } from '@sandlot/std';
 import { createMetrics } from '@sandlot/telemetry';
 import { createKey } from '@sandlot/tenancy';
 import type { ApiKeyInput } from '@sandlot/tenancy';
@@ -23,6 +24,7 @@ const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.
 const NAMESPACE = 'sandlot-system';
 export const KEYS_NAMESPACE = 'sandlot-system-keys';
 export const ENVS_NAMESPACE = 'sandlot-system-envs';
+export const VAULT_NAMESPACE = 'sandlot-system-vault';
 /** Settings that every replica needs. */
 export const apiEnvironment = {
   POD_NAMESPACE: NAMESPACE,
@@ -97,13 +99,13 @@ export class Stack implements AsyncDisposable {
   }
 
   /** Starts a replica; resolves when its informers have synced. */
-  async api(env: Readonly<Record<string, string>> = {}): Promise<ApiUnderTest> {
+  async api(env: Readonly<Record<string, string>> = {}, log: Logger = silentLogger): Promise<ApiUnderTest> {
     const settings = loadConfig(apiSettings, { API_PORT: '0', ADMIN_PORT: '0', ...apiEnvironment, ...env });
     const credentials = await loadCredentials({ kubeconfig: this.plane.kubeconfigPath });
     const client = createKubeClient({ credentials });
     const bus = await connectBus({ url: this.nats.url, service: 'api', log: silentLogger, streams: 'none' });
     const { registry } = createMetrics({ processMetrics: false });
-    const parts = { client, bus, registry, kubeMetrics: noMetrics, log: silentLogger, instance: randomUUID() };
+    const parts = { client, bus, registry, kubeMetrics: noMetrics, log, instance: randomUUID() };
     const server = await startApi({ ...parts, clock: systemClock, random: systemRandom }, settings);
     const stop = new AbortController();
     const following = Promise.all(server.informers.map((informer) => informer.run(stop.signal)));
@@ -120,7 +122,7 @@ export class Stack implements AsyncDisposable {
 
   async #fill(): Promise<void> {
     const { client } = this;
-    for (const name of [NAMESPACE, KEYS_NAMESPACE, ENVS_NAMESPACE, ...TENANTS])
+    for (const name of [NAMESPACE, KEYS_NAMESPACE, ENVS_NAMESPACE, VAULT_NAMESPACE, ...TENANTS])
       await client.create(namespaces, { metadata: { name } });
     const resources = { requests: { cpu: '250m', memory: '256Mi' } };
     const podTemplate = { spec: { containers: [{ name: 'main', image: 'debian', resources }] } };

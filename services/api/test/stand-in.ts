@@ -1,6 +1,9 @@
 // Stands in for the controllers, as far as the API sees them.
 import {
   annotations,
+  findEgressWish,
+  labels,
+  needsEgressProxy,
   resolveMode,
   findCondition,
   formatRfc3339,
@@ -189,8 +192,10 @@ export class StandIn implements AsyncDisposable {
   }
 }
 
-/** A template with a runtime class gives the Sandbox its Pod and disks. */
-function buildSandbox({ metadata, spec }: SandboxClaim, template?: SandboxTemplate): Sandbox {
+/** A template with a runtime class gives the Sandbox its Pod and disks. One whose claim needs the egress proxy uses it. */
+function buildSandbox(claim: SandboxClaim, template?: SandboxTemplate): Sandbox {
+  const { metadata, spec } = claim;
+  const wish = findEgressWish(claim);
   const { namespace, name = '', uid = '' } = metadata;
   const owner = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxClaim', name, uid, controller: true };
   const resources = { limits: { cpu: '1500m', memory: '512Mi', 'ephemeral-storage': '1Gi' } };
@@ -202,6 +207,7 @@ function buildSandbox({ metadata, spec }: SandboxClaim, template?: SandboxTempla
     metadata: {
       namespace,
       name: `${spec.warmPoolRef?.name ?? 'cold'}-${uid.slice(0, 8)}`,
+      ...(wish !== undefined && needsEgressProxy(wish) ? { labels: { [labels.egress]: 'steered' } } : {}),
       ownerReferences: [owner],
       annotations: { [annotations.podName]: `pod-${name}` },
     },
@@ -210,6 +216,7 @@ function buildSandbox({ metadata, spec }: SandboxClaim, template?: SandboxTempla
         ? {
             podTemplate: { spec: { containers: [{ name: 'main', image: 'debian', resources }] } },
             volumeClaimTemplates: [disk],
+            runtime: { inject: true },
           }
         : {
             podTemplate: template.spec.podTemplate,

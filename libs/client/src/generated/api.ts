@@ -469,6 +469,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the secrets of the team, page by page, without their values. */
+        get: operations["listSecrets"];
+        put?: never;
+        /** Creates a secret, which headers of requests may have. */
+        post: operations["createSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/secrets/{secretID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Says what a secret is called, and which version it has. */
+        get: operations["getSecret"];
+        put?: never;
+        /** Gives a secret a new value, as its next version. */
+        post: operations["updateSecret"];
+        /** Deletes a secret with all its versions. */
+        delete: operations["deleteSecret"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/snapshots": {
         parameters: {
             query?: never;
@@ -732,9 +769,17 @@ export interface components {
             egressProxy?: unknown;
             httpsPorts?: number[] | null;
             maskRequestHost?: string | null;
-            rules?: {
-                [key: string]: unknown;
-            } | null;
+            rules?: components["schemas"]["NetworkRules"] | null;
+        };
+        /** @description Headers that the egress proxy sets in requests to a host: a name, or *. and a name. Values may have ${e2b.secrets.NAME}. */
+        NetworkRules: {
+            [key: string]: {
+                transform: {
+                    headers: {
+                        [key: string]: string;
+                    };
+                };
+            }[];
         };
         NetworkUpdate: {
             allow_internet_access?: boolean | null;
@@ -742,9 +787,7 @@ export interface components {
             denyOut?: string[] | null;
             dnsServers?: string[] | null;
             egressProxy?: unknown;
-            rules?: {
-                [key: string]: unknown;
-            } | null;
+            rules?: components["schemas"]["NetworkRules"] | null;
         };
         NewApiKey: {
             /** @default  */
@@ -836,6 +879,15 @@ export interface components {
             timeout?: number | null;
             volumeMounts?: unknown[] | null;
         };
+        NewSecret: {
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            /** @description Lower case in answers, and unique in the team. */
+            name: string;
+            /** @description No answer ever has it. At most 64 KiB. */
+            value: string;
+        };
         NewSnapshot: {
             /** @description False asks for the files alone, which is refused. */
             memory?: boolean | null;
@@ -925,6 +977,7 @@ export interface components {
                 allowOut?: string[];
                 allowPublicTraffic: boolean;
                 denyOut?: string[];
+                rules?: components["schemas"]["NetworkRules"];
             };
             /** @enum {string} */
             pauseMode?: "full" | "filesystem";
@@ -973,6 +1026,26 @@ export interface components {
         SandboxTimeout: {
             /** @description Seconds. */
             timeout: number;
+        };
+        Secret: {
+            /** Format: date-time */
+            createdAt: string;
+            currentVersion: number;
+            metadata: {
+                [key: string]: string;
+            };
+            name: string;
+            secretID: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        SecretUpdate: {
+            /** @description Absent: as before. */
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            /** @description No answer ever has it. At most 64 KiB. */
+            value: string;
         };
         Snapshot: {
             names: string[];
@@ -2330,6 +2403,232 @@ export interface operations {
             422: components["responses"]["Refusal422"];
             429: components["responses"]["Refusal429"];
             500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    listSecrets: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description Where the page before ended: its header x-next-token. */
+                nextToken?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page, by name. */
+            200: {
+                headers: {
+                    /** @description The next page; absent on the last. */
+                    "x-next-token"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"][];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            /** @description The cluster failed. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    createSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSecret"];
+            };
+        };
+        responses: {
+            /** @description The secret, without its value. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            /** @description The cluster failed. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    getSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its id or name. */
+                secretID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The secret, without its value. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            /** @description The cluster failed. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    updateSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its id or name. */
+                secretID: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SecretUpdate"];
+            };
+        };
+        responses: {
+            /** @description The secret, without its value. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            /** @description The cluster failed. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    deleteSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its id or name. */
+                secretID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            /** @description The cluster failed. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             503: components["responses"]["Refusal503"];
             504: components["responses"]["Refusal504"];
         };

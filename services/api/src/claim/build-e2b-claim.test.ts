@@ -29,6 +29,7 @@ function build(fields: object, input: Partial<ClaimInput> = {}) {
     id: ID,
     source: { kind: 'pool', name: 'base' },
     snapshotName: undefined,
+    rules: [],
     nowMs: NOW,
     tokens: {},
     digest: undefined,
@@ -95,6 +96,13 @@ describe('buildE2bClaim', () => {
   ])('records the egress rules as requested and applied: %j', (fields, expected) => {
     const { annotations: actual = {} } = build(fields).metadata;
     expect([actual[annotations.network], actual[annotations.networkApplied]]).toEqual([expected, expected]);
+  });
+
+  it('records header rules by the keys of their values, which deny nothing', () => {
+    const rules = [{ host: 'a.example', methods: [], paths: [], headers: [{ name: 'A', stored: 'h-1-0' }] }];
+    const { annotations: actual = {} } = build({}, { rules }).metadata;
+    const text = JSON.stringify({ rules });
+    expect([actual[annotations.network], actual[annotations.networkApplied]]).toEqual([text, text]);
   });
 
   it.each([

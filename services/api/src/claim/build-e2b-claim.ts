@@ -1,5 +1,5 @@
-import { annotations, formatEgressText, labels, nameHash } from '@sandlot/api-types';
-import type { EgressWish, SandboxClaim, SandboxClaimSpec } from '@sandlot/api-types';
+import { annotations, formatFirstEgressText, labels, nameHash } from '@sandlot/api-types';
+import type { EgressWish, HeaderRule, SandboxClaim, SandboxClaimSpec } from '@sandlot/api-types';
 import type { ApiKey } from '@sandlot/tenancy';
 import type { ControlKeys } from '../e2b/request/control-keys.ts';
 import type { FailedRetention } from '../e2b/request/failed-retention.ts';
@@ -23,6 +23,8 @@ export interface ClaimInput {
   readonly source: Pick<Source, 'kind' | 'name'>;
   /** Name of the snapshot from which the sandbox starts; undefined: it has none, or the sandbox starts from no snapshot. */
   readonly snapshotName: string | undefined;
+  /** The rules of the request, with keys in place of values. */
+  readonly rules: readonly HeaderRule[];
   readonly nowMs: number;
   /** What it records of its tokens ({@link buildTokenAnnotations}). */
   readonly tokens: Readonly<Record<string, string>>;
@@ -66,6 +68,7 @@ function getAnnotations({
   key,
   sandboxLimit,
   snapshotName,
+  rules,
   digest,
   tokens,
   trace,
@@ -84,7 +87,7 @@ function getAnnotations({
     [annotations.requestDigest]: digest,
     [annotations.traceContext]: trace,
     [annotations.pausedRetention]: control.pausedRetention,
-    ...buildEgressAnnotations(egress),
+    ...buildEgressAnnotations(addRules(egress, rules)),
     [CONTROL_VIEW]: hasControlKeys
       ? ['resource', ...(control.returnSandboxIp === true ? ['ip'] : [])].join(',')
       : undefined,
@@ -94,10 +97,15 @@ function getAnnotations({
   );
 }
 
+/** The wish with these rules, which deny nothing; undefined if there is neither. */
+export function addRules(wish: EgressWish | undefined, rules: readonly HeaderRule[]): EgressWish | undefined {
+  return rules.length === 0 ? wish : { ...(wish ?? { allowOut: [], denyOut: [] }), rules };
+}
+
 /** A new claim becomes Ready only when its rules hold, so `networkApplied` may say from the start that they do. */
 function buildEgressAnnotations(wish: EgressWish | undefined): Record<string, string> {
   if (wish === undefined) return {};
-  const text = formatEgressText(wish);
+  const text = formatFirstEgressText(wish);
   return { [annotations.network]: text, [annotations.networkApplied]: text };
 }
 

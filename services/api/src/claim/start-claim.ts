@@ -9,6 +9,8 @@ import type { Asked } from '../e2b/operations/create-outcome.ts';
 import { patchClaim } from '../e2b/operations/guarded-patches.ts';
 import { firstRequestInProgress, readyTooLate } from '../errors/create-errors.ts';
 import type { ClaimedSandbox, ClusterState } from '../state/cluster-state.ts';
+import { addHeaderValues } from '../vault/stored-headers.ts';
+import type { HeaderValues } from '../vault/stored-headers.ts';
 import { createEnvSecret } from './env-secret.ts';
 import type { Variables } from './env-secret.ts';
 import { buildEndOfStarted, buildEndOfStarting, getRenewalMs } from './start-end.ts';
@@ -20,11 +22,15 @@ export interface StartDeps {
   readonly log: Logger;
   /** Where the values of environment variables are stored. */
   readonly envsNamespace: string;
+  /** Where the values of headers are stored; undefined: the installation has no vault. */
+  readonly vaultNamespace: string | undefined;
 }
 
 export interface Start {
   readonly claim: SandboxClaim;
   readonly envs: Variables;
+  /** What the keys of the claim's header rules stand for. */
+  readonly headers: HeaderValues;
   readonly asked: Asked;
   /** Reserved for the sandbox; given back once the claim counts, or was not created. */
   readonly place: Disposable;
@@ -42,15 +48,25 @@ export interface Start {
  * ApiError, and rejects with a KubeError.
  */
 export async function startClaim(deps: StartDeps, start: Start): Promise<ClaimedSandbox> {
-  const { envs, place } = start;
+  const { place } = start;
   const created = await createClaim(deps, start).finally(() => place[Symbol.dispose]());
   try {
-    if (envs.length > 0) await createEnvSecret(deps, created, { envs });
+    await storeValues(deps, start, created);
     return await waitUntilReady(deps, start, created);
   } catch (error) {
     await withdrawClaim(deps, created);
     throw error;
   }
+}
+
+/** Stores what the claim only refers to, under its UID. */
+async function storeValues(deps: StartDeps, { envs, headers }: Start, created: SandboxClaim): Promise<void> {
+  const { client, vaultNamespace } = deps;
+  const hasHeaders = Object.keys(headers).length > 0 && vaultNamespace !== undefined;
+  await Promise.all([
+    ...(envs.length > 0 ? [createEnvSecret(deps, created, { envs })] : []),
+    ...(hasHeaders ? [addHeaderValues({ client, vaultNamespace }, created, headers)] : []),
+  ]);
 }
 
 /** Creates the claim. Throws an ApiError 409 if an earlier request with the same Idempotency-Key created it. */
@@ -108,7 +124,7 @@ async function waitAndRenew(
   }
 }
 
-/** Deletes a claim whose id no client has; the claim-controller deletes its variables. Never rejects. */
+/** Deletes a claim whose id no client has; the claim-controller deletes its variables, and the API its headers. Never rejects. */
 export async function withdrawClaim({ client, state, log }: StartDeps, claim: SandboxClaim): Promise<void> {
   const { namespace = '', name = '', uid } = claim.metadata;
   try {

@@ -1,5 +1,7 @@
 // The E2B dialect: versions 1 and 2 of each operation side by side (docs/reference/e2b-api.md#routes).
 import type { Route } from '../http/route.ts';
+import { buildNetworkRoute } from './egress/replace-egress.ts';
+import type { EgressDeps } from './egress/replace-egress.ts';
 import { buildForkRoute } from './fork/routes.ts';
 import type { ForkRouteDeps } from './fork/fork-sandbox.ts';
 import { connectRoutes } from './operations/connect-sandbox.ts';
@@ -15,10 +17,10 @@ import { listRoutes } from './operations/list-sandboxes.ts';
 import type { ListDeps } from './operations/list-sandboxes.ts';
 import { pauseRoute } from './operations/pause-sandbox.ts';
 import type { PauseDeps } from './operations/pause-sandbox.ts';
-import { buildNetworkRoute } from './operations/replace-egress.ts';
-import type { EgressDeps } from './operations/replace-egress.ts';
 import { buildTimeoutRoutes } from './operations/set-timeout.ts';
 import type { TimeoutDeps } from './operations/set-timeout.ts';
+import { buildSecretRoutes } from './secrets/routes.ts';
+import type { SecretDeps } from './secrets/routes.ts';
 import { buildSnapshotRoutes } from './snapshots/routes.ts';
 import type { SnapshotRouteDeps } from './snapshots/routes.ts';
 import { buildTemplateRoutes } from './templates/routes.ts';
@@ -34,6 +36,7 @@ export type E2bDeps = CreateDeps &
   ListDeps &
   ForkRouteDeps &
   MetricsDeps &
+  SecretDeps &
   SnapshotRouteDeps &
   TemplateRouteDeps;
 
@@ -49,6 +52,7 @@ export function buildE2bRoutes(deps: E2bDeps): readonly Route[] {
     buildMetricsRoute(deps),
     ...buildSnapshotRoutes(deps),
     buildForkRoute(deps),
+    ...buildSecretRoutes(deps),
     ...buildTemplateRoutes(deps),
     buildHealthRoute(),
   ];

@@ -36,7 +36,6 @@ const PATHS: readonly (readonly [feature: string, path: string, methods: readonl
 const TREES: readonly (readonly [feature: string, root: string])[] = [
   ['volumes', '/volumes'],
   ['volume contents', '/volumecontent'],
-  ['secrets', '/secrets'],
   ['management of API keys in this dialect', '/api-keys'],
   ['teams', '/teams'],
   ['access tokens', '/access-tokens'],

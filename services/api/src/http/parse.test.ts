@@ -20,6 +20,14 @@ describe('parseJson', () => {
     expect(() => parseJson(nested(65))).toThrow(ApiError);
   });
 
+  it.each(['{"value": hunter2}', '{"value":"hunter2"', 'hunter2', '{"a":"hunter2",}'])(
+    'says of %s that it is no JSON, without quoting it',
+    (text) => {
+      const parse = (): unknown => parseJson(Buffer.from(text));
+      expect(parse).toThrow(/^the body is no valid JSON( at position \d+)?$/);
+    },
+  );
+
   it('checks the depth in a single pass, even with an unclosed quote', () => {
     expect(() => parseJson(Buffer.from(`"${String.raw`\"`.repeat(500_000)}`))).toThrow('no valid JSON');
   });

@@ -49,8 +49,14 @@ export function parseJson(body: unknown): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw badRequest(`the body is no valid JSON: ${error instanceof Error ? error.message : 'malformed'}`);
+    throw badRequest(`the body is no valid JSON${findPlace(error)}`);
   }
+}
+
+/** Where the parser stopped, if it says so. The rest of its message may quote the body, which may have secrets. */
+function findPlace(error: unknown): string {
+  const [place = ''] = / at position \d+/.exec(error instanceof Error ? error.message : '') ?? [];
+  return place;
 }
 
 /** The deepest nesting of brackets outside of strings. A single pass, because the text is still unchecked. */

@@ -75,6 +75,8 @@ interface Shape<I extends Input> {
   readonly body?: z.ZodType<I['body']>;
   /** The answers of this operation, besides the errors that every operation has. */
   readonly answers: Readonly<Record<number, AnswerSpec>>;
+  /** How the message begins if the input does not fit the schemas; absent: with the field. */
+  readonly invalid?: string | undefined;
   /** Name of the operation in the audit log; absent: the operation changes nothing. */
   readonly action?: string | undefined;
 }

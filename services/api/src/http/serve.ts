@@ -3,14 +3,14 @@ import type { Clock } from '@sandlot/std';
 import type { ApiKey, KeyRing } from '@sandlot/tenancy';
 import { recordAudit } from '../audit/requests.ts';
 import type { AuditDeps } from '../audit/requests.ts';
-import { forbidden } from '../errors/api-error.ts';
+import { ApiError, badRequest, forbidden } from '../errors/api-error.ts';
 import { toApiError } from '../errors/to-api-error.ts';
 import { authenticate } from './authenticate.ts';
 import type { Exchange } from './exchange.ts';
 import { parseHeaders, parseInput, parseJson, parseQuery } from './parse.ts';
 import { sendAnswer, sendError } from './respond.ts';
 import type { ErrorReport } from './respond.ts';
-import type { Call, Route, Trail } from './route.ts';
+import type { Call, Route } from './route.ts';
 import { runInRequestSpan } from './trace.ts';
 import type { ClientTraces } from './trace.ts';
 
@@ -52,7 +52,7 @@ async function runHandler(options: ServeOptions, { route, key }: Operation, exch
   try {
     if (route.access === 'admin' && key?.role !== 'admin') throw forbidden('this needs an API key of the role admin');
     const trail = { about: (named: Partial<typeof object>) => void Object.assign(object, named) };
-    const answer = await route.handle(parseCall(route, exchange, { signal: gone.signal, trail }), key);
+    const answer = await route.handle(readCall(route, exchange, { signal: gone.signal, trail }), key);
     sendAnswer(response, answer);
     report(answer.status);
     return answer.status;
@@ -64,19 +64,26 @@ async function runHandler(options: ServeOptions, { route, key }: Operation, exch
   }
 }
 
+type CallContext = Pick<Call, 'signal' | 'trail'>;
+
 /** The request as its operation's schemas read it. Throws an ApiError 400. */
-function parseCall(
-  route: Route,
-  { request, requestId }: Exchange,
-  rest: { readonly signal: AbortSignal; readonly trail: Trail },
-): Call {
+function readCall(route: Route, exchange: Exchange, context: CallContext): Call {
+  try {
+    return parseCall(route, exchange, context);
+  } catch (error) {
+    if (route.invalid === undefined || !(error instanceof ApiError)) throw error;
+    throw badRequest(`${route.invalid}: ${error.message}`);
+  }
+}
+
+function parseCall(route: Route, { request, requestId }: Exchange, context: CallContext): Call {
   return {
     params: parseInput(route.params, request.params, 'path'),
     query: parseInput(route.query, parseQuery(request.url), 'query'),
     body: route.body === undefined ? undefined : parseInput(route.body, parseJson(request.body), 'body'),
     readHeaders: () => parseHeaders(route.headers, (name) => request.get(name)),
     requestId,
-    ...rest,
+    ...context,
   };
 }
 

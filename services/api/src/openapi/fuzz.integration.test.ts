@@ -7,7 +7,7 @@ import { ensurePython } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApiProcess } from '../../test/api-process.ts';
 import type { ApiProcess } from '../../test/api-process.ts';
-import { Stack } from '../../test/stack.ts';
+import { Stack, VAULT_NAMESPACE } from '../../test/stack.ts';
 
 const FOLDER = join(import.meta.dirname, '../../test/fuzz');
 const DOCUMENT = join(import.meta.dirname, '../../../../docs/openapi/sandlot.json');
@@ -27,7 +27,7 @@ beforeAll(async () => {
   for (const name of ['broken', 'silent', 'empty']) {
     await stack.client.delete(sandboxWarmPools, { namespace: 'team-a', name });
   }
-  api = await startApiProcess(stack, { CREATE_TIMEOUT: '10s', TRANSITION_TIMEOUT: '10s' });
+  api = await startApiProcess(stack, { CREATE_TIMEOUT: '10s', TRANSITION_TIMEOUT: '10s', VAULT_NAMESPACE });
 });
 afterAll(async () => {
   await api[Symbol.asyncDispose]();

@@ -18,12 +18,14 @@ import { ClusterState } from '../state/cluster-state.ts';
 import { Snapshots } from '../state/snapshots.ts';
 import type { ApiSettings } from './config.ts';
 import { createInformers } from './informers.ts';
+import type { Informers } from './informers.ts';
 
 /** The parts of the API, wired together. Operations see only the parts that they use. */
 export type ApiParts = OperationDeps &
   AuditDeps & {
     readonly clock: Clock;
     readonly keys: WatchedKeyRing;
+    readonly informers: Pick<Informers, 'claims'>;
     readonly requestMetrics: RequestMetrics;
   };
 
@@ -64,6 +66,8 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     closing,
     keysNamespace,
     envsNamespace,
+    vaultNamespace: settings.VAULT_NAMESPACE,
+    secretsLimit: settings.VAULT_SECRETS_LIMIT,
     namespaces,
     limits: createLimits(process, { settings, state, keys }),
     ledger: new CreateLedger({ client, clock, log, namespace, envdVersion, listClaims: claims }),

@@ -14,6 +14,10 @@ export const apiSettings = processSettings.extend({
   KEYS_NAMESPACE: text(),
   /** Namespace in which the values of environment variables are stored. The API may create Secrets there, and read them to fork. */
   ENVS_NAMESPACE: text(),
+  /** Namespace of the secrets of teams and of the values of headers. The API may write them there; absent: the installation has none. */
+  VAULT_NAMESPACE: text().optional(),
+  /** Secrets that the API keys of a namespace may create. */
+  VAULT_SECRETS_LIMIT: integer({ min: 0, max: 10_000 }).default(100),
   ...tokenKeySettings,
   /** Domain of the sandboxes, `sandbox.example.com`; absent: single-URL mode. */
   SANDBOX_DOMAIN: text().optional(),

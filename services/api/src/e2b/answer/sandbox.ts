@@ -1,6 +1,6 @@
 // The answers about a sandbox, made from its claim and Sandbox (docs/reference/e2b-api.md#read).
 import { annotations, findEgressWish, hasUnresponsiveDaemon } from '@sandlot/api-types';
-import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import type { HeaderRule, Sandbox, SandboxClaim } from '@sandlot/api-types';
 import type { TokenKeys } from '@sandlot/tenancy';
 import { CONTROL_VIEW } from '../../claim/annotations.ts';
 import { getOnTimeout, getShownEndMs, findStartedAtMs } from '../../claim/lifetime.ts';
@@ -128,5 +128,18 @@ function buildNetwork(
   const wish = findEgressWish(claim);
   const lists =
     wish === undefined ? {} : { allowOut: [...wish.allowOut, ...(wish.names ?? [])], denyOut: [...wish.denyOut] };
-  return { allowInternetAccess: wish?.allowInternetAccess ?? null, network: { allowPublicTraffic, ...lists } };
+  const network = { allowPublicTraffic, ...lists, ...buildRules(wish?.rules ?? []) };
+  return { allowInternetAccess: wish?.allowInternetAccess ?? null, network };
+}
+
+/** In place of the value of a header: those of the API are not in the claim, and others may be secret too. */
+const HIDDEN = '***';
+
+function buildRules(rules: readonly HeaderRule[]): Pick<NonNullable<SandboxDetail['network']>, 'rules'> {
+  if (rules.length === 0) return {};
+  const shown = rules.map(({ host, headers }) => {
+    const hidden = Object.fromEntries(headers.map(({ name }) => [name, HIDDEN]));
+    return [host, [{ transform: { headers: hidden } }]] satisfies [string, object[]];
+  });
+  return { rules: Object.fromEntries(shown) };
 }

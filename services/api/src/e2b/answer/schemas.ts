@@ -1,5 +1,6 @@
 // What E2B clients receive (docs/reference/e2b-api.md#read).
 import { z } from 'zod';
+import { networkRules } from '../request/header-rules.ts';
 
 const strings = z.record(z.string(), z.string());
 const timestamp = z.iso.datetime({ offset: true });
@@ -67,6 +68,7 @@ export const sandboxDetail = z
         allowPublicTraffic: z.boolean(),
         allowOut: z.array(z.string()).optional(),
         denyOut: z.array(z.string()).optional(),
+        rules: networkRules.optional(),
       })
       .optional(),
     lifecycle: z.object({ autoResume: z.boolean(), onTimeout: z.enum(['kill', 'pause']) }),

@@ -1,7 +1,11 @@
 import type { Clock } from '@sandlot/std';
 import type { z } from 'zod';
+import type { SandboxClaim } from '@sandlot/api-types';
 import { readStoredEnvs } from '../../claim/env-secret.ts';
 import { badRequest } from '../../errors/api-error.ts';
+import { listStoredKeys, readHeaderValues } from '../../vault/stored-headers.ts';
+import type { HeaderValues } from '../../vault/stored-headers.ts';
+import { rulesNotAvailable } from '../egress/admit-rules.ts';
 import type { Answer } from '../../http/route.ts';
 import type { Limits } from '../../limits/limits.ts';
 import { findOwnSandbox } from '../operations/find-sandbox.ts';
@@ -35,6 +39,13 @@ function assertCount(count: number, limit: number): void {
   throw badRequest(`Count must be lower than the maximum number of concurrent sandboxes (${limit})`);
 }
 
+/** A fork has the headers of its source under the same keys, in a Secret of its own. Throws an ApiError 400 or 409. */
+async function readHeaders({ client, vaultNamespace }: ForkRouteDeps, claim: SandboxClaim): Promise<HeaderValues> {
+  if (listStoredKeys(claim).length === 0) return {};
+  if (vaultNamespace === undefined) throw rulesNotAvailable();
+  return readHeaderValues({ client, vaultNamespace }, claim);
+}
+
 /**
  * Saves the sandbox once and starts `count` sandboxes from it. Answers 201 when each of them is usable or has failed, with one
  * entry for each. Throws an ApiError if none was begun, after which nothing is left.
@@ -56,13 +67,13 @@ export async function forkSandbox(
   const refusal = findRefusal(source, 'fork');
   if (refusal !== undefined) throw refusal;
   await assertNotSaved(deps.snapshots, source);
-  const envs = await readStoredEnvs(deps, source.claim);
+  const [envs, headers] = await Promise.all([readStoredEnvs(deps, source.claim), readHeaders(deps, source.claim)]);
   const places = limits.sandboxQuota.reserveEach(key, body.count);
   try {
     limits.createRate.spend(key, body.count - 1);
     const snapshot = await saveSandbox(deps, { source, key, kind: 'fork', ttlSeconds: SNAPSHOT_TTL_SECONDS });
     const forks = places.map((place) =>
-      startFork(deps, { source, snapshot, key, envs, place, deadlineMs, timeoutSeconds: body.timeout }),
+      startFork(deps, { source, snapshot, key, envs, headers, place, deadlineMs, timeoutSeconds: body.timeout }),
     );
     // No fork ever rejects, so all are up or have failed, and the memory of each is its own.
     const entries = await Promise.all(forks);

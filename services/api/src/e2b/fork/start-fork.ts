@@ -12,6 +12,7 @@ import { buildTokenAnnotations } from '../../claim/token-annotations.ts';
 import { toApiError } from '../../errors/to-api-error.ts';
 import type { Limits } from '../../limits/limits.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
+import type { HeaderValues } from '../../vault/stored-headers.ts';
 import { buildAnswer, getTemplate } from '../answer/sandbox.ts';
 import type { AnswerOptions } from '../answer/sandbox.ts';
 import { buildTokens } from '../answer/tokens.ts';
@@ -31,6 +32,7 @@ export interface Fork {
   readonly snapshot: SandboxSnapshot;
   readonly key: ApiKey;
   readonly envs: Variables;
+  readonly headers: HeaderValues;
   readonly place: Disposable;
   /** When the answer is due, epoch milliseconds. */
   readonly deadlineMs: number;
@@ -53,11 +55,12 @@ export async function startFork(deps: ForkDeps, fork: Fork): Promise<z.input<typ
 }
 
 async function startForkClaim(deps: ForkDeps, fork: Fork): Promise<ClaimedSandbox> {
-  const { source, snapshot, envs, place, deadlineMs, timeoutSeconds } = fork;
+  const { source, snapshot, envs, headers, place, deadlineMs, timeoutSeconds } = fork;
   const { clock } = deps;
   const claimed = await startClaim(deps, {
     claim: buildClaim(deps, fork),
     envs,
+    headers,
     asked: { isPatient: true, templateID: snapshot.metadata.name ?? getTemplate(source.claim) },
     place,
     mayExist: false,

@@ -4,6 +4,7 @@ import { carrier } from '@sandlot/telemetry';
 import type { ApiKey } from '@sandlot/tenancy';
 import type { z } from 'zod';
 import { buildE2bClaim } from '../../claim/build-e2b-claim.ts';
+import type { ClaimInput } from '../../claim/build-e2b-claim.ts';
 import { startClaim } from '../../claim/start-claim.ts';
 import type { StartDeps } from '../../claim/start-claim.ts';
 import { buildTokenAnnotations } from '../../claim/token-annotations.ts';
@@ -17,6 +18,7 @@ import { buildRateHeaders } from '../../limits/create-rate.ts';
 import type { Allowance } from '../../limits/allowance.ts';
 import type { Limits } from '../../limits/limits.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
+import type { StoredRules } from '../../vault/stored-headers.ts';
 import { buildAnswer } from '../answer/sandbox.ts';
 import type { AnswerOptions } from '../answer/sandbox.ts';
 import type { ControlKeys } from '../request/control-keys.ts';
@@ -25,12 +27,14 @@ import { readCreate } from '../request/read-create.ts';
 import type { CreateRequest } from '../request/read-create.ts';
 import type { NewSandbox } from '../request/schemas.ts';
 import { findSnapshotName } from '../snapshots/snapshot-name.ts';
-import { findSource } from '../templates/find-source.ts';
+import { findSource, findTemplateOf } from '../templates/find-source.ts';
 import type { Source, SourceDeps } from '../templates/find-source.ts';
+import { admitRules, NO_STORED_RULES } from '../egress/admit-rules.ts';
+import type { RuleDeps } from '../egress/admit-rules.ts';
 import type { CreateMetrics } from './create-metrics.ts';
 import { getResult } from './create-metrics.ts';
 
-export interface CreateDeps extends SourceDeps, StartDeps {
+export interface CreateDeps extends SourceDeps, StartDeps, RuleDeps {
   readonly client: StartDeps['client'];
   readonly limits: Limits;
   readonly ledger: CreateLedger;
@@ -110,10 +114,12 @@ async function createClaimedSandbox(deps: CreateDeps, creation: Creation): Promi
   const { key, request, identity, signal } = creation;
   const { createTimeoutMs, neverTimeout } = request.control;
   const source = await findSource(deps, key, request.templateID);
-  const claim = buildClaim(deps, creation, source);
+  const stored = await storeRequestRules(deps, creation, source);
+  const claim = buildClaim(deps, creation, { source, rules: stored.rules });
   return startClaim(deps, {
     claim,
     envs: request.envs,
+    headers: stored.values,
     asked: { isPatient: createTimeoutMs !== undefined, templateID: request.templateID },
     place: deps.limits.sandboxQuota.reserve(key),
     mayExist: identity.digest !== undefined,
@@ -124,10 +130,23 @@ async function createClaimedSandbox(deps: CreateDeps, creation: Creation): Promi
   });
 }
 
+/** Checks the header rules of a create, and gives their values keys. Throws an ApiError 400. */
+async function storeRequestRules(
+  deps: CreateDeps,
+  { key: { namespace }, request }: Creation,
+  source: Source,
+): Promise<StoredRules> {
+  const { headerRules, templateID, control } = request;
+  if (headerRules.length === 0) return NO_STORED_RULES;
+  const made = await findTemplateOf(deps, source);
+  const skipsInit = control.skipInitRuntime === true;
+  return admitRules(deps, headerRules, { namespace, templateName: made?.metadata.name ?? templateID, made, skipsInit });
+}
+
 function buildClaim(
   { answers, clock, limits }: CreateDeps,
   { key, request, identity }: Creation,
-  source: Source,
+  { source, rules }: Pick<ClaimInput, 'rules'> & { readonly source: Source },
 ): SandboxClaim {
   const { sandbox, digest } = identity;
   return buildE2bClaim({
@@ -137,6 +156,7 @@ function buildClaim(
     id: sandbox.name,
     source,
     snapshotName: findStartName(source),
+    rules,
     nowMs: clock.now(),
     tokens: buildTokenAnnotations(answers.tokenKeys, sandbox, { isPublic: request.allowPublicTraffic }),
     digest,

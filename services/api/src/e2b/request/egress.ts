@@ -2,20 +2,37 @@ import { findEgressBlock, findNamePattern, isClosedEgress, MAX_EGRESS_BLOCKS } f
 import type { EgressWish } from '@sandlot/api-types';
 import type { z } from 'zod';
 import { badRequest } from '../../errors/api-error.ts';
+import { readHeaderRules } from './header-rules.ts';
+import type { GivenRule } from './header-rules.ts';
 import type { networkRequest, networkUpdate } from './schemas.ts';
 
 type Network = z.output<typeof networkRequest>;
 type Update = z.output<typeof networkUpdate>;
 
 /** Fields that Sandlot does not enforce, and must therefore refuse (docs/reference/e2b-api.md#create). */
-const UNENFORCED = ['dnsServers', 'egressProxy', 'maskRequestHost', 'httpsPorts', 'rules'] as const;
+const UNENFORCED = ['dnsServers', 'egressProxy', 'maskRequestHost', 'httpsPorts'] as const;
 
-/** The egress rules of a request; undefined if it has none. Throws an ApiError 400 that names the field. */
+/** What a request asks of the egress of its sandbox. */
+export interface EgressRequest {
+  /** What is denied and allowed; undefined: nothing but what the template says. */
+  readonly egress: EgressWish | undefined;
+  /** The headers of requests to some hosts. They deny nothing. */
+  readonly headerRules: readonly GivenRule[];
+}
+
+/** Reads the egress of a request. Throws an ApiError 400 that names the field. */
 export function readEgress(
   network: Network | Update | null | undefined,
   allowInternetAccess: boolean | null | undefined,
-): EgressWish | undefined {
+): EgressRequest {
   refuseUnenforced(network ?? {});
+  return { egress: readWish(network, allowInternetAccess), headerRules: readHeaderRules(network?.rules) };
+}
+
+function readWish(
+  network: Network | Update | null | undefined,
+  allowInternetAccess: boolean | null | undefined,
+): EgressWish | undefined {
   const wish = {
     allowInternetAccess: allowInternetAccess ?? undefined,
     ...readAllowed(network?.allowOut),

@@ -1,15 +1,15 @@
 import { isReservedKey } from '@sandlot/api-types';
-import type { EgressWish } from '@sandlot/api-types';
 import { badRequest } from '../../errors/api-error.ts';
 import type { Allowance } from '../../limits/allowance.ts';
 import { splitMetadata } from './control-keys.ts';
 import type { ControlKeys } from './control-keys.ts';
 import { readEgress } from './egress.ts';
+import type { EgressRequest } from './egress.ts';
 import type { NewSandbox } from './schemas.ts';
 import { assertTimeout } from './timeout.ts';
 
 /** A create with all its fields checked; nothing of it refers to Kubernetes yet. */
-export interface CreateRequest {
+export interface CreateRequest extends EgressRequest {
   readonly templateID: string;
   readonly timeoutSeconds: number;
   readonly autoPause: boolean;
@@ -17,8 +17,6 @@ export interface CreateRequest {
   readonly autoPauseMemory: boolean;
   readonly autoResume: boolean;
   readonly allowPublicTraffic: boolean;
-  /** The sandbox's own egress rules; undefined: those of its template. */
-  readonly egress: EgressWish | undefined;
   readonly metadata: Readonly<Record<string, string>>;
   /** From metadata keys `label:<k>`. */
   readonly labels: Readonly<Record<string, string>>;
@@ -53,7 +51,7 @@ export function readCreate(body: NewSandbox, limits: Pick<Allowance, 'maxTimeout
     autoPauseMemory: body.autoPauseMemory !== false,
     autoResume: body.autoResume?.enabled === true,
     allowPublicTraffic: body.network?.allowPublicTraffic !== false,
-    egress,
+    ...egress,
     metadata,
     labels: readLabels(metadata),
     envs,

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { shownAs } from '../../openapi/shown-as.ts';
 import { sandboxState } from '../answer/schemas.ts';
+import { networkRules } from './header-rules.ts';
 
 const seconds = z.int().meta({ description: 'Seconds.' });
 const strings = z.record(z.string(), z.string());
@@ -20,7 +21,7 @@ export const networkRequest = z
     egressProxy: z.unknown().optional(),
     maskRequestHost: z.string().nullish(),
     httpsPorts: z.array(z.int()).nullish(),
-    rules: z.record(z.string(), z.unknown()).nullish(),
+    rules: networkRules.nullish(),
   })
   .meta({ id: 'NetworkConfig' });
 

@@ -80,6 +80,18 @@ export async function findTemplateByName(
   return findCachedSource(deps, namespace, name) ?? readSource(deps, namespace, name);
 }
 
+/** The template of a source, also one that the informers do not have yet; undefined if there is none. Rejects with a KubeError. */
+export async function findTemplateOf(
+  { informers, client }: Pick<SourceDeps, 'informers' | 'client'>,
+  source: Source,
+): Promise<SandboxTemplate | undefined> {
+  if (source.kind === 'template') return source.object;
+  const { metadata, spec } = source.object;
+  const key = { namespace: metadata.namespace ?? '', name: spec.sandboxTemplateRef.name };
+  const cached = informers.templates.store.get(`${key.namespace}/${key.name}`);
+  return cached ?? client.find(sandboxTemplates, key);
+}
+
 function findCachedSource(
   { informers: { pools, templates } }: SourceDeps,
   namespace: string,

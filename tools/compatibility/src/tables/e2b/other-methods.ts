@@ -4,7 +4,15 @@ const EXISTS = ['e2e/src/sdk/lifecycle.test.ts', 'Template.exists tells which te
 const BUILD = 'there are no builds of templates';
 const TAGS = 'there are no tags';
 const VOLUMES = 'there are no volumes';
-const SECRETS = 'there are no secrets';
+const SECRETS = [
+  'services/api/src/e2b/secrets/secrets.integration.test.ts',
+  'are created, listed, updated and deleted by the stock client, which never sees their values',
+] as const;
+const FILLED = [
+  'services/api/src/e2b/egress/rules.integration.test.ts',
+  'work with the stock client, placeholders included',
+] as const;
+const VAULT = 'with `egress.credentials.enabled`, else 403';
 
 /** What a build is described by. */
 const STEPS = [
@@ -78,13 +86,13 @@ export const otherMethods: Table = {
     ['Volume.readFile', 'no', VOLUMES],
     ['Volume.writeFile', 'no', VOLUMES],
     ['Volume.remove', 'no', VOLUMES],
-    ['Secret.create', 'no', SECRETS],
-    ['Secret.update', 'no', SECRETS],
-    ['Secret.getInfo', 'no', SECRETS],
-    ['Secret.list', 'no', SECRETS],
-    ['Secret.exists', 'no', SECRETS],
-    ['Secret.destroy', 'no', SECRETS],
-    ['Secret.fill', 'no', SECRETS],
-    ['Secret.iamToken', 'no', SECRETS],
+    ['Secret.create', 'partly', SECRETS, VAULT],
+    ['Secret.update', 'partly', SECRETS, VAULT],
+    ['Secret.getInfo', 'partly', SECRETS, VAULT],
+    ['Secret.list', 'partly', SECRETS, VAULT],
+    ['Secret.exists', 'partly', SECRETS, VAULT],
+    ['Secret.destroy', 'partly', SECRETS, VAULT],
+    ['Secret.fill', 'partly', FILLED, VAULT],
+    ['Secret.iamToken', 'no', 'Sandlot issues no identities for workloads'],
   ],
 };

@@ -57,7 +57,7 @@ export const sandboxMethods: Table = {
       'Sandbox.updateNetwork',
       'partly',
       ['e2e/src/tenancy/network.test.ts', 'can be replaced at run time, and stay after a pause'],
-      'addresses alone; names get 400',
+      'names need `egress.enabled`, and `rules` `egress.credentials.enabled`',
     ],
     ['Sandbox.pause', 'partly', PAUSED, 'keeps memory only where the template hibernates'],
     ['Sandbox.betaPause', 'partly', PAUSED, 'keeps memory only where the template hibernates'],

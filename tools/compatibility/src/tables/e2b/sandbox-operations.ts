@@ -52,7 +52,7 @@ export const sandboxOperations: Table = {
       'PUT /sandboxes/{sandboxID}/network',
       'partly',
       ['e2e/src/tenancy/network.test.ts', 'can be replaced at run time, and stay after a pause'],
-      'addresses alone: names, `rules`, `dnsServers` and `egressProxy` get 400',
+      '`dnsServers` and `egressProxy` get 400; names need `egress.enabled`, and `rules` `egress.credentials.enabled`',
     ],
     [
       'GET /sandboxes/{sandboxID}/metrics',
