@@ -18,6 +18,9 @@
 - { name: ADMIN_LISTEN, value: {{ ternary "all" "loopback" (ne (len $api.admin.allowFrom) 0) }} }
 - { name: KEYS_NAMESPACE, value: {{ include "sandlot.api.keysNamespace" . }} }
 - { name: ENVS_NAMESPACE, value: {{ include "sandlot.api.envsNamespace" . }} }
+{{- with include "sandlot.api.vaultNamespace" . }}
+- { name: VAULT_NAMESPACE, value: {{ . }} }
+{{- end }}
 {{ include "sandlot.env.tokenKeys" . }}
 {{- if and $values.gateway.enabled $values.gateway.domains }}
 - { name: SANDBOX_DOMAIN, value: {{ first $values.gateway.domains | quote }} }
@@ -68,6 +71,13 @@
 {{- .Values.api.envsNamespace | default (printf "%s-envs" .Release.Namespace) -}}
 {{- end -}}
 
+{{/* Where the secrets of teams and the values of headers are; nothing without credentials of egress, or without the API. */}}
+{{- define "sandlot.api.vaultNamespace" -}}
+{{- if and .Values.api.enabled .Values.egress.enabled .Values.egress.credentials.enabled -}}
+{{- .Values.egress.credentials.vaultNamespace | default (printf "%s-vault" .Release.Namespace) -}}
+{{- end -}}
+{{- end -}}
+
 {{/*
 Refuses namespaces that would open other Secrets to the API, and an upgrade that would leave the keys of an earlier version
 behind, which kept them in the namespace of the release.
@@ -75,6 +85,10 @@ behind, which kept them in the namespace of the release.
 {{- define "sandlot.api.checkNamespaces" -}}
 {{- $keys := include "sandlot.api.keysNamespace" . -}}
 {{- $envs := include "sandlot.api.envsNamespace" . -}}
+{{- $vault := include "sandlot.api.vaultNamespace" . -}}
+{{- if and $vault (has $vault (list $keys $envs .Release.Namespace)) -}}
+{{- fail (printf "egress.credentials.vaultNamespace (%s) must differ from api.keysNamespace (%s), api.envsNamespace (%s) and the namespace of the release (%s): the egress proxy would get Secrets that are not for it" $vault $keys $envs .Release.Namespace) -}}
+{{- end -}}
 {{- if or (eq $keys $envs) (eq $keys .Release.Namespace) (eq $envs .Release.Namespace) -}}
 {{- fail (printf "api.keysNamespace (%s), api.envsNamespace (%s) and the namespace of the release (%s) must differ: the API and the claim-controller would reach Secrets that are not for them" $keys $envs .Release.Namespace) -}}
 {{- end -}}

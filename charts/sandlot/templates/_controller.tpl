@@ -128,6 +128,10 @@
 {{- $secret := include "sandlot.hibernation.tlsSecret" (dict "root" .root "side" .name) -}}
 {{- $_ := set $secrets "snapshot-agent" (dict "secret" $secret "folder" "snapshot-agent" "keys" (list "ca.crt" "tls.crt" "tls.key")) -}}
 {{- end -}}
+{{- if and (eq .name "sandbox-controller") (include "sandlot.egress.inspects" .root) -}}
+{{- /* The certificate, which Pods get to trust, and not the key. */}}
+{{- $_ := set $secrets "egress-ca" (dict "secret" (include "sandlot.egress.caSecret" .root) "folder" "egress-ca" "keys" (list "ca.crt")) -}}
+{{- end -}}
 {{- toYaml $secrets -}}
 {{- end -}}
 

@@ -161,8 +161,9 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
   resources: [networkpolicies]
   verbs: [create, get, list, patch, watch]
 {{ include "sandlot.rules.events" . }}
-{{- if .Values.claimController.envsFromSecrets }}
-# The controller reads the label sandlot.dev/claim-env of a Secret before a claim may name it; values go to the daemon alone.
+{{- $namesEgress := and .Values.egress.enabled .Values.egress.credentials.enabled .Values.egress.credentials.namespaceSecrets }}
+{{- if or .Values.claimController.envsFromSecrets $namesEgress }}
+# The controller reads the labels of a Secret before a claim may name it. Values of sandlot.dev/claim-env go to the daemon alone.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [get]
@@ -214,6 +215,13 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [list, watch]
+{{- if and .Values.egress.credentials.enabled .Values.egress.credentials.namespaceSecrets }}
+# Rules name Secrets, whose values the proxy sends. The process asks for those with the label sandlot.dev/egress-credential, and no
+# Role can be limited to a label.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [list, watch]
+{{- end }}
 {{- end -}}
 
 {{- define "sandlot.rules.egressOwn" -}}
@@ -226,6 +234,13 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
 - apiGroups: [""]
   resources: [services]
   resourceNames: [{{ include "sandlot.egress.fullname" . }}, {{ include "sandlot.egress.fullname" . }}-inspect]
+  verbs: [list, watch]
+{{- end -}}
+
+{{- define "sandlot.rules.egressVault" -}}
+# What clients of the API stored for rules. The proxy sends it, and no client reads it.
+- apiGroups: [""]
+  resources: [secrets]
   verbs: [list, watch]
 {{- end -}}
 

@@ -86,6 +86,51 @@ describe('the API of the chart', () => {
     await expect(render({ api: { [field]: namespace } })).rejects.toThrow('must differ');
   });
 
+  describe('with credentials of egress', () => {
+    const withVault = { egress: { enabled: true, credentials: { enabled: true } } };
+
+    it('keeps secrets and headers in a namespace of their own, which outlives the release', async () => {
+      const objects = await render(withVault);
+      expect(findVariable(objects, 'VAULT_NAMESPACE')?.value).toBe('sandlot-system-vault');
+      const { annotations } = find(objects, 'Namespace', 'sandlot-system-vault').metadata;
+      expect(annotations).toMatchObject({ 'helm.sh/resource-policy': 'keep' });
+      const role = find(objects, 'Role', 'sandlot-api-vault');
+      expect([role.metadata.namespace, verbsByResource(role)]).toEqual([
+        'sandlot-system-vault',
+        { '/secrets': 'create delete get list patch' },
+      ]);
+      expect(find(objects, 'RoleBinding', 'sandlot-api-vault')).toMatchObject({
+        metadata: { namespace: 'sandlot-system-vault' },
+        subjects: [{ kind: 'ServiceAccount', name: 'sandlot-api', namespace: 'sandlot-system' }],
+      });
+    });
+
+    it('uses a namespace that the values name, and does not create it', async () => {
+      const egress = { enabled: true, credentials: { enabled: true, vaultNamespace: 'safe' } };
+      const objects = await render({ egress });
+      expect(findVariable(objects, 'VAULT_NAMESPACE')?.value).toBe('safe');
+      expect(find(objects, 'Role', 'sandlot-api-vault').metadata.namespace).toBe('safe');
+      expect(objects.filter(({ kind, metadata }) => kind === 'Namespace' && metadata.name === 'safe')).toEqual([]);
+    });
+
+    it.each(['sandlot-system', 'sandlot-system-keys', 'sandlot-system-envs'])(
+      'refuses the namespace %s, where other Secrets are',
+      async (vaultNamespace) => {
+        const egress = { enabled: true, credentials: { enabled: true, vaultNamespace } };
+        await expect(render({ egress })).rejects.toThrow('egress.credentials.vaultNamespace');
+      },
+    );
+
+    it.each([
+      ['without egress', { egress: { credentials: { enabled: true } } }],
+      ['with egress alone', { egress: { enabled: true } }],
+      ['without the API', { ...withVault, api: { enabled: false }, gateway: { enabled: false } }],
+    ])('has no vault %s', async (_, values) => {
+      const objects = await render(values);
+      expect(JSON.stringify(objects)).not.toMatch(/VAULT_NAMESPACE|sandlot-system-vault|vault-secret/);
+    });
+  });
+
   it('has the URL that the gateway uses, and opens no Secrets of namespaces to claims', async () => {
     const objects = await render();
     const url = findVariable(objects, 'API_URL', 'sandlot-gateway')?.value;

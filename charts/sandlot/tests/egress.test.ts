@@ -78,6 +78,18 @@ describe('the Pods of egress', () => {
     expect(JSON.stringify(spec?.['volumes'])).toContain('"serviceAccountToken":{"path":"token","expirationSeconds":3607}');
   });
 
+  it.each(['', 'own-authority'])('give the certificate of the authority to the sandbox-controller, and its key to the proxy alone: %j', async (existingSecret) => {
+    const objects = await renderEgress({ ca: { existingSecret }, inspect: 'All' });
+    const secretName = existingSecret === '' ? `${NAME}-ca` : existingSecret;
+    const items = ['ca.crt'].map((key) => ({ key, path: key }));
+    const users = objects.filter((object) => JSON.stringify(object.spec?.template?.spec['volumes'] ?? []).includes(`"${secretName}"`));
+    expect(users.map(({ metadata }) => metadata.name).toSorted()).toEqual([NAME, 'sandlot-sandbox-controller']);
+    const controller = find(objects, 'Deployment', 'sandlot-sandbox-controller').spec?.template?.spec;
+    expect(controller?.['volumes']).toContainEqual({ name: 'egress-ca', secret: { secretName, items } });
+    expect(findContainer(objects, 'controller', 'sandlot-sandbox-controller').volumeMounts).toContainEqual({ name: 'egress-ca', mountPath: AUTHORITY, readOnly: true });
+    expect(JSON.stringify(controller)).not.toContain('tls.key');
+  });
+
   it('meet the restricted Pod Security Standard: low ports are opened by a sysctl of the Pod, not by a capability', async () => {
     const { spec } = find(await renderEgress(), 'Deployment', NAME).spec?.template ?? {};
     expect(spec?.securityContext).toMatchObject({
@@ -160,7 +172,7 @@ describe('the ports of sandboxes', () => {
     expect(service.map(({ port }) => port)).toEqual([53, 53, ...numbers]);
     expect(service.map(({ protocol = 'TCP' }) => protocol).slice(0, 3)).toEqual(['UDP', 'TCP', 'TCP']);
     const inspected = listPorts(objects, INSPECT);
-    expect(inspected.map(({ port }) => port)).toEqual(ports.tls);
+    expect(inspected.map(({ port }) => port)).toEqual([...ports.http, ...ports.tls]);
     for (const { port, targetPort } of [...service, ...inspected]) expect(targetPort).toBe(port);
     const { ports: opened = [] } = findContainer(objects, 'proxy');
     expect(opened.map(({ containerPort }) => containerPort)).toEqual([53, 53, ...numbers, 9464]);
@@ -360,7 +372,8 @@ it.each<readonly [string, object, RegExp]>([
   ['an address of the Service that is a name', { clusterIP: 'None' }, /'\/egress\/clusterIP': .*does not match pattern/],
   ['a duration without a unit', { drainTimeout: '60' }, /'\/egress\/drainTimeout': .*does not match pattern/],
   ['a limit of nothing', { limits: { connections: 0 } }, /'\/egress\/limits\/connections': minimum: got 0, want 1/],
-  ['an unknown value', { credentials: {} }, /'\/egress': additional properties 'credentials' not allowed/],
+  ['a vault that is no namespace', { credentials: { vaultNamespace: 'a/b' } }, /'\/egress\/credentials\/vaultNamespace': .*does not match pattern/],
+  ['an unknown value', { secrets: {} }, /'\/egress': additional properties 'secrets' not allowed/],
 ])('the schema rejects %s and says where', async (_, values, message) => {
   const { code, stderr } = await template({ egress: { enabled: true, ...values } });
   expect(code).toBe(1);

@@ -1,6 +1,13 @@
-import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { createCluster, ensureBinaries, ensurePackages, readGvisorBuild } from '@sandlot/local-cluster';
+import { mkdir, readFile, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import {
+  createCluster,
+  ensureBinaries,
+  ensurePackages,
+  getClusterPaths,
+  issueCertificates,
+  readGvisorBuild,
+} from '@sandlot/local-cluster';
 import type { ClusterHandle, Progress } from '@sandlot/local-cluster';
 import type { UpOptions } from './arguments.ts';
 import type { DemoResult } from './demo/demo.ts';
@@ -111,7 +118,14 @@ async function installAll(cluster: ClusterHandle, { built, observed, progress }:
   };
   const apiServer = cluster.server;
   const gvisorBuild = await readGvisorBuild();
-  const surroundings = { registry: named, apiServer, gvisorBuild, observers: observed ? observers : undefined };
+  const upstreamCA = await makeUpstreamAuthority(await cluster.bin('pki'));
+  const surroundings = {
+    registry: named,
+    apiServer,
+    gvisorBuild,
+    upstreamCA,
+    observers: observed ? observers : undefined,
+  };
   const values = buildChartValues(images, surroundings);
   await publish(images.filter(({ name }) => isOfChart(name)));
   await Promise.all([installChart(target, values, progress), publishOthers()]);
@@ -121,6 +135,14 @@ async function installAll(cluster: ClusterHandle, { built, observed, progress }:
       : removeObservability(target, progress),
     prepareTenants(target, { images, registry: named, progress }),
   ]);
+}
+
+/** Makes the authority of servers on this machine if it does not exist, and returns its certificate in PEM. */
+async function makeUpstreamAuthority(pki: string): Promise<string> {
+  const { upstreams: dir } = getClusterPaths(checkoutRoot);
+  await mkdir(dir, { recursive: true });
+  await issueCertificates(pki, { dir, certificates: [] });
+  return readFile(join(dir, 'ca.crt'), 'utf8');
 }
 
 async function installOnExternal(file: string, options: UpOptions, context: UpContext): Promise<UpResult> {

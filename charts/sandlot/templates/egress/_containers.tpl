@@ -27,6 +27,12 @@ env:
   - { name: PORT, value: {{ include "sandlot.egress.refusalsPort" .root | quote }} }
   - { name: EGRESS_SERVICE, value: {{ $name }} }
   - { name: EGRESS_INSPECT_SERVICE, value: {{ $name }}-inspect }
+  {{- with include "sandlot.egress.credentialSettings" .root | trim }}
+  {{- . | nindent 2 }}
+  {{- end }}
+  {{- with include "sandlot.api.vaultNamespace" .root }}
+  - { name: VAULT_NAMESPACE, value: {{ . }} }
+  {{- end }}
   {{- with .root.Values.network.extraBlockedCIDRs }}
   - { name: EXTRA_BLOCKED_CIDRS, value: {{ join "," . | quote }} }
   {{- end }}
@@ -68,6 +74,7 @@ volumeMounts:
 - { name: SANDLOT_EGRESS_PROXY_PORT, value: {{ include "sandlot.egress.connectPort" .root | quote }} }
 - { name: SANDLOT_EGRESS_ADMIN_PORT, value: {{ include "sandlot.egress.adminPort" .root | quote }} }
 - { name: SANDLOT_EGRESS_INSPECT_ALL, value: {{ eq $values.inspect "All" | quote }} }
+- { name: SANDLOT_EGRESS_PLAINTEXT_RULES, value: {{ $values.credentials.plaintext | quote }} }
 - { name: SANDLOT_EGRESS_CONNECTIONS, value: {{ $values.limits.connections | int64 | quote }} }
 - { name: SANDLOT_EGRESS_CONNECTIONS_PER_SECOND, value: {{ $values.limits.connectionsPerSecond | int64 | quote }} }
 - { name: SANDLOT_EGRESS_DNS_PER_SECOND, value: {{ $values.limits.dnsPerSecond | int64 | quote }} }

@@ -7,6 +7,22 @@
 {{- default (printf "%s-ca" (include "sandlot.egress.fullname" .)) .Values.egress.ca.existingSecret -}}
 {{- end -}}
 
+{{/* Secret with the key from which sandboxes get what they prove themselves by. */}}
+{{- define "sandlot.egress.proofSecret" -}}
+{{- default (printf "%s-proof" (include "sandlot.egress.fullname" .)) .Values.egress.credentials.existingSecret -}}
+{{- end -}}
+
+{{/* Settings of the processes that know of header rules; none where the installation has none. */}}
+{{- define "sandlot.egress.credentialSettings" -}}
+{{- if .Values.egress.credentials.enabled }}
+- name: EGRESS_PROOF_KEY
+  valueFrom: { secretKeyRef: { name: {{ include "sandlot.egress.proofSecret" . }}, key: proof } }
+- name: EGRESS_PROOF_KEY_OTHER
+  valueFrom: { secretKeyRef: { name: {{ include "sandlot.egress.proofSecret" . }}, key: proof.other, optional: true } }
+- { name: EGRESS_NAMESPACE_SECRETS, value: {{ .Values.egress.credentials.namespaceSecrets | quote }} }
+{{- end }}
+{{- end -}}
+
 {{/* The port for CONNECT, and those of the Pod that sandboxes do not use. */}}
 {{- define "sandlot.egress.connectPort" -}}3128{{- end -}}
 {{- define "sandlot.egress.adminPort" -}}9464{{- end -}}
@@ -106,16 +122,29 @@ IPv6:
 - ipBlock: { cidr: "::/0", except: {{ toJson (uniq $six) }} }
 {{- end -}}
 
+{{/* Whether the proxy ends TLS for some host, so that sandboxes have to trust its authority. */}}
+{{- define "sandlot.egress.inspects" -}}
+{{- with .Values.egress }}{{ if and .enabled (or .credentials.enabled (eq .inspect "All")) }}true{{ end }}{{ end -}}
+{{- end -}}
+
 {{/* Settings of the other services that concern egress by name; none without it. Call with the scope of the service. */}}
 {{- define "sandlot.egress.settings" -}}
 {{- with .root }}
 {{- if .Values.egress.enabled }}
 {{- if eq $.name "sandbox-controller" }}
 - { name: EGRESS_SERVICE, value: {{ include "sandlot.egress.fullname" . }} }
+{{- if include "sandlot.egress.inspects" . }}
+- { name: EGRESS_CA_FILE, value: /etc/sandlot/egress-ca/ca.crt }
+{{- end }}
 {{- else if eq $.name "api" }}
 - { name: EGRESS_REPORTS_HOST, value: {{ include "sandlot.egress.fullname" . }}-reports.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }} }
 - { name: EGRESS_REPORTS_PORT, value: {{ include "sandlot.egress.refusalsPort" . | quote }} }
 {{- else if has $.name (list "warmpool-controller" "claim-controller") }}
+{{- if eq $.name "claim-controller" }}
+{{- include "sandlot.egress.credentialSettings" . }}
+{{- else if .Values.egress.credentials.enabled }}
+- { name: EGRESS_RULES, value: "true" }
+{{- end }}
 - { name: EGRESS_MODE, value: {{ .Values.egress.mode }} }
 - { name: EGRESS_PROXY, value: {{ include "sandlot.egress.proxyPeers" . | quote }} }
 {{- end }}

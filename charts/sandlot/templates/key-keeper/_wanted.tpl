@@ -35,6 +35,9 @@ rendered, so that each rendering is the same. `given` ones are the operator's, a
 {{- end -}}
 {{- if .Values.egress.enabled -}}
 {{- $secrets = append $secrets (dict "name" (include "sandlot.egress.caSecret" .) "component" "egress" "given" (ne .Values.egress.ca.existingSecret "") "entries" (dict "tls" "authority")) -}}
+{{- if .Values.egress.credentials.enabled -}}
+{{- $secrets = append $secrets (dict "name" (include "sandlot.egress.proofSecret" .) "component" "egress" "given" (ne .Values.egress.credentials.existingSecret "") "entries" (dict "proof" "tokens")) -}}
+{{- end -}}
 {{- end -}}
 {{- $authorities := list -}}
 {{- range $server := list "nats" "redis" -}}

@@ -285,10 +285,31 @@ s.?dataSource.?kind.orValue('') == 'PersistentVolumeClaim' && dyn(s.?dataSource.
 {{- define "sandlot.policies.secretFences" -}}
 {{- $accounts := include "sandlot.policies.accounts" . | fromYaml -}}
 {{- $isKey := "'sandlot.dev/api-key' in variables.%s" -}}
+{{- $vault := include "sandlot.api.vaultNamespace" . -}}
+{{- with $vault }}
+- rule: controllers
+  says: The API may only write secrets of its clients and headers of claims in the vault, and these nowhere else
+  holds: >-
+    variables.who != '{{ get $accounts "api" }}'
+    || [request.operation == 'DELETE' ? oldObject : object].all(s,
+    (s.?type.orValue('Opaque') in ['sandlot.dev/vault-secret', 'sandlot.dev/egress-headers']) == (request.namespace == '{{ . }}'))
+- rule: controllers
+  says: The API may only write secrets with the namespace of its clients, and headers with their claim, and never give them to another
+  holds: >-
+    variables.who != '{{ get $accounts "api" }}' || request.namespace != '{{ . }}' || request.operation == 'DELETE'
+    || (request.operation == 'CREATE' && variables.labels[?'sandlot.dev/egress-credential'].orValue('') == 'true'
+    && variables.owners.size() == 0
+    && ((object.type == 'sandlot.dev/vault-secret' && object.metadata.?name.orValue('').startsWith('secret-')
+    && 'sandlot.dev/tenant' in variables.labels)
+    || (object.type == 'sandlot.dev/egress-headers' && object.metadata.?name.orValue('').startsWith('egress-')
+    && object.metadata.?annotations[?'sandlot.dev/stored-for'].hasValue())))
+    || (request.operation == 'UPDATE' && variables.labels == variables.oldLabels && variables.owners == variables.oldOwners
+    && object.metadata.?annotations[?'sandlot.dev/stored-for'] == oldObject.metadata.?annotations[?'sandlot.dev/stored-for'])
+{{- end }}
 - rule: controllers
   says: The API may only write Secrets of API keys, and create Secrets with the variables of claims
   holds: >-
-    variables.who != '{{ get $accounts "api" }}'
+    variables.who != '{{ get $accounts "api" }}'{{ with $vault }} || request.namespace == '{{ . }}'{{ end }}
     || (request.operation == 'CREATE' && object.type == 'sandlot.dev/api-key' && {{ printf $isKey "labels" }})
     || (request.operation == 'CREATE' && object.type == 'Opaque' && object.metadata.?name.orValue('').startsWith('envs-')
     && object.metadata.?annotations[?'sandlot.dev/stored-for'].hasValue())

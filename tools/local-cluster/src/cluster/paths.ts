@@ -10,6 +10,8 @@ export interface ClusterPaths {
   choices: string;
   /** Names that the cluster's DNS answers beside those of Services, in the form of /etc/hosts. It is read again within a second. */
   hosts: string;
+  /** Folder of an authority that the egress proxy accepts beside the public ones, for servers on this machine. */
+  upstreams: string;
   logs: string;
   run: string;
   /** Working folder of etcd and kube-apiserver. Holds etcd's data. */
@@ -33,6 +35,7 @@ export function getClusterPaths(root: string): ClusterPaths {
     kubeconfig: join(state, 'kubeconfig'),
     choices: join(state, 'cluster.json'),
     hosts: join(state, 'hosts'),
+    upstreams: join(state, 'upstreams'),
     logs: join(state, 'logs'),
     run: join(state, 'run'),
     controlPlane: join(data, 'control-plane'),

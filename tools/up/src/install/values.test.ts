@@ -93,9 +93,17 @@ describe('buildChartValues', () => {
       enabled: true,
       replicas: 1,
       resolvers: ['10.96.0.10'],
+      credentials: { enabled: true },
       image: { tag: 't-egress' },
       proxyImage: { tag: 't-egress-proxy' },
     });
+  });
+
+  it('lets the egress proxy trust servers of this machine', () => {
+    const local = { registry: { host: 'h', path: '' }, apiServer: 'https://h:1' };
+    const values = buildChartValues(images, { ...local, upstreamCA: 'a certificate' });
+    expect(values.extraObjects).toMatchObject([{ kind: 'Secret', stringData: { 'ca.crt': 'a certificate' } }]);
+    expect(values.egress.upstreamCA).toEqual({ secret: 'sandlot-egress-upstreams' });
   });
 
   it('replaces the Pods of the node component when gVisor was built anew', () => {

@@ -44,6 +44,8 @@ export interface ChartValues {
     readonly enabled?: true;
     readonly replicas?: number;
     readonly resolvers?: readonly string[];
+    readonly credentials?: { readonly enabled: true };
+    readonly upstreamCA?: { readonly secret: string };
     readonly image: { readonly tag: string };
     readonly proxyImage: { readonly tag: string };
   };
@@ -55,6 +57,7 @@ export interface ChartValues {
   };
   readonly nats: { readonly image: ForeignImage; readonly streams: { readonly image: { readonly tag: string } } };
   readonly redis: { readonly image: ForeignImage };
+  readonly extraObjects?: readonly object[];
   /** The sandbox of `helm test`. */
   readonly tests?: { readonly image: ForeignImage };
   readonly networkPolicy?: {
@@ -82,15 +85,42 @@ export interface Surroundings {
   readonly registry: Registry;
   /** URL of the local cluster's API server. Absent: the cluster is a user's. */
   readonly apiServer?: string | undefined;
+  /** Certificate in PEM of an authority whose servers the egress proxy trusts. */
+  readonly upstreamCA?: string | undefined;
   /** {@link readGvisorBuild} of the local cluster. */
   readonly gvisorBuild?: string | undefined;
   readonly observers?: Observers | undefined;
 }
 
+const UPSTREAM_CA = 'sandlot-egress-upstreams';
+
+function buildUpstreamSecret(certificate: string): object {
+  const { namespace } = release;
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: UPSTREAM_CA, namespace },
+    stringData: { 'ca.crt': certificate },
+  };
+}
+
+/** One machine has no use for two replicas. */
+function buildEgressValues(
+  controller: (name: ImageName) => { image: { tag: string } },
+  { isLocal, upstreamCA }: { readonly isLocal: boolean; readonly upstreamCA: string | undefined },
+): ChartValues['egress'] {
+  return {
+    ...controller('egress'),
+    proxyImage: controller('egress-proxy').image,
+    ...(isLocal ? { enabled: true, replicas: 1, resolvers: [dnsServiceIp], credentials: { enabled: true } } : {}),
+    ...(upstreamCA === undefined ? {} : { upstreamCA: { secret: UPSTREAM_CA } }),
+  };
+}
+
 /** Returns the values with which the chart runs these images, NATS and Redis included, from this registry. */
 export function buildChartValues(
   images: readonly BuiltImage[],
-  { registry, apiServer, gvisorBuild, observers }: Surroundings,
+  { registry, apiServer, gvisorBuild, observers, upstreamCA }: Surroundings,
 ): ChartValues {
   const getTag = (name: ImageName): string => images.find((image) => image.name === name)?.tag ?? 'missing';
   const controller = (name: ImageName): { image: { tag: string } } => ({ image: { tag: getTag(name) } });
@@ -113,12 +143,7 @@ export function buildChartValues(
     snapshotController: controller('snapshot-controller'),
     hibernation: buildHibernationValues(controller, { isLocal, gvisorBuild }),
     keyKeeper: controller('key-keeper'),
-    egress: {
-      ...controller('egress'),
-      proxyImage: controller('egress-proxy').image,
-      // One machine has no use for two.
-      ...(isLocal ? { enabled: true, replicas: 1, resolvers: [dnsServiceIp] } : {}),
-    },
+    egress: buildEgressValues(controller, { isLocal, upstreamCA }),
     api: controller('api'),
     gateway: {
       ...controller('gateway'),
@@ -128,6 +153,7 @@ export function buildChartValues(
     nats: { ...foreign('nats'), streams: controller('streams') },
     redis: foreign('redis'),
     ...(isLocal ? { tests: foreign('busybox') } : {}),
+    ...(upstreamCA === undefined ? {} : { extraObjects: [buildUpstreamSecret(upstreamCA)] }),
     ...(port === '' && observers === undefined
       ? {}
       : { networkPolicy: buildNetworkPolicyValues(port, observers?.scraper) }),
