@@ -1,4 +1,5 @@
-// What the data plane of egress adds to a direct connection: npm run bench:egress [-- --time 1s] [--rounds N] [--json FILE]
+// What the data plane of egress adds to a direct connection: npm run bench:egress [-- --time 1s] [--rounds N] [--json FILE]. With
+// --effect ROUNDS it measures how soon a change holds, on the cluster of `npm run up`, and nothing else.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -7,6 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { ensureBinaries } from '@sandlot/local-cluster';
+import { measureEffects } from './effect.ts';
 import { formatReport, parseFigures } from './report.ts';
 
 const { values } = parseArgs({
@@ -14,9 +16,14 @@ const { values } = parseArgs({
     time: { type: 'string', default: '1s' },
     rounds: { type: 'string', default: '3' },
     json: { type: 'string' },
+    effect: { type: 'string' },
   },
 });
 const load = loadavg()[0]?.toFixed(1) ?? '?';
+if (values.effect !== undefined) {
+  console.log(await measureEffects(Number(values.effect)));
+  process.exit(0);
+}
 const bin = await ensureBinaries(['sandlot-egress']);
 const folder = join(import.meta.dirname, '../../../egress');
 const args = [

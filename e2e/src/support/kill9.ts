@@ -41,9 +41,13 @@ export async function replaceRestartedPods(client: KubeClient, component: string
   });
 }
 
-/** Kills all processes of a component with SIGKILL: they do not drain or release their lease. */
-export async function killProcessesOf(client: KubeClient, component: string): Promise<void> {
-  const found = (await Promise.all((await listPods(client, component)).map(listProcesses))).flat();
+/**
+ * Kills the processes of a component with SIGKILL, or those alone whose command line matches: they do not drain or release their
+ * lease.
+ */
+export async function killProcessesOf(client: KubeClient, component: string, command = /./u): Promise<void> {
+  const all = (await Promise.all((await listPods(client, component)).map(listProcesses))).flat();
+  const found = all.filter((each) => command.test(each.command));
   if (found.length === 0) throw new Error(`no process of ${component} to kill`);
   for (const { pid } of found) kill(pid);
 }

@@ -1,12 +1,14 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
-import { appendFile, mkdtempDisposable, readFile, stat, writeFile } from 'node:fs/promises';
+import { appendFile, copyFile, mkdtempDisposable, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
-import type { RequestListener, Server } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join, normalize } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { promisify } from 'node:util';
 import { ensureBinaries, getClusterPaths, issueCertificates } from '@sandlot/local-cluster';
 import { checkoutRoot } from '@sandlot/up';
@@ -20,7 +22,26 @@ export interface Upstream extends AsyncDisposable {
   /** The certificate of the authority that signed its own, as PEM. */
   readonly ca: string;
   /** Streams that clients hold open, by path `/stream`. */
-  readonly streams: ReadonlySet<unknown>;
+  readonly streams: ReadonlySet<OpenStream>;
+  /** Those for `/headers`. */
+  readonly requests: readonly SeenRequest[];
+}
+
+export interface OpenStream {
+  readonly host: string;
+}
+
+export interface SeenRequest {
+  /** Monotonic milliseconds of this process. */
+  readonly atMs: number;
+  readonly host: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+interface Served {
+  readonly files: string;
+  readonly streams: Set<OpenStream>;
+  readonly requests: SeenRequest[];
 }
 
 export interface UpstreamOptions {
@@ -32,11 +53,16 @@ export interface UpstreamOptions {
   readonly hosts?: readonly string[];
 }
 
-/** Starts HTTP on port 80 and HTTPS on port 443. `/echo` answers with what it got, `/stream` never ends. */
+/**
+ * Starts HTTP on port 80 and HTTPS on port 443, by a certificate that the egress proxy accepts. `/echo` answers with what it got,
+ * `/headers` with the headers, in its own headers too, and `/stream` never ends.
+ */
 export async function openUpstream({ address, names, hosts = [] }: UpstreamOptions): Promise<Upstream> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await mkdtempDisposable(join(tmpdir(), 'sandlot-upstream-')));
   const pki = (await ensureBinaries(['pki']))('pki');
+  const { upstreams } = getClusterPaths(checkoutRoot);
+  for (const name of ['ca.crt', 'ca.key']) await copyFile(join(upstreams, name), join(folder.path, name));
   await issueCertificates(pki, {
     dir: folder.path,
     certificates: [{ name: 'upstream', commonName: 'upstream', dnsNames: [...names] }],
@@ -45,20 +71,22 @@ export async function openUpstream({ address, names, hosts = [] }: UpstreamOptio
   stack.defer(async () => {
     await run('ip', ['address', 'delete', `${address}/32`, 'dev', 'lo']);
   });
-  const streams = new Set<unknown>();
+  const streams = new Set<OpenStream>();
   const files = join(folder.path, 'files');
   await run('mkdir', [files]);
-  const answer = buildAnswer(files, streams);
+  const requests: SeenRequest[] = [];
+  const answer = buildAnswer({ files, streams, requests });
   const [cert, key] = await Promise.all(
     ['upstream.crt', 'upstream.key'].map((name) => readFile(join(folder.path, name), 'utf8')),
   );
   await listen(stack, createHttpServer(answer), { port: 80, address });
-  await listen(stack, createHttpsServer({ cert, key }, answer), { port: 443, address });
+  const https = createHttpsServer({ cert, key }, answer).on('upgrade', greet);
+  await listen(stack, https, { port: 443, address });
   const lines = [...names.map((name) => `${address} ${name}`), ...hosts];
   await addNames(stack, lines);
   const ca = await readFile(join(folder.path, 'ca.crt'), 'utf8');
   const kept = stack.move();
-  return { files, ca, streams, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { files, ca, streams, requests, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 async function listen(
@@ -84,12 +112,13 @@ async function addNames(stack: AsyncDisposableStack, lines: readonly string[]): 
   });
 }
 
-function buildAnswer(files: string, streams: Set<unknown>): RequestListener {
+function buildAnswer({ files, streams, requests }: Served): RequestListener {
   return (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://upstream');
     if (pathname === '/stream') {
-      streams.add(response);
-      response.once('close', () => streams.delete(response));
+      const stream = { host: request.headers.host ?? '' };
+      streams.add(stream);
+      response.once('close', () => streams.delete(stream));
       response.write('begun\n');
       return;
     }
@@ -102,8 +131,27 @@ function buildAnswer(files: string, streams: Set<unknown>): RequestListener {
       });
       return;
     }
+    if (pathname === '/headers') {
+      const seen = JSON.stringify(request.headers);
+      requests.push({ atMs: performance.now(), host: request.headers.host ?? '', headers: request.headers });
+      response.setHeader('x-seen', request.headers.authorization ?? '').end(seen);
+      return;
+    }
     void serveFile(join(files, normalize(pathname)), response);
   };
+}
+
+/** A server of WebSockets that sends one message: the header `x-mark` that it got. */
+function greet({ headers }: IncomingMessage, socket: Duplex): void {
+  const key = headers['sec-websocket-key'] ?? '';
+  const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+  socket.write(
+    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+  );
+  const text = Buffer.from(String(headers['x-mark']));
+  socket.write(Buffer.concat([Buffer.from([0x81, text.length]), text]));
+  // The client's close frame ends the connection.
+  socket.once('data', () => socket.end());
 }
 
 async function serveFile(path: string, response: Parameters<RequestListener>[1]): Promise<void> {
