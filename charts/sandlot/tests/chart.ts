@@ -226,7 +226,7 @@ export const valueSets: Readonly<Record<string, object>> = {
     redis: { tls: { existingSecret: 'redis-tls' } },
     policies: { mode: 'off' },
     flowControl: { enabled: true },
-    egress: { enabled: true, upstreamCA: { secret: 'upstreams' }, clusterIP: '10.96.0.53' },
+    egress: { enabled: true, credentials: { enabled: true }, upstreamCA: { secret: 'upstreams' }, clusterIP: '10.96.0.53' },
     networkPolicy: { scrapers: [{ namespaceSelector: { matchLabels: { team: 'observability' } } }] },
   },
   hibernation: {
