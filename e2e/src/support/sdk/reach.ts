@@ -39,7 +39,7 @@ export function readServiceAddress(name: string): Promise<string> {
 /** `address:port` of the Services of the egress proxy, as {@link listServices} has them: those that sandboxes reach. */
 export async function listProxyPlaces(): Promise<string[]> {
   const [first, second] = await Promise.all(['sandlot-egress', 'sandlot-egress-inspect'].map(readServiceAddress));
-  return [`${first ?? ''}:53`, `${second ?? ''}:443`];
+  return [`${first ?? ''}:53`, `${second ?? ''}:80`];
 }
 
 /** The address of the node. */
