@@ -53,6 +53,12 @@ export const exceptions: readonly Exception[] = [
     why: 'informers list where the API server cannot stream a list; the one of the tests can',
   },
   {
+    accounts: [EGRESS],
+    verbs: ['list'],
+    resources: ['secrets'],
+    why: 'the same for the Secrets that rules may use, which others read by list',
+  },
+  {
     accounts: [API],
     verbs: ['get'],
     resources: [SNAPSHOTS],
