@@ -95,7 +95,7 @@ async function readAuthorization(given: Sandbox, args = ''): Promise<string | un
 }
 
 describe('a credential of a rule', () => {
-  it('is set in requests to its host, whatever the sandbox sends, and in no others', async () => {
+  it('is set in requests to its host in place of what the sandbox sends, and in no others', async () => {
     expect(await readAuthorization(sandbox, '--header "Authorization: mine"')).toBe(`Bearer ${VALUES[0]}`);
     expect(await readAuthorization(sandbox, '--http1.1 --header "Connection: authorization"')).toBe(
       `Bearer ${VALUES[0]}`,

@@ -41,7 +41,7 @@ function read(spec: Partial<SandboxTemplateSpec>, settings = WITH_PROXY): { egre
 describe('header rules of a template', () => {
   const rules = [{ host: 'API.example.com', headers: [{ name: 'X-Team', value: 'a' }] }];
 
-  it('go to the proxy, whatever the mode', () => {
+  it('go to the proxy in either mode', () => {
     expect(read({ egress: { rules } }).note).toEqual({ mode: 'OnDemand', rules });
     expect(read({ egress: { mode: 'Proxied', rules } }).note).toMatchObject({ mode: 'Proxied', rules });
   });
