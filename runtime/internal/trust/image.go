@@ -85,8 +85,8 @@ func (s *Store) changeAnchor(path, authorities string) error {
 
 var errUnguarded = errors.New("other users than root may write there")
 
-// openGuarded opens a folder of the image if no other user than this one can put another folder in its place: from the root
-// on, nobody else may write to a folder on the way.
+// openGuarded opens a folder of the image if no other user can put another folder in its place: this user alone may write to it and
+// to every folder above it.
 func (s *Store) openGuarded(path string) (*os.Root, error) {
 	for each := path; ; each = filepath.Dir(each) {
 		info, err := os.Lstat(each)

@@ -11,7 +11,7 @@ export const OWN = {
   nats: { auth: { existingSecret: 'own-nats-auth' }, tls: { secret: 'own-nats-tls' } },
   redis: { auth: { existingSecret: 'own-redis-auth' }, tls: { existingSecret: 'own-redis-tls' } },
   hibernation: { tls: { nodeSecret: 'own-node-tls', controllerSecret: 'own-snapshot-controller-tls' } },
-  egress: { ca: { existingSecret: 'own-egress-ca' } },
+  egress: { ca: { existingSecret: 'own-egress-ca' }, credentials: { existingSecret: 'own-egress-proof' } },
 };
 
 /** The entries of a Secret, in the clear. */
