@@ -20,6 +20,14 @@ function verbsByResource({ rules = [] }: Rendered): Record<string, string> {
 /** The only role over Secrets in the namespace of the release. */
 const KEEPER = 'Role sandlot-system sandlot-key-keeper';
 
+/** With credentials of egress, two other services read Secrets of every namespace; the API has only its vault. */
+const WITH_CREDENTIALS = [
+  'ClusterRole  sandlot-claim-controller',
+  'ClusterRole  sandlot-egress',
+  'Role sandlot-system-vault sandlot-api-vault',
+  'Role sandlot-system-vault sandlot-egress-vault',
+];
+
 describe('the API of the chart', () => {
   it('may write claims and edit Sandboxes, and reads Secrets only in the namespace of its keys', async () => {
     expect(verbsByResource(find(await render(), 'ClusterRole', 'sandlot-api'))).toEqual({
@@ -42,14 +50,17 @@ describe('the API of the chart', () => {
   });
 
   it('has no right over Secrets in the whole cluster, nor in the namespace of the release', async () => {
-    for (const values of [{}, { watchNamespaces: ['team-a', 'team-b'] }, valueSets['high-availability']]) {
+    const envs = ['sandlot-api-envs', 'sandlot-claim-controller-envs'].map((role) => `Role sandlot-system-envs ${role}`);
+    for (const [values, keys, others] of [
+      [{}, 'sandlot-system-keys', []],
+      [{ watchNamespaces: ['team-a', 'team-b'] }, 'sandlot-system-keys', []],
+      [valueSets['high-availability'], 'sandlot-keys', WITH_CREDENTIALS],
+    ] as const) {
       const objects = await render(values);
       const places = objects
         .filter(({ rules }) => rules?.some(({ resources }) => resources.includes('secrets')) === true)
         .map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''} ${metadata.name}`);
-      const keys = values === valueSets['high-availability'] ? 'sandlot-keys' : 'sandlot-system-keys';
-      const envs = ['sandlot-api-envs', 'sandlot-claim-controller-envs'].map((role) => `Role sandlot-system-envs ${role}`);
-      expect(places.sort()).toEqual([...envs, `Role ${keys} sandlot-api-keys`, KEEPER].sort());
+      expect(places.sort()).toEqual([...envs, `Role ${keys} sandlot-api-keys`, KEEPER, ...others].sort());
     }
   });
 
