@@ -163,7 +163,9 @@ describe('a kill', () => {
       await stack.snapshots.finish();
       stack.standIn.held = false;
       expect([201, 404]).toContain((await begun).status);
-      expect((await replicas[1].call(`GET /sandboxes/${sandboxId}`, { key: apiKey })).status).toBe(404);
+      // The other replica learns of the kill by its watch, a moment later.
+      const details = () => replicas[1].call(`GET /sandboxes/${sandboxId}`, { key: apiKey });
+      await expect.poll(async () => (await details()).status, { timeout: 20_000 }).toBe(404);
     }
   });
 });
