@@ -236,19 +236,19 @@ func TestNoCredentialGoesOutWithoutAProof(t *testing.T) {
 			fields["proofs"] = [][]byte{[]byte("the proof by the next key"), proof}
 			plane.Allow(planetest.SandboxA, fields)
 			request := newRequest(t, http.MethodGet, plane.URL(api, "/"))
-			response, err := plane.Client(planetest.SandboxA, 1).Do(request)
-			if served := err == nil; served != test.served {
-				t.Errorf("it is served: %v (%v)", served, err)
+			response, seen := send(t, plane.Client(planetest.SandboxA, 1), request)
+			if served := response.StatusCode == http.StatusOK; served != test.served {
+				t.Errorf("it is served: %v (%s)", served, response.Status)
 			}
-			if err == nil {
-				_ = response.Body.Close()
+			if !test.served && (response.Header.Get("X-Sandlot-Egress") != "egress_not_proven" || len(seen.Headers) > 0) {
+				t.Errorf("the upstream saw %v, and the client %v", seen.Headers, response.Header)
 			}
 			// A name without a rule needs no proof.
 			if _, seen := send(t, plane.Client(planetest.SandboxA, 1), newRequest(t, http.MethodGet, plane.URL(allowed, "/"))); seen.Target != "/" {
 				t.Error("a name without a rule is closed")
 			}
 			if !test.served {
-				plane.Eventually("it was reported", func() bool { return plane.Refused()["not_proven https "+api] > 0 })
+				plane.Eventually("it was reported", func() bool { return plane.Refused()["egress_not_proven https "+api] > 0 })
 			}
 		})
 	}
