@@ -6,6 +6,9 @@ const UNKNOWN = `${QUESTIONS}{result="unknown_source"}`;
 const FAILURES = 'sandlot_egress_dial_failures_total';
 /** Reasons that are not what a sandbox asked for in vain. */
 const BROKEN = `${FAILURES}{reason=~"no_answer|unreachable"}`;
+const PROOFS = 'sandlot_egress_proofs_total';
+const UNPROVEN = `${PROOFS}{result="failed"}`;
+const MISSING = 'sandlot_egress_connections_total{reason="egress_credential_missing"}';
 /** With fewer than this in ten minutes, a share says nothing. */
 const FEWEST = 20;
 
@@ -52,6 +55,26 @@ export const egressRules: RuleGroup = {
       description:
         '{{ $value | humanizePercentage }} of the connections that the egress proxy opened for sandboxes came to nothing ({{ $labels.reason }}).',
       runbook: 'egress-upstream-failing',
+    }),
+    createAlert({
+      alert: 'SandlotEgressCredentialsMissing',
+      expr: `sum by (namespace, template) (increase(${MISSING}[10m])) > ${FEWEST}`,
+      for: '5m',
+      severity: 'warning',
+      summary: 'Requests of {{ $labels.namespace }}/{{ $labels.template }} lack the credential of their rule',
+      description:
+        '{{ $value | humanize }} requests of sandboxes of {{ $labels.namespace }}/{{ $labels.template }} got 502 in ten minutes: the Secret of a rule is gone, not marked for egress, or does not list the host.',
+      runbook: 'egress-credentials-missing',
+    }),
+    createAlert({
+      alert: 'SandlotEgressProofsFailing',
+      expr: `sum(rate(${UNPROVEN}[10m])) / sum(rate(${PROOFS}[10m])) > 0.1 and on () (sum(increase(${UNPROVEN}[10m])) > ${FEWEST})`,
+      for: '5m',
+      severity: 'warning',
+      summary: 'Daemons do not prove to the egress proxy which sandbox they are in',
+      description:
+        '{{ $value | humanizePercentage }} of the proofs that the egress proxy asked of daemons failed. Requests of these sandboxes to hosts with a rule get 403.',
+      runbook: 'egress-proofs-failing',
     }),
   ],
 };
