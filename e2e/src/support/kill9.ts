@@ -52,7 +52,20 @@ export async function killProcessesOf(client: KubeClient, component: string, com
   for (const { pid } of found) kill(pid);
 }
 
-/** The same for one pod of a component. */
+/** Stops the processes of a component whose command line matches, as a machine does that hangs. Disposing lets them go on. */
+export async function holdProcessesOf(client: KubeClient, component: string, command: RegExp): Promise<Disposable> {
+  const all = (await Promise.all((await listPods(client, component)).map(listProcesses))).flat();
+  const found = all.filter((each) => command.test(each.command));
+  if (found.length === 0) throw new Error(`no process of ${component} to hold`);
+  for (const { pid } of found) process.kill(pid, 'SIGSTOP');
+  return {
+    [Symbol.dispose]: () => {
+      for (const { pid } of found) process.kill(pid, 'SIGCONT');
+    },
+  };
+}
+
+/** The same as killProcessesOf for one pod of a component. */
 export async function killProcessesOfPod(client: KubeClient, component: string, name: string): Promise<void> {
   const pod = (await listPods(client, component)).find(({ metadata }) => metadata.name === name);
   const found = pod === undefined ? [] : await listProcesses(pod);

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
-import { appendFile, copyFile, mkdtempDisposable, readFile, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtempDisposable, readFile, stat } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -12,8 +12,11 @@ import type { Duplex } from 'node:stream';
 import { promisify } from 'node:util';
 import { ensureBinaries, getClusterPaths, issueCertificates } from '@sandlot/local-cluster';
 import { checkoutRoot } from '@sandlot/up';
+import { addNames } from './hosts.ts';
 
 const run = promisify(execFile);
+
+const LARGE_HEADERS = 2 * 2 ** 20;
 
 /** A server of the internet, with names that the cluster's DNS answers. */
 export interface Upstream extends AsyncDisposable {
@@ -25,6 +28,8 @@ export interface Upstream extends AsyncDisposable {
   readonly streams: ReadonlySet<OpenStream>;
   /** Those for `/headers`. */
   readonly requests: readonly SeenRequest[];
+  /** What all requests over HTTP were for, without a query. */
+  readonly paths: readonly string[];
 }
 
 export interface OpenStream {
@@ -42,6 +47,7 @@ interface Served {
   readonly files: string;
   readonly streams: Set<OpenStream>;
   readonly requests: SeenRequest[];
+  readonly paths: string[];
 }
 
 export interface UpstreamOptions {
@@ -55,7 +61,7 @@ export interface UpstreamOptions {
 
 /**
  * Starts HTTP on port 80 and HTTPS on port 443, by a certificate that the egress proxy accepts. `/echo` answers with what it got,
- * `/headers` with the headers, in its own headers too, and `/stream` never ends.
+ * `/headers` with the headers, in its own headers too, and `/stream` never ends. `/v1/large-headers` has headers of 2 MiB.
  */
 export async function openUpstream({ address, names, hosts = [] }: UpstreamOptions): Promise<Upstream> {
   await using stack = new AsyncDisposableStack();
@@ -75,7 +81,8 @@ export async function openUpstream({ address, names, hosts = [] }: UpstreamOptio
   const files = join(folder.path, 'files');
   await run('mkdir', [files]);
   const requests: SeenRequest[] = [];
-  const answer = buildAnswer({ files, streams, requests });
+  const paths: string[] = [];
+  const answer = buildAnswer({ files, streams, requests, paths });
   const [cert, key] = await Promise.all(
     ['upstream.crt', 'upstream.key'].map((name) => readFile(join(folder.path, name), 'utf8')),
   );
@@ -83,10 +90,10 @@ export async function openUpstream({ address, names, hosts = [] }: UpstreamOptio
   const https = createHttpsServer({ cert, key }, answer).on('upgrade', greet);
   await listen(stack, https, { port: 443, address });
   const lines = [...names.map((name) => `${address} ${name}`), ...hosts];
-  await addNames(stack, lines);
+  stack.use(await addNames(lines));
   const ca = await readFile(join(folder.path, 'ca.crt'), 'utf8');
   const kept = stack.move();
-  return { files, ca, streams, requests, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { files, ca, streams, requests, paths, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 async function listen(
@@ -102,19 +109,10 @@ async function listen(
   });
 }
 
-/** Adds lines to the names of the cluster, and takes them away in the end. */
-async function addNames(stack: AsyncDisposableStack, lines: readonly string[]): Promise<void> {
-  const { hosts } = getClusterPaths(checkoutRoot);
-  await appendFile(hosts, lines.map((line) => `${line}\n`).join(''));
-  stack.defer(async () => {
-    const left = (await readFile(hosts, 'utf8')).split('\n').filter((line) => line !== '' && !lines.includes(line));
-    await writeFile(hosts, left.map((line) => `${line}\n`).join(''));
-  });
-}
-
-function buildAnswer({ files, streams, requests }: Served): RequestListener {
+function buildAnswer({ files, streams, requests, paths }: Served): RequestListener {
   return (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://upstream');
+    paths.push(pathname);
     if (pathname === '/stream') {
       const stream = { host: request.headers.host ?? '' };
       streams.add(stream);
@@ -134,7 +132,14 @@ function buildAnswer({ files, streams, requests }: Served): RequestListener {
     if (pathname === '/headers') {
       const seen = JSON.stringify(request.headers);
       requests.push({ atMs: performance.now(), host: request.headers.host ?? '', headers: request.headers });
-      response.setHeader('x-seen', request.headers.authorization ?? '').end(seen);
+      response
+        .setHeader('x-seen', request.headers.authorization ?? '')
+        .setHeader('alt-svc', 'h3=":443"')
+        .end(seen);
+      return;
+    }
+    if (pathname === '/v1/large-headers') {
+      response.setHeader('x-large', 'x'.repeat(LARGE_HEADERS)).end();
       return;
     }
     void serveFile(join(files, normalize(pathname)), response);

@@ -18,9 +18,9 @@ async function readSandboxOf(
 }
 
 /** The Pod in which it runs. */
-export async function readPodOf(client: KubeClient, sandbox: Sandbox): Promise<Pod> {
-  const name = getPodName(await readSandboxOf(client, sandbox));
-  return client.get(pods, { namespace: TENANT, name });
+export async function readPodOf(client: KubeClient, sandbox: Sandbox, namespace: string = TENANT): Promise<Pod> {
+  const name = getPodName(await readSandboxOf(client, sandbox, namespace));
+  return client.get(pods, { namespace, name });
 }
 
 /** The snapshot with which it sleeps. */

@@ -11,12 +11,13 @@ import (
 	_ "github.com/coredns/coredns/plugin/forward"
 	_ "github.com/coredns/coredns/plugin/hosts"
 	_ "github.com/coredns/coredns/plugin/kubernetes"
+	_ "github.com/coredns/coredns/plugin/log"
 	_ "github.com/coredns/coredns/plugin/ready"
 )
 
 // Plugins run in this order whatever the order in the Corefile; it is upstream's order for these plugins.
 func init() {
-	dnsserver.Directives = []string{"bind", "ready", "errors", "cache", "hosts", "kubernetes", "forward"}
+	dnsserver.Directives = []string{"bind", "ready", "errors", "log", "cache", "hosts", "kubernetes", "forward"}
 }
 
 func main() { coremain.Run() }

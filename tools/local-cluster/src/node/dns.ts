@@ -11,6 +11,9 @@ export const dnsServiceIp = '10.96.0.10';
 /** Suffix of every Service name. */
 export const clusterDomain = 'cluster.local';
 
+/** Questions for names below it are in the log of CoreDNS: tests read there which of them left a sandbox. */
+export const loggedDomain = 'asked.example';
+
 /** CoreDNS as a process on the machine. Pods reach it through the Service in `buildDnsManifests`. */
 export async function buildDnsComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
   const { dns, dnsReady } = choices.ports;
@@ -46,6 +49,7 @@ function formatCorefile(options: {
   return `.:${options.port} {
   bind ${options.address}
   errors
+  log ${loggedDomain}
   ready 127.0.0.1:${options.readyPort}
   hosts ${options.hosts} {
     reload 1s
