@@ -42,17 +42,34 @@ func encode(certificate []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: certificate})
 }
 
-// keepCertificates returns the certificates of a store of the image. What else stands there is dropped: the file may be
-// another one than it should be, and everybody may read the copy.
-func keepCertificates(store []byte) string {
-	var found strings.Builder
+func encodeAll(certificates [][]byte) string {
+	var text strings.Builder
+	for _, each := range certificates {
+		text.Write(encode(each))
+	}
+	return text.String()
+}
+
+// keepCertificates returns the certificates of a text in PEM, such as a store of the image. What else stands there is dropped:
+// the file may be another one than it should be, and everybody may read the copy.
+func keepCertificates(text []byte) (found [][]byte) {
 	for {
 		var block *pem.Block
-		if block, store = pem.Decode(store); block == nil {
-			return found.String()
+		if block, text = pem.Decode(text); block == nil {
+			return found
 		}
 		if block.Type == pemType {
-			found.Write(encode(block.Bytes))
+			found = append(found, block.Bytes)
 		}
 	}
+}
+
+// parse leaves out what cannot be read: one such certificate would close a store to a JVM.
+func parse(certificates [][]byte) (parsed []*x509.Certificate) {
+	for _, each := range certificates {
+		if certificate, err := x509.ParseCertificate(each); err == nil {
+			parsed = append(parsed, certificate)
+		}
+	}
+	return parsed
 }

@@ -92,6 +92,11 @@ func isThere(folder *os.Root, wanted file) bool {
 	return err == nil && string(content) == wanted.content
 }
 
+func hasOwn(folder *os.Root, name string) bool {
+	info, err := folder.Lstat(name)
+	return err == nil && info.Mode().IsRegular() && isOwn(info)
+}
+
 func removeIfThere(folder *os.Root, name string) error {
 	if err := folder.Remove(name); !errors.Is(err, fs.ErrNotExist) {
 		return err

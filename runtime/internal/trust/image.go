@@ -29,6 +29,7 @@ var anchors = []anchor{
 // container that a hook started gets none. It changes only what is there. A store that cannot be written is no error: the
 // file system of a container may be read-only, or the store a volume.
 func (s *Store) changeImage(authorities string) {
+	change := func(store []byte) ([]byte, error) { return []byte(withBlock(string(store), authorities)), nil }
 	done := map[string]bool{}
 	for _, store := range imageStores {
 		path, err := filepath.EvalSymlinks(filepath.Join(s.base, store))
@@ -36,12 +37,13 @@ func (s *Store) changeImage(authorities string) {
 			continue
 		}
 		done[path] = true
-		report(path, s.changeStore(path, authorities))
+		report(path, s.changeStore(path, change))
 	}
 	for _, each := range anchors {
 		path := filepath.Join(s.base, each.folder, each.name)
 		report(path, s.changeAnchor(path, authorities))
 	}
+	s.changeJavaStores(authorities)
 }
 
 // isKnown reports whether a store is one by its own name. A link may lead to another store and nowhere else.
@@ -49,7 +51,7 @@ func (s *Store) isKnown(path string) bool {
 	return slices.ContainsFunc(imageStores, func(store string) bool { return filepath.Join(s.base, store) == path })
 }
 
-func (s *Store) changeStore(path, authorities string) error {
+func (s *Store) changeStore(path string, change func(store []byte) ([]byte, error)) error {
 	folder, err := s.openGuarded(filepath.Dir(path))
 	if err != nil {
 		return err
@@ -67,8 +69,11 @@ func (s *Store) changeStore(path, authorities string) error {
 	if err != nil {
 		return err
 	}
-	wanted := file{name: name, content: withBlock(string(content), authorities), mode: info.Mode().Perm()}
-	return replace(folder, wanted)
+	changed, err := change(content)
+	if err != nil {
+		return err
+	}
+	return replace(folder, file{name: name, content: string(changed), mode: info.Mode().Perm()})
 }
 
 func (s *Store) changeAnchor(path, authorities string) error {

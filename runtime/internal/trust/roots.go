@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 	"golang.org/x/sys/unix"
@@ -28,25 +27,24 @@ const maxStoreBytes = 4 << 20
 
 // publicRoots returns the roots of the image. For an image without any it returns those that Mozilla trusted when the daemon
 // was built: with the authorities alone, a variable that replaces the roots of a program would close all other hosts to it.
-func (s *Store) publicRoots() string {
+func (s *Store) publicRoots() [][]byte {
 	for _, store := range imageStores {
 		content, err := readStore(filepath.Join(s.base, store))
 		if err != nil {
 			continue
 		}
-		if roots := keepCertificates([]byte(withoutBlock(string(content)))); roots != "" {
+		if roots := keepCertificates([]byte(withoutBlock(string(content)))); len(roots) > 0 {
 			return roots
 		}
 	}
 	return builtInRoots()
 }
 
-func builtInRoots() string {
-	var roots strings.Builder
+func builtInRoots() (roots [][]byte) {
 	for root := range bundle.Roots() {
-		roots.Write(encode(root.Certificate))
+		roots = append(roots, root.Certificate)
 	}
-	return roots.String()
+	return roots
 }
 
 var errNoStore = errors.New("not a file, or too large")

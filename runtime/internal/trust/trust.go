@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+
+	"sandlot.dev/runtime/internal/javastore"
 )
 
 const (
@@ -17,6 +19,8 @@ const (
 	authoritiesName = "ca.pem"
 	// bundleName is the file of the public roots and the authorities, for variables that replace the roots of a program.
 	bundleName = "bundle.pem"
+	// javaName is the same for JVMs.
+	javaName = "cacerts"
 )
 
 // Store has the files by which programs trust authorities. Several processes may use the same files, and each use is safe for
@@ -74,20 +78,37 @@ func (s *Store) hasFiles() bool {
 
 func (s *Store) path(name string) string { return filepath.Join(s.folder, folderName, name) }
 
-// write leaves the file of the authorities for the end: Variables takes it for a sign that both files are there.
+// write leaves the file of the authorities for the end: Variables takes it for a sign that the others are there.
 func (s *Store) write(authorities string) error {
 	folder, err := openOwnFolder(s.path(""))
 	if err != nil {
 		return err
 	}
 	defer folder.Close()
-	if err := replace(folder, file{name: bundleName, content: s.publicRoots() + authorities, mode: 0o444}); err != nil {
+	if err := writeRoots(folder, s.publicRoots(), authorities); err != nil {
 		return err
 	}
 	if authorities == "" {
 		return removeIfThere(folder, authoritiesName)
 	}
 	return replace(folder, file{name: authoritiesName, content: authorities, mode: 0o444})
+}
+
+// writeRoots writes the store for JVMs before the bundle, so that a bundle that is as it should be stands for both: the store takes
+// milliseconds to make.
+func writeRoots(folder *os.Root, roots [][]byte, authorities string) error {
+	bundle := file{name: bundleName, content: encodeAll(roots) + authorities, mode: 0o444}
+	if isThere(folder, bundle) && hasOwn(folder, javaName) {
+		return nil
+	}
+	store, err := javastore.New(parse(roots), parse(keepCertificates([]byte(authorities))))
+	if err != nil {
+		return err
+	}
+	if err := replace(folder, file{name: javaName, content: string(store), mode: 0o444}); err != nil {
+		return err
+	}
+	return replace(folder, bundle)
 }
 
 // bundleVariables name the roots of a program, in place of its own ones.

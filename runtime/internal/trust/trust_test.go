@@ -22,7 +22,7 @@ type authority struct {
 	pem         string
 }
 
-func newAuthority(t *testing.T) authority {
+func newAuthority(t testing.TB) authority {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -62,10 +62,10 @@ func (a authority) isTrustedBy(t *testing.T, roots string) bool {
 // world is an image with the folder of a daemon.
 type world struct {
 	*Store
-	t *testing.T
+	t testing.TB
 }
 
-func newWorld(t *testing.T) world {
+func newWorld(t testing.TB) world {
 	t.Helper()
 	w := world{&Store{base: t.TempDir(), changesImage: true}, t}
 	if err := os.Chmod(w.base, 0o755); err != nil {
@@ -85,6 +85,13 @@ func (w world) mkdir(name string, mode os.FileMode) {
 	}
 	_ = os.Mkdir(path, 0o755)
 	if err := os.Chmod(path, mode); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w world) chmod(name string, mode os.FileMode) {
+	w.t.Helper()
+	if err := os.Chmod(filepath.Join(w.base, name), mode); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -156,14 +163,14 @@ func TestAnImageWithoutRootsGetsThoseOfMozilla(t *testing.T) {
 func TestEveryUserMayReadTheFilesAndOnlyTheDaemonWritesThem(t *testing.T) {
 	w := newWorld(t)
 	w.apply(newAuthority(t).pem)
-	for name, want := range map[string]string{"": "drwxr-xr-x", "ca.pem": "-r--r--r--", "bundle.pem": "-r--r--r--"} {
+	for name, want := range map[string]string{"": "drwxr-xr-x", "ca.pem": "-r--r--r--", "bundle.pem": "-r--r--r--", "cacerts": "-r--r--r--"} {
 		info, err := os.Lstat(w.path(name))
 		if err != nil || info.Mode().String() != want {
 			t.Errorf("%s: %v %v", name, info.Mode(), err)
 		}
 	}
 	entries, _ := os.ReadDir(w.path(""))
-	if len(entries) != 2 {
+	if len(entries) != 3 {
 		t.Errorf("the folder has %d files", len(entries))
 	}
 }
@@ -280,7 +287,7 @@ func TestTheSameAgainWritesNothing(t *testing.T) {
 	w.mkdir("usr/local/share/ca-certificates", 0o755)
 	own := newAuthority(t).pem
 	w.apply(own)
-	names := []string{".sandlot/ca/ca.pem", ".sandlot/ca/bundle.pem", debian, "usr/local/share/ca-certificates/sandlot-egress.crt"}
+	names := []string{".sandlot/ca/ca.pem", ".sandlot/ca/bundle.pem", ".sandlot/ca/cacerts", debian, "usr/local/share/ca-certificates/sandlot-egress.crt"}
 	stat := func() (found []os.FileInfo) {
 		for _, name := range names {
 			info, err := os.Lstat(filepath.Join(w.base, name))
