@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sandlot.dev/runtime/internal/javastore"
 )
 
 const (
@@ -83,6 +86,29 @@ func TestAHookThatStartsTheDaemonMakesProgramsTrustTheAuthority(t *testing.T) {
 	eventually(t, "the hook has returned", func() bool { return strings.HasSuffix(c.said.String(), "started\n") })
 	expectParts(t, "what the command of the hook found", c.said.String(), ofBundle, ofAuthority, public+"# Begin of", authority+"# End of")
 	expectParts(t, "the environment of a process", c.run("env").stdout, ofBundle, ofAuthority)
+}
+
+func TestTheCommandFindsTheAuthorityInTheStoreOfAJVM(t *testing.T) {
+	const ofJVM = "opt/java/openjdk/lib/security/cacerts"
+	i, authority := imageWithRoots(t, makeAuthority(t)), makeAuthority(t)
+	empty, err := javastore.New(nil, nil)
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(i.root, filepath.Dir(ofJVM)), 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.write(ofJVM, string(empty), 0o644)
+	c := i.start([]string{folder, "SANDLOT_EGRESS_CA=" + authority},
+		installed, "run", "--", "sh", "-c", "cat /"+ofJVM+" > /seen; echo ready; exec sleep 3600")
+	eventually(t, "the command has started", func() bool { return strings.Contains(c.said.String(), "ready\n") })
+	block, _ := pem.Decode([]byte(authority))
+	for _, name := range []string{"seen", ".sandlot/ca/cacerts"} {
+		store, err := os.ReadFile(filepath.Join(i.root, name))
+		if err != nil || !bytes.Contains(store, block.Bytes) {
+			t.Errorf("%s, of %d bytes, lacks the authority: %v", name, len(store), err)
+		}
+	}
 }
 
 func TestWithoutAnAuthorityNothingChanges(t *testing.T) {
