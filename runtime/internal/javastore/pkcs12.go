@@ -99,6 +99,10 @@ func isOwnBag(bag cryptobyte.String) (isOwn, ok bool) {
 	if !fields.ReadASN1(&attributes, asn1.SET) || !fields.Empty() {
 		return false, false
 	}
+	return hasOwnName(attributes)
+}
+
+func hasOwnName(attributes cryptobyte.String) (isOwn, ok bool) {
 	for !attributes.Empty() {
 		var attribute, values, name cryptobyte.String
 		var kind encoding.ObjectIdentifier

@@ -21,11 +21,8 @@ type bags []byte
 
 // readPKCS12 returns the parts of a store; false if it is damaged, has a password, or a part of another kind.
 func readPKCS12(content []byte) ([]bags, bool) {
-	input := cryptobyte.String(content)
-	var store, safe, contents cryptobyte.String
-	var version int
-	if !input.ReadASN1(&store, asn1.SEQUENCE) || !input.Empty() || !store.ReadASN1Integer(&version) || version != pkcs12Version ||
-		!readData(&store, &safe) || !store.Empty() || !safe.ReadASN1(&contents, asn1.SEQUENCE) || !safe.Empty() {
+	contents, ok := readContents(content)
+	if !ok {
 		return nil, false
 	}
 	var parts []bags
@@ -37,6 +34,18 @@ func readPKCS12(content []byte) ([]bags, bool) {
 		parts = append(parts, bags(part))
 	}
 	return parts, true
+}
+
+// readContents refuses what stands behind the contents: the MAC by which a store has a password.
+func readContents(content []byte) (contents cryptobyte.String, ok bool) {
+	input := cryptobyte.String(content)
+	var store, safe cryptobyte.String
+	var version int
+	if !input.ReadASN1(&store, asn1.SEQUENCE) || !input.Empty() || !store.ReadASN1Integer(&version) || version != pkcs12Version {
+		return nil, false
+	}
+	ok = readData(&store, &safe) && store.Empty() && safe.ReadASN1(&contents, asn1.SEQUENCE) && safe.Empty()
+	return contents, ok
 }
 
 func readData(from, data *cryptobyte.String) bool {
