@@ -1,24 +1,31 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtempDisposable, readFile, realpath, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { annotations, sandboxClaims } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials } from '@sandlot/kube';
-import type { Sandbox } from 'e2b';
+import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { NODE, NPM, PACKAGES, publishClientImage } from '../support/egress/client-image.ts';
+import { openGrpcServer } from '../support/egress/grpc-server.ts';
 import { openUpstream } from '../support/egress/upstream.ts';
 import type { Upstream } from '../support/egress/upstream.ts';
-import { openSandbox } from '../support/sdk/client.ts';
+import { offerLikeBase } from '../support/sdk/base-template.ts';
+import type { PodSpec } from '../support/sdk/base-template.ts';
+import { LIFETIME_MS, readAccess } from '../support/sdk/client.ts';
 
 const run = promisify(execFile);
 
-/** An address that this machine takes while the tests run, from a block without hosts. */
+/** Addresses that this machine takes while the tests run, from a block without hosts. */
 const OUTSIDE = '192.175.48.83';
+const OUTSIDE_GRPC = '192.175.48.90';
 const INSPECTED = 'inspected.clients.example';
+const GRPC = 'grpc.clients.example';
+const TEMPLATE = 'egress-clients';
+const ROOM = { requests: { cpu: '10m', memory: '64Mi' }, limits: { memory: '1Gi' } };
 const MARK = 'x-mark';
-const RULES = [{ host: INSPECTED, headers: [{ name: MARK, value: 'by the proxy' }] }];
+const RULES = [INSPECTED, GRPC].map((host) => ({ host, headers: [{ name: MARK, value: 'by the proxy' }] }));
 const LARGE_MIB = 64;
 
 const stack = new AsyncDisposableStack();
@@ -29,7 +36,17 @@ beforeAll(async () => {
   const client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: inject('kubeconfigPath') }) });
   stack.defer(() => client.close());
   upstream = stack.use(await openUpstream({ address: OUTSIDE, names: [INSPECTED] }));
-  sandbox = stack.use(await openSandbox());
+  stack.use(await openGrpcServer({ address: OUTSIDE_GRPC, name: GRPC, header: MARK }));
+  const image = await publishClientImage();
+  const withClients = ({ containers, ...pod }: PodSpec): PodSpec => ({
+    ...pod,
+    containers: containers.map((container) => ({ ...container, image, resources: ROOM })),
+  });
+  stack.use(await offerLikeBase(client, TEMPLATE, withClients));
+  sandbox = await Sandbox.create(TEMPLATE, { timeoutMs: LIFETIME_MS, ...(await readAccess()) });
+  stack.defer(async () => {
+    await sandbox.kill();
+  });
   const network = JSON.stringify({ rules: RULES });
   await client.mergePatch(
     sandboxClaims,
@@ -38,7 +55,6 @@ beforeAll(async () => {
   );
   const ask = `curl --silent https://${INSPECTED}/headers`;
   await vi.waitFor(async () => expect(await runIn(ask)).toContain('by the proxy'), { timeout: 30_000, interval: 100 });
-  await installNode();
 });
 afterAll(() => stack.disposeAsync());
 
@@ -48,21 +64,8 @@ async function runIn(command: string): Promise<string> {
   return stdout.trim();
 }
 
-/** Puts the Node of this process, with npm, into the sandbox. */
-async function installNode(): Promise<void> {
-  await using folder = await mkdtempDisposable(join(tmpdir(), 'sandlot-node-'));
-  const archive = join(folder.path, 'node.tar.gz');
-  const { npm_execpath: npm } = process.env;
-  if (npm === undefined) throw new Error('this test uses the npm that runs it: start it by npm or npx');
-  const of = (path: string): readonly string[] => [`--directory=${dirname(path)}`, basename(path)];
-  const parts = [...of(process.execPath), ...of(dirname(dirname(await realpath(npm))))];
-  await run('tar', ['--create', '--gzip', `--file=${archive}`, ...parts]);
-  const bytes = await readFile(archive);
-  await sandbox.files.write('/tmp/node.tar.gz', new Blob([bytes]));
-  await runIn('mkdir /tmp/node && tar --extract --gzip --file=/tmp/node.tar.gz --directory=/tmp/node');
-}
-
-const node = (program: string): Promise<string> => runIn(`/tmp/node/node --eval ${JSON.stringify(program)}`);
+const python = (program: string): Promise<string> => runIn(`PYTHONPATH=${PACKAGES} python3 -c "${program}"`);
+const node = (program: string): Promise<string> => runIn(`${NODE} --eval ${JSON.stringify(program)}`);
 
 describe('a client, as it is, reaches a host whose TLS the proxy looks into', () => {
   it("Node's fetch and https", async () => {
@@ -79,9 +82,35 @@ describe('a client, as it is, reaches a host whose TLS the proxy looks into', ()
     expect(await node(program)).toBe('by the proxy');
   });
 
-  it('requests of Python', async () => {
-    const program = `from pip._vendor import requests; print(requests.get('https://${INSPECTED}/headers').json()['${MARK}'])`;
-    expect(await runIn(`python3 -c "${program}"`)).toBe('by the proxy');
+  it.each([
+    ['requests', `import requests as r; print(r.get('https://${INSPECTED}/headers').json()['${MARK}'])`],
+    ['httpx', `import httpx as r; print(r.get('https://${INSPECTED}/headers').json()['${MARK}'])`],
+    [
+      'httpx with HTTP/2',
+      `import httpx as r; a = r.Client(http2=True).get('https://${INSPECTED}/headers'); print(a.json()['${MARK}'] if a.http_version == 'HTTP/2' else a.http_version)`,
+    ],
+  ])('%s of Python', async (_name, program) => {
+    expect(await python(program)).toBe('by the proxy');
+  });
+
+  it('Java, with the store of its own', async () => {
+    const program = `import jpype, jpype.imports; jpype.startJVM('/opt/java/openjdk/lib/server/libjvm.so', '--enable-native-access=ALL-UNNAMED'); from java.net import URI; from java.net.http import HttpClient, HttpRequest, HttpResponse; request = HttpRequest.newBuilder(URI.create('https://${INSPECTED}/headers')).build(); print(HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString()).body())`;
+    expect(JSON.parse(await python(program))).toMatchObject({ [MARK]: 'by the proxy' });
+  });
+
+  it('a program in Go', async () => {
+    await mkdir(join(upstream.files, 'v2'));
+    await writeFile(join(upstream.files, 'v2', 'index.html'), '');
+    await writeFile(join(upstream.files, 'v2', '_catalog'), JSON.stringify({ repositories: ['served'] }));
+    expect(await runIn(`crane catalog ${INSPECTED}`)).toBe('served');
+  });
+
+  it('gRPC, one message and a stream of them', async () => {
+    const call = (kind: string, argument: string): string =>
+      `import grpc; as_is = lambda b: b; c = grpc.secure_channel('${GRPC}:443', grpc.ssl_channel_credentials()); f = c.${kind}('/test.Echo/Call', request_serializer=as_is, response_deserializer=as_is); ${argument}`;
+    expect(await python(call('unary_unary', "print(f(b'one').decode())"))).toBe('by the proxy');
+    const three = "print([m.decode() for m in f(iter([b'one', b'two', b'three']))])";
+    expect(await python(call('stream_stream', three))).toBe("['by the proxy', 'by the proxy', 'by the proxy']");
   });
 
   it('git', async () => {
@@ -99,9 +128,8 @@ describe('a client, as it is, reaches a host whose TLS the proxy looks into', ()
 
   it('npm and pip', async () => {
     await publishPackage();
-    const npm = '/tmp/node/node /tmp/node/npm/bin/npm-cli.js';
     const flags = `--registry=https://${INSPECTED}/npm/ --prefix=/tmp/project --no-audit --no-fund --loglevel=error`;
-    await runIn(`mkdir -p /tmp/project && PATH=/tmp/node:$PATH ${npm} install ${flags} tiny`);
+    await runIn(`mkdir -p /tmp/project && PATH=${dirname(NODE)}:$PATH ${NODE} ${NPM} install ${flags} tiny`);
     expect(await node("console.log(require('/tmp/project/node_modules/tiny'))")).toBe('tiny');
     const pip = `pip download --no-deps --dest=/tmp --index-url=https://${INSPECTED}/simple nothing-here || true`;
     expect(await runIn(pip)).toContain('No matching distribution found');

@@ -1,7 +1,7 @@
 // What a hostile program in a sandbox tries, in both runtimes: attacks.py makes all the attempts, and the upstream server says what came out.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { annotations, sandboxClaims, sandboxTemplates } from '@sandlot/api-types';
+import { annotations, sandboxClaims } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials, secrets } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import { getClusterPaths, loggedDomain } from '@sandlot/local-cluster';
@@ -11,6 +11,8 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { moveName } from '../support/egress/hosts.ts';
 import { openUpstream } from '../support/egress/upstream.ts';
 import type { Upstream } from '../support/egress/upstream.ts';
+import { offerLikeBase } from '../support/sdk/base-template.ts';
+import type { PodSpec } from '../support/sdk/base-template.ts';
 import { LIFETIME_MS, openSandbox, readAccess } from '../support/sdk/client.ts';
 import { TENANT as NAMESPACE } from '../support/sdk/objects.ts';
 import { readServiceAddress } from '../support/sdk/reach.ts';
@@ -50,7 +52,11 @@ beforeAll(async () => {
     }),
   );
   for (const host of [RULED, SECOND] as const) await createSecret(host);
-  stack.use(await offerTemplate('base-runc'));
+  const takeRuntime = ({ runtimeClassName, ...pod }: PodSpec): PodSpec => {
+    expect(runtimeClassName).toBe('gvisor');
+    return pod;
+  };
+  stack.use(await offerLikeBase(client, 'base-runc', takeRuntime));
 });
 afterAll(() => stack.disposeAsync());
 
@@ -66,24 +72,6 @@ async function createSecret(host: keyof typeof VALUES): Promise<void> {
     await client.delete(secrets, { namespace: NAMESPACE, name: host });
   });
   await client.create(secrets, { metadata, data: { token: Buffer.from(VALUES[host]).toString('base64') } });
-}
-
-/** Gives the tenant the template `base`, without gVisor. */
-async function offerTemplate(name: string): Promise<AsyncDisposable> {
-  const { spec } = await client.get(sandboxTemplates, { namespace: NAMESPACE, name: 'base' });
-  const { runtimeClassName: gvisor, ...pod } = spec.podTemplate.spec;
-  expect(gvisor).toBe('gvisor');
-  const { suspensionStrategy: hibernates, ...plain } = spec;
-  expect(hibernates?.type).toBe('Hibernate');
-  await client.create(sandboxTemplates, {
-    metadata: { namespace: NAMESPACE, name },
-    spec: { ...plain, podTemplate: { ...spec.podTemplate, spec: pod } },
-  });
-  return {
-    [Symbol.asyncDispose]: async () => {
-      await client.delete(sandboxTemplates, { namespace: NAMESPACE, name });
-    },
-  };
 }
 
 const buildRule = (host: keyof typeof VALUES, paths?: readonly string[]): object => ({

@@ -1,20 +1,13 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
-import { copyFile, mkdtempDisposable, readFile, stat } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage, RequestListener, Server } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join, normalize } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { promisify } from 'node:util';
-import { ensureBinaries, getClusterPaths, issueCertificates } from '@sandlot/local-cluster';
-import { checkoutRoot } from '@sandlot/up';
 import { addNames } from './hosts.ts';
-
-const run = promisify(execFile);
+import { listen, openPlace } from './place.ts';
 
 const LARGE_HEADERS = 2 * 2 ** 20;
 
@@ -65,48 +58,19 @@ export interface UpstreamOptions {
  */
 export async function openUpstream({ address, names, hosts = [] }: UpstreamOptions): Promise<Upstream> {
   await using stack = new AsyncDisposableStack();
-  const folder = stack.use(await mkdtempDisposable(join(tmpdir(), 'sandlot-upstream-')));
-  const pki = (await ensureBinaries(['pki']))('pki');
-  const { upstreams } = getClusterPaths(checkoutRoot);
-  for (const name of ['ca.crt', 'ca.key']) await copyFile(join(upstreams, name), join(folder.path, name));
-  await issueCertificates(pki, {
-    dir: folder.path,
-    certificates: [{ name: 'upstream', commonName: 'upstream', dnsNames: [...names] }],
-  });
-  await run('ip', ['address', 'replace', `${address}/32`, 'dev', 'lo', 'scope', 'host']);
-  stack.defer(async () => {
-    await run('ip', ['address', 'delete', `${address}/32`, 'dev', 'lo']);
-  });
+  const { folder, cert, key, ca } = stack.use(await openPlace(address, names));
   const streams = new Set<OpenStream>();
-  const files = join(folder.path, 'files');
-  await run('mkdir', [files]);
+  const files = join(folder, 'files');
+  await mkdir(files);
   const requests: SeenRequest[] = [];
   const paths: string[] = [];
   const answer = buildAnswer({ files, streams, requests, paths });
-  const [cert, key] = await Promise.all(
-    ['upstream.crt', 'upstream.key'].map((name) => readFile(join(folder.path, name), 'utf8')),
-  );
-  await listen(stack, createHttpServer(answer), { port: 80, address });
-  const https = createHttpsServer({ cert, key }, answer).on('upgrade', greet);
-  await listen(stack, https, { port: 443, address });
+  stack.use(await listen(createHttpServer(answer), 80, address));
+  stack.use(await listen(createHttpsServer({ cert, key }, answer).on('upgrade', greet), 443, address));
   const lines = [...names.map((name) => `${address} ${name}`), ...hosts];
   stack.use(await addNames(lines));
-  const ca = await readFile(join(folder.path, 'ca.crt'), 'utf8');
   const kept = stack.move();
   return { files, ca, streams, requests, paths, [Symbol.asyncDispose]: () => kept.disposeAsync() };
-}
-
-async function listen(
-  stack: AsyncDisposableStack,
-  server: Server,
-  { port, address }: { readonly port: number; readonly address: string },
-): Promise<void> {
-  server.listen(port, address);
-  await once(server, 'listening');
-  stack.defer(() => {
-    server.closeAllConnections();
-    server.close();
-  });
 }
 
 function buildAnswer({ files, streams, requests, paths }: Served): RequestListener {
