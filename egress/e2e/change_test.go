@@ -114,6 +114,9 @@ func TestAChangeEndsWhatItNoLongerAllowsAndNothingElse(t *testing.T) {
 			fields["claimUid"] = ""
 			plane.Allow(planetest.SandboxA, fields)
 		},
+		"the template closes the address of the upstream": func(plane *planetest.Plane) {
+			plane.Allow(planetest.SandboxA, elsewhere())
+		},
 		"another sandbox gets the address": func(plane *planetest.Plane) {
 			fields := ruled(nil)
 			fields["uid"] = "another"
@@ -138,6 +141,30 @@ func TestAChangeEndsWhatItNoLongerAllowsAndNothingElse(t *testing.T) {
 				t.Errorf("another sandbox lost its connection: %q %v", line, err)
 			}
 		})
+	}
+}
+
+// elsewhere are fields by which no name of the sandbox leads to the upstream.
+func elsewhere() map[string]any {
+	fields := ruled(nil)
+	fields["within"] = []any{map[string]any{"cidr": "203.0.113.0/24"}}
+	return fields
+}
+
+func TestNoRequestTakesAnOpenConnectionToAnAddressThatIsClosed(t *testing.T) {
+	plane := startRuled(t)
+	plane.ServeHTTP(echoRequest)
+	for _, url := range []string{plane.URL(api, "/"), plane.PlainURL(allowed, "/")} {
+		plane.Allow(planetest.SandboxA, ruled(nil))
+		client := plane.Client(planetest.SandboxA, 1)
+		if response, _ := send(t, client, newRequest(t, http.MethodGet, url)); response.StatusCode != http.StatusOK {
+			t.Fatal(response.Status)
+		}
+		plane.Allow(planetest.SandboxA, elsewhere())
+		response, _ := send(t, plane.Client(planetest.SandboxA, 1), newRequest(t, http.MethodGet, url))
+		if code := response.Header.Get("X-Sandlot-Egress"); code != "egress_address_denied" {
+			t.Errorf("%s: %s %q", url, response.Status, code)
+		}
 	}
 }
 

@@ -80,17 +80,22 @@ func (d *Dialer) Dial(ctx context.Context, name string, port uint16, isAllowed C
 	return nil, fmt.Errorf("%s: %w", name, errors.Join(errs...))
 }
 
-// filter keeps the addresses of which neither the address itself nor one inside it is refused.
 func filter(found []netip.Addr, isAllowed Check) []netip.Addr {
 	var open []netip.Addr
 	for _, address := range found {
-		allowed := true
-		for _, each := range resolve.Reveal(address) {
-			allowed = allowed && isAllowed(each)
-		}
-		if allowed && len(open) < maxTries {
+		if Allows(address, isAllowed) && len(open) < maxTries {
 			open = append(open, address.WithZone("").Unmap())
 		}
 	}
 	return open
+}
+
+// Allows says whether neither the address itself nor one inside it is refused.
+func Allows(address netip.Addr, isAllowed Check) bool {
+	for _, each := range resolve.Reveal(address) {
+		if !isAllowed(each) {
+			return false
+		}
+	}
+	return true
 }

@@ -53,6 +53,8 @@ type Front struct {
 	Options
 	Parts
 	upstreams *upstreams
+	// dialled has the connections of upstreams.
+	dialled *conns.Register
 	// looked takes the connections whose TLS was ended.
 	looked  *handover
 	servers serverList
@@ -75,6 +77,7 @@ type Parts struct {
 func New(options Options, parts Parts) *Front {
 	front := &Front{Options: options, Parts: parts, looked: newHandover()}
 	front.upstreams = newUpstreams(front)
+	front.dialled = newDialled(parts.Store.Find)
 	return front
 }
 
@@ -154,10 +157,10 @@ func (v visit) isSame(now *rules.Sandbox) bool {
 	return now != nil && now.UID == v.sandbox.UID && now.ClaimUID == v.sandbox.ClaimUID
 }
 
-// holdsPassed keeps a connection whose TLS is not opened: the name is allowed, and no rule wants to see it.
-func (v visit) holdsPassed(now *rules.Sandbox) bool {
-	decision, same := v.redecide(now)
-	return same && decision.Allowed && decision.Rule == nil
+// holdsPassed keeps a connection whose TLS is not opened: its name and address are allowed, and no rule wants to see it.
+func (f *Front) holdsPassed(v visit, upstream net.Conn) conns.Holds {
+	holdsAddress := f.holdsAddress(v, upstream)
+	return func(now *rules.Sandbox) bool { return holdsAddress(now) && now.FindRule(v.host) == nil }
 }
 
 // holdsLooked keeps a connection whose TLS was ended. One that had a rule ends with it, and one that had its values with these.

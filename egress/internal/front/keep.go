@@ -38,8 +38,10 @@ func (f *Front) Recheck(change state.Change) {
 	closed := 0
 	if change.All {
 		closed = f.Register.RecheckAll()
+		f.dialled.RecheckAll()
 	} else {
 		closed = f.Register.Recheck(change.Addresses)
+		f.dialled.Recheck(change.Addresses)
 	}
 	f.Metrics.Closed.Add(float64(closed))
 }
@@ -71,6 +73,7 @@ func (f *Front) Keep(ctx context.Context, sweep func()) {
 			return
 		case <-ticker.C:
 			f.Register.Sweep()
+			f.dialled.Sweep()
 			f.upstreams.sweep()
 			sweep()
 			if f.Store.IsStale() {

@@ -88,7 +88,7 @@ func (f *Front) pass(ctx context.Context, conn net.Conn, hello peek.Hello, visit
 		return
 	}
 	both := closers{conn, upstream}
-	entry, err := f.Register.Add(visit.source, both, visit.holdsPassed)
+	entry, err := f.Register.Add(visit.source, both, f.holdsPassed(visit, upstream))
 	if err != nil {
 		_ = upstream.Close()
 		f.refuseTLS(conn, visit, reasonOf(err), peek.AccessDenied)

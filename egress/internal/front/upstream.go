@@ -80,7 +80,11 @@ func (f *Front) makeTransport(visit visit, isModern bool) *http.Transport {
 			if err != nil {
 				return nil, err
 			}
-			return f.dial(ctx, to)
+			conn, err := f.dial(ctx, to)
+			if err != nil {
+				return nil, err
+			}
+			return f.keep(conn, to)
 		},
 		TLSClientConfig:        &tls.Config{RootCAs: f.Roots, MinVersion: tls.VersionTLS12},
 		Protocols:              protocols,
