@@ -84,7 +84,7 @@ async function tryForbidden(): Promise<void> {
 /** Whether a sandbox reaches a host of its list. */
 async function isReached(host: string, pod = pods[0] ?? ''): Promise<boolean> {
   const request = `{ printf 'GET /echo HTTP/1.0\\r\\nHost: ${host}\\r\\n\\r\\n'; sleep 1; }`;
-  return (await team.sh(pod, `${request} | nc -w 3 ${host} 80 2>/dev/null | grep -c '"host"' || true`)).trim() === '1';
+  return (await team.sh(pod, `${request} | nc -w 3 ${host} 80 2>/dev/null | grep -c '"bytes"' || true`)).trim() === '1';
 }
 
 it('1,000 connections of 50 sandboxes: changes end those that are no longer allowed, and no others', async () => {

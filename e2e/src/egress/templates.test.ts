@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openUpstream } from '../support/egress/upstream.ts';
 import { formatTemplateManifest } from '../support/manifests.ts';
 import { getSandboxName, waitForReadyClaim } from '../support/sandboxes.ts';
+import { readServiceAddress } from '../support/sdk/reach.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -48,7 +49,7 @@ async function start(name: string, egress: object, network?: string): Promise<st
 async function listReached(pod: string, hosts: readonly string[] = [FIRST, SECOND]): Promise<readonly string[]> {
   const tries = hosts.map((host) => {
     const request = `{ printf 'GET /echo HTTP/1.0\\r\\nHost: ${host}\\r\\n\\r\\n'; sleep 1; }`;
-    return `${request} | nc -w 3 ${host} 80 2>/dev/null | grep -q '"host"' && echo ${host}`;
+    return `${request} | nc -w 3 ${host} 80 2>/dev/null | grep -q '"bytes"' && echo ${host}`;
   });
   return (await team.sh(pod, `${tries.join('; ')}; true`)).split('\n').filter((line) => line !== '');
 }
@@ -102,6 +103,48 @@ describe('a template that is Direct', () => {
     const ready = await eventually('the claim is refused', findReady);
     expect([ready.status, ready.reason]).toEqual(['False', 'EgressNotAvailable']);
     expect(ready.message).toContain('SandboxTemplate "direct"');
+  });
+});
+
+describe('a template with rules of its own', () => {
+  const setBlock = (template: string, cidr: string): Promise<string> =>
+    team.kubectl(
+      ...['patch', 'sandboxtemplate', template, '--type=merge', '-p'],
+      JSON.stringify({ spec: { networkPolicy: { ingress: [], egress: [{ to: [{ ipBlock: { cidr } }] }] } } }),
+    );
+
+  it('leads a name to the addresses that it has alone', async () => {
+    await team.apply(formatTemplateManifest('blocks'));
+    await setBlock('blocks', '192.175.48.0/24');
+    await setEgress('blocks', { mode: 'OnDemand' });
+    await createClaim('blocks', `{"denyOut":["0.0.0.0/0"],"allowOut":["${FIRST}"]}`);
+    const pod = getSandboxName(await waitForReadyClaim(team, 'blocks'));
+    await expect.poll(() => listReached(pod), SOON).toEqual([FIRST]);
+    await setBlock('blocks', '203.0.114.0/24');
+    await expect.poll(() => listReached(pod), SOON).toEqual([]);
+  });
+});
+
+describe('a Pod that is no sandbox', () => {
+  /** Starts a Pod that asks the resolver of sandboxes, and tries to reach a name by the proxy. */
+  async function tryAs(name: string, labels: object): Promise<string> {
+    const proxy = await readServiceAddress('sandlot-egress');
+    const container = { name: 'box', image: 'busybox', command: ['sleep', 'infinity'] };
+    const spec = { containers: [container], terminationGracePeriodSeconds: 0 };
+    await team.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name, labels }, spec }));
+    await team.kubectl('wait', '--for=condition=Ready', `pod/${name}`, '--timeout=60s');
+    const request = `{ printf 'GET /echo HTTP/1.0\\r\\nHost: ${FIRST}\\r\\n\\r\\n'; sleep 1; }`;
+    const tries = [
+      `nc -w 2 ${proxy} 80 < /dev/null && echo connected`,
+      `${request} | nc -w 2 ${proxy} 80 | grep -q '"bytes"' && echo answered`,
+      `nslookup -type=a ${FIRST} ${proxy} | grep -q '^Name' && echo resolved`,
+    ];
+    return team.sh(name, `${tries.map((each) => `{ ${each}; } 2>/dev/null`).join('; ')}; true`);
+  }
+
+  it('does not reach the proxy, and is refused by it with the labels of a sandbox', async () => {
+    expect(await tryAs('stranger', {})).toBe('');
+    expect(await tryAs('disguised', { 'agents.x-k8s.io/sandbox-name-hash': '0badc0de' })).toBe('connected');
   });
 });
 
