@@ -7,7 +7,7 @@ import type { Values } from './credentials/values.ts';
 import { decideAddress } from './decide.ts';
 import { observeAddress } from './observe.ts';
 import type { Stores } from './observe.ts';
-import type { Decided, PlaneSandbox } from './plan/plan.ts';
+import type { Decided, HeldAddress, PlaneSandbox } from './plan/plan.ts';
 import { BY_OWNER, BY_TEMPLATE, listAddresses } from './wiring/informers.ts';
 import type { Informers } from './wiring/informers.ts';
 
@@ -29,7 +29,7 @@ export interface AddressesDeps {
 export class Addresses {
   readonly #deps: AddressesDeps;
   readonly #stores: Stores;
-  readonly #held = new Map<string, { readonly text: string; readonly sandbox: PlaneSandbox }>();
+  readonly #held = new Map<string, HeldAddress & { readonly said: string }>();
 
   constructor(deps: AddressesDeps) {
     this.#deps = deps;
@@ -57,25 +57,33 @@ export class Addresses {
     for (const [address, { sandbox }] of this.#held) yield [address, sandbox];
   }
 
+  /** What holds for the addresses of the claim's sandboxes. */
+  listHeld(claim: SandboxClaim): readonly HeldAddress[] {
+    const held = [...this.#listOfClaim(claim)].flatMap((address) => this.#held.get(address) ?? []);
+    // Another sandbox may have the address of a Pod that has ended.
+    return held.filter(({ sandbox }) => sandbox.claimUid === claim.metadata.uid);
+  }
+
   #decide(address: string): void {
     const decided = decideAddress(observeAddress(this.#stores, address));
     const { values } = this.#deps;
     const credentials = decided?.credentials ?? [];
     // The values come before the rule that needs them, and go after it.
     values.add(address, credentials);
-    this.#say(address, decided && { ...decided.sandbox, proofs: this.#deriveProofs(decided) });
+    this.#say(address, decided);
     values.keepOnly(address, credentials);
   }
 
-  #say(address: string, sandbox: PlaneSandbox | undefined): void {
-    const text = JSON.stringify(sandbox);
-    if (text === this.#held.get(address)?.text) return;
-    if (sandbox === undefined) {
-      if (!this.#held.delete(address)) return;
-    } else {
-      this.#held.set(address, { text, sandbox });
+  #say(address: string, decided: Decided | undefined): void {
+    const before = this.#held.get(address);
+    if (decided === undefined) {
+      if (this.#held.delete(address)) this.#deps.onAddress(address, undefined);
+      return;
     }
-    this.#deps.onAddress(address, sandbox);
+    const sandbox = { ...decided.sandbox, proofs: this.#deriveProofs(decided) };
+    const said = JSON.stringify(sandbox);
+    this.#held.set(address, { address, sandbox, text: decided.text, said });
+    if (said !== before?.said) this.#deps.onAddress(address, sandbox);
   }
 
   #deriveProofs({ sandbox: { uid: sandboxUid, claimUid, rules } }: Decided): readonly string[] {

@@ -6,7 +6,7 @@ import type { ProxiedTemplate, SeenClaim, SeenOwner } from './plan/plan.ts';
 const within = [{ cidr: '0.0.0.0/0', except: ['10.0.0.0/8'], ports: [] }];
 const denied = ['192.0.2.0/24'];
 const decide = (claim: SeenClaim | undefined, egress?: TemplateEgress) => {
-  const owner: SeenOwner = { sandboxUid: 's', namespace: 'n', template: 't', claim, egress, within };
+  const owner: SeenOwner = { sandboxUid: 's', namespace: 'n', template: 't', claim, egress, within, hasPolicy: true };
   return decideAddress({ owner })?.sandbox;
 };
 const claim = (isClosed: boolean, ...names: readonly string[]): SeenClaim => ({
@@ -23,8 +23,16 @@ it('says whose the address is', () => {
   const owner = { uid: 's', namespace: 'n', template: 't' };
   expect(decide({ name: 'c', uid: 'u' })).toMatchObject({ ...owner, claim: 'c', claimUid: 'u' });
   expect(decide(undefined)).toMatchObject({ ...owner, claim: '', claimUid: '' });
-  const authored = { sandboxUid: 's', namespace: 'n', within };
+  const authored = { sandboxUid: 's', namespace: 'n', within, hasPolicy: true };
   expect(decideAddress({ owner: authored })?.sandbox).toMatchObject({ template: '' });
+});
+
+it('says by which text of the claim it decides, once it sees the policy of the template', () => {
+  const of = (hasPolicy: boolean, text?: string) =>
+    decideAddress({
+      owner: { sandboxUid: 's', namespace: 'n', claim: { name: 'c', uid: 'u', text }, within, hasPolicy },
+    })?.text;
+  expect([of(true, '{}'), of(false, '{}'), of(true)]).toEqual(['{}', undefined, undefined]);
 });
 
 describe('a sandbox of a template that is OnDemand', () => {

@@ -9,10 +9,11 @@ const NO_WISH: SeenWish = { isClosed: false, names: [], denied: [], isObserved: 
 /** What holds for an address; undefined: it is no sandbox's, and everything is refused. */
 export function decideAddress({ owner }: AddressSnapshot): Decided | undefined {
   if (owner === undefined) return undefined;
-  const { sandboxUid: uid, namespace, template = '', claim } = owner;
+  const { sandboxUid: uid, namespace, template = '', claim, hasPolicy } = owner;
   const held = { claim: claim?.name ?? '', claimUid: claim?.uid ?? '' };
   const { rules, credentials } = decideRules(owner);
-  return { sandbox: { uid, namespace, template, ...held, ...decideReach(owner), rules }, credentials };
+  const text = hasPolicy ? claim?.text : undefined;
+  return { sandbox: { uid, namespace, template, ...held, ...decideReach(owner), rules }, text, credentials };
 }
 
 /**

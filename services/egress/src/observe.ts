@@ -10,7 +10,7 @@ import type { Sandbox, SandboxClaim, TemplateEgress } from '@sandlot/api-types';
 import { findController } from '@sandlot/kube';
 import type { KubeObject, NetworkPolicy, Pod, Store } from '@sandlot/kube';
 import type { AddressSnapshot, SeenClaim, SeenOwner, SeenWish } from './plan/plan.ts';
-import { BY_ADDRESS, BY_UID } from './wiring/informers.ts';
+import { BY_ADDRESS, BY_UID, findClaim } from './wiring/informers.ts';
 
 /** The caches that say whose an address is. */
 export interface Stores {
@@ -55,9 +55,10 @@ function describeOwner(stores: Stores, sandbox: Sandbox): SeenOwner {
     sandboxUid: uid,
     namespace,
     template,
-    claim: findClaim(stores.claims, sandbox),
+    claim: findSeenClaim(stores.claims, sandbox),
     egress: template === undefined ? undefined : findEgress(policy),
     within: readPolicyEgress(policy?.spec?.egress ?? []),
+    hasPolicy: template === undefined || policy !== undefined,
   };
 }
 
@@ -68,15 +69,15 @@ function findEgress(policy: NetworkPolicy | undefined): TemplateEgress | undefin
 
 const NOTHING: SeenWish = { isClosed: true, names: [], denied: [], isObserved: false, rules: [] };
 
-function findClaim(claims: Store<SandboxClaim>, sandbox: Sandbox): SeenClaim | undefined {
+function findSeenClaim(claims: Store<SandboxClaim>, sandbox: Sandbox): SeenClaim | undefined {
   const owner = findController(sandbox);
   if (owner?.kind !== 'SandboxClaim') return undefined;
-  const [claim] = claims.listByIndex(BY_UID, owner.uid);
+  const claim = findClaim(claims, owner.uid);
   // Until the claim is seen, the sandbox has it and no wish of it: what a wish closes has to be closed meanwhile.
   if (claim === undefined || !hasSameNamespace(claim, sandbox))
     return { name: owner.name, uid: owner.uid, wish: NOTHING };
   const wish = findEgressWish(claim);
-  const seen = { name: owner.name, uid: owner.uid };
+  const seen = { name: owner.name, uid: owner.uid, text: claim.metadata.annotations?.[annotations.network] };
   if (wish === undefined) return seen;
   const { names = [], denyOut: denied, observe: isObserved = false, rules = [] } = wish;
   return { ...seen, wish: { isClosed: isClosedEgress(wish), names, denied, isObserved, rules } };

@@ -2,12 +2,18 @@ import { BLOCKED_IPV4, BLOCKED_IPV6 } from '@sandlot/api-types';
 import type { OwnerReference } from '@sandlot/kube';
 import type { ProcessParts, RunningServer } from '@sandlot/service';
 import { Addresses } from './controller.ts';
+import { findApplied } from './applied/find-applied.ts';
 import { PlaneConnection } from './plane/connection.ts';
 import { readEgressProofs } from '@sandlot/tenancy';
 import { followSecrets } from './wiring/secrets.ts';
 import { Freshness } from './view/freshness.ts';
 import { ProxyServices } from './proxy/services.ts';
-import { serveRefusals } from './refusals/serve.ts';
+import { followRefusals } from './refusals/follow-refusals.ts';
+import type { FollowedRefusals } from './refusals/follow-refusals.ts';
+import { serveReports } from './reports/serve.ts';
+import type { Report } from './reports/serve.ts';
+import type { HeldAddress } from './plan/plan.ts';
+import type { Values } from './credentials/values.ts';
 import { createPlaneMetrics } from './plane/metrics.ts';
 import { createInformers } from './wiring/informers.ts';
 import type { EgressSettings } from './wiring/settings.ts';
@@ -21,7 +27,7 @@ export async function startEgress(parts: ProcessParts, settings: EgressSettings)
   const freshness = createFreshness(parts, settings);
   const { POD_NAMESPACE: namespace, EGRESS_SERVICE: passed, EGRESS_INSPECT_SERVICE: inspected } = settings;
   const proxy = new ProxyServices({ ...shared, namespace, passed, inspected });
-  const refusals = await serveRefusals({ port: settings.PORT, claims, clock });
+  const refusals = followRefusals(claims, clock);
   const secrets = followSecrets(shared, settings, (ref, value) => connection.putValue(ref, value));
   const addresses = new Addresses({
     stores: { pods: pods.store, sandboxes: sandboxes.store, claims: claims.store, policies: policies.store },
@@ -40,38 +46,59 @@ export async function startEgress(parts: ProcessParts, settings: EgressSettings)
     clock,
     log,
   });
+  const reports = await serveReports({
+    port: settings.PORT,
+    claims: claims.store,
+    reports: buildReports({ refusals, addresses, connection, values: secrets.values }),
+  });
   createPlaneMetrics(parts.registry, connection);
-  const all = [
-    pods,
-    sandboxes,
-    claims,
-    policies,
-    freshness.informer,
-    ...proxy.informers,
-    ...secrets.informers,
-  ] as const;
+  const ofCluster = [pods, sandboxes, claims, policies];
+  const all = [...ofCluster, freshness.informer, ...proxy.informers, ...secrets.informers];
   const following = new DisposableStack();
   following.use(addresses.follow(informers));
   following.use(secrets);
+  following.use(refusals);
   following.use(proxy.follow(() => connection.renew('the Services of the proxy have changed')));
   const stop = new AbortController();
-  const working = Promise.all([
-    freshness.keep(stop.signal),
-    // Half a view would refuse what is allowed, and the data plane keeps the one that it had meanwhile.
-    Promise.all(all.map((informer) => informer.waitUntilSynced(stop.signal)))
-      .then(() => connection.keep(stop.signal))
-      .catch(() => undefined),
-  ]);
+  const connecting = connectOnceSynced(all, connection, stop.signal);
+  const working = Promise.all([freshness.keep(stop.signal), connecting]);
   return {
-    ports: { refusalsPort: refusals.port },
+    ports: { reportsPort: reports.port },
     informers: all,
     drain: async () => {
       stop.abort();
       following.dispose();
       await working;
-      await refusals[Symbol.asyncDispose]();
+      await reports.close();
     },
   };
+}
+
+interface Reporting {
+  readonly refusals: FollowedRefusals;
+  readonly addresses: Addresses;
+  readonly connection: PlaneConnection;
+  readonly values: Values;
+}
+
+function buildReports({ refusals, addresses, connection, values }: Reporting): Readonly<Record<string, Report>> {
+  const isComplete = ({ address, sandbox }: HeldAddress): boolean =>
+    values.hasStored(address) && connection.hasConfirmed(address, sandbox);
+  return {
+    refusals: (claim) => refusals.report(claim),
+    applied: (claim) => findApplied(addresses.listHeld(claim), isComplete) ?? {},
+  };
+}
+
+/** Half a view would refuse what is allowed, and the data plane keeps the one that it had meanwhile. */
+async function connectOnceSynced(
+  informers: RunningServer['informers'],
+  connection: PlaneConnection,
+  stop: AbortSignal,
+): Promise<void> {
+  await Promise.all(informers.map((informer) => informer.waitUntilSynced(stop)))
+    .then(() => connection.keep(stop))
+    .catch(() => undefined);
 }
 
 /** The Lease of this replica, and how old its view of the cluster is. */

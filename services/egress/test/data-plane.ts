@@ -17,7 +17,9 @@ export interface DataPlane extends AsyncDisposable {
   fetchMetrics(): Promise<string>;
   /** What the resolver answers a sandbox at this address: an address, or the code of an error. */
   ask(source: string, name: string): Promise<string>;
-  /** Kills the process and starts it anew. */
+  /** Kills the process, if it runs. */
+  kill(): Promise<void>;
+  /** Kills the process, if it runs, and starts it anew. */
   restart(): Promise<void>;
 }
 
@@ -54,6 +56,7 @@ export async function startDataPlane(): Promise<DataPlane> {
   const start = () => spawn(bin('sandlot-egress'), [], { env, stdio: 'inherit' });
   let child = start();
   const kill = async (): Promise<void> => {
+    if (child.signalCode !== null) return;
     const ended = once(child, 'exit');
     child.kill('SIGKILL');
     await ended;
@@ -69,6 +72,7 @@ export async function startDataPlane(): Promise<DataPlane> {
       const answer = await resolver.resolve4(name).catch((error: unknown) => [(error as NodeJS.ErrnoException).code]);
       return answer.join(' ');
     },
+    kill,
     restart: async () => {
       await kill();
       child = start();

@@ -11,7 +11,7 @@ import type { CreateLedger } from '../idempotency/ledger.ts';
 import { buildRateHeaders } from '../limits/create-rate.ts';
 import type { Limits } from '../limits/limits.ts';
 import { readRefusals } from '../refusals/read-refusals.ts';
-import type { RefusalServers } from '../refusals/read-refusals.ts';
+import type { EgressReplicas } from '../replicas/ask-replicas.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { BY_NAMESPACE } from '../wiring/informers.ts';
 import * as schemas from './schemas.ts';
@@ -26,7 +26,7 @@ export interface ClaimDeps {
   readonly ledger: Pick<CreateLedger, 'keep'>;
   readonly clock: Pick<Clock, 'now'>;
   /** Where the egress proxy counts what it refuses; absent: the installation has none. */
-  readonly refusalServers?: RefusalServers | undefined;
+  readonly egressReplicas?: EgressReplicas | undefined;
 }
 
 const TAG = 'claims';
@@ -82,7 +82,7 @@ function listReads(deps: ClaimDeps): readonly Route[] {
   ];
 }
 
-function buildEgressRoute({ client, refusalServers }: ClaimDeps): Route {
+function buildEgressRoute({ client, egressReplicas }: ClaimDeps): Route {
   return route(
     {
       ...endpoint(
@@ -96,11 +96,11 @@ function buildEgressRoute({ client, refusalServers }: ClaimDeps): Route {
       answers: { 200: { description: 'The destinations.', schema: schemas.claimEgress } },
     },
     async ({ key, query, params: { name }, signal }) => {
-      if (refusalServers === undefined) throw notEnabled('names of egress are');
+      if (egressReplicas === undefined) throw notEnabled('names of egress are');
       const namespace = getNamespace(key, query);
       const { metadata } = await client.get(sandboxClaims, { namespace, name: formatObjectName(name) });
       const { refusals, isComplete } = await readRefusals(
-        refusalServers,
+        egressReplicas,
         { namespace, uid: metadata.uid ?? '' },
         signal,
       );

@@ -1,24 +1,26 @@
 // A new claim on its way to a sandbox that clients may use.
 import { sandboxClaims } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import { isAlreadyExists, isNotFound, isUnknownOutcome } from '@sandlot/kube';
+import { getKey, isAlreadyExists, isNotFound, isUnknownOutcome } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
 import { buildOutcome } from '../e2b/operations/create-outcome.ts';
 import type { Asked } from '../e2b/operations/create-outcome.ts';
 import { patchClaim } from '../e2b/operations/guarded-patches.ts';
-import { firstRequestInProgress, readyTooLate } from '../errors/create-errors.ts';
-import type { ClaimedSandbox, ClusterState } from '../state/cluster-state.ts';
+import { firstRequestInProgress, readyTooLate, rulesTooLate } from '../errors/create-errors.ts';
+import { awaitRules, formatSpread, hasRulesOfProxy } from '../replicas/await-rules.ts';
+import type { RulesDeps, Spread } from '../replicas/await-rules.ts';
+import type { ClaimedSandbox, ClusterState, WaitLimits } from '../state/cluster-state.ts';
 import { addHeaderValues } from '../vault/stored-headers.ts';
 import type { HeaderValues } from '../vault/stored-headers.ts';
 import { createEnvSecret } from './env-secret.ts';
 import type { Variables } from './env-secret.ts';
 import { buildEndOfStarted, buildEndOfStarting, getRenewalMs } from './start-end.ts';
 
-export interface StartDeps {
+export interface StartDeps extends RulesDeps {
   readonly client: KubeClient;
   readonly state: ClusterState;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'sleep'>;
   readonly log: Logger;
   /** Where the values of environment variables are stored. */
   readonly envsNamespace: string;
@@ -44,7 +46,7 @@ export interface Start {
 }
 
 /**
- * Creates the claim and waits until it is Ready. Deletes the claim again if anything fails after its creation. Throws an
+ * Creates the claim and waits until it is Ready, and its names and header rules hold. Deletes the claim again if anything fails after its creation. Throws an
  * ApiError, and rejects with a KubeError.
  */
 export async function startClaim(deps: StartDeps, start: Start): Promise<ClaimedSandbox> {
@@ -85,43 +87,66 @@ async function createClaim(deps: StartDeps, { claim, mayExist }: Start): Promise
   }
 }
 
-/** Waits until the claim is Ready, and sets its end. Throws an ApiError if it fails or the create times out. */
+/** Waits until the claim is usable, and sets its end. Throws an ApiError if it fails or the create times out. */
 async function waitUntilReady(deps: StartDeps, start: Start, claim: SandboxClaim): Promise<ClaimedSandbox> {
   const { timeoutMs, lifetimeSeconds } = start;
-  const found = await waitAndRenew(deps, start, claim);
-  if (found === undefined) throw readyTooLate(`${Math.round(timeoutMs / 1_000)} s are over`);
-  const { namespace = '', name = '' } = found.claim.metadata;
-  const ready = (await deps.state.findSandbox(namespace, name)) ?? found;
+  const { ready, spread } = await waitAndRenew(deps, start, claim);
+  if (ready === undefined) throw readyTooLate(`${Math.round(timeoutMs / 1_000)} s are over`);
+  if (spread?.isComplete === false) throw rulesTooLate(formatSpread(spread));
   if (lifetimeSeconds === undefined) return ready;
   return patchClaim(deps, ready, (current) => buildEndOfStarted(current.claim, lifetimeSeconds, deps.clock.now()));
 }
 
-/** Waits until the claim is Ready, and moves its end on in time. Resolves with undefined on timeout or when the client is gone. */
-async function waitAndRenew(
-  deps: StartDeps,
-  { asked, timeoutMs, lifetimeSeconds, signal }: Start,
-  created: SandboxClaim,
-): Promise<ClaimedSandbox | undefined> {
+/** How far a start has come. */
+interface Progress {
+  /** Undefined: the claim is not Ready. */
+  readonly ready?: ClaimedSandbox | undefined;
+  /** Which replicas of the egress proxy have its rules; undefined: it has none. */
+  readonly spread?: Spread | undefined;
+}
+
+/** Waits until the claim is usable, and moves its end on in time. Ends before that on timeout or when the client is gone. */
+async function waitAndRenew(deps: StartDeps, start: Start, created: SandboxClaim): Promise<Progress> {
   const { state, clock } = deps;
+  const { timeoutMs, lifetimeSeconds, signal } = start;
   const renewalMs = lifetimeSeconds === undefined ? Number.POSITIVE_INFINITY : getRenewalMs(lifetimeSeconds);
   const deadlineMs = clock.now() + timeoutMs;
-  let claimed: ClaimedSandbox = { claim: created, sandbox: undefined };
+  let claim = created;
   for (;;) {
     const leftMs = deadlineMs - clock.now();
-    const found = await state.waitUntil(
-      claimed,
-      (current) => {
-        claimed = current ?? claimed;
-        const outcome = buildOutcome(claimed.claim, asked);
-        if (outcome.kind === 'failed') throw outcome.error;
-        return outcome.kind === 'ready' ? current : undefined;
-      },
-      { timeoutMs: Math.min(leftMs, renewalMs), signal },
-    );
-    if (found !== undefined || signal?.aborted === true || lifetimeSeconds === undefined || leftMs <= renewalMs)
-      return found;
-    claimed = await patchClaim(deps, claimed, () => buildEndOfStarting(created, lifetimeSeconds, clock.now()));
+    const progress = await waitOnce(deps, start, { claim, timeoutMs: Math.min(leftMs, renewalMs), signal });
+    if (isUsable(progress) || signal?.aborted === true) return progress;
+    if (lifetimeSeconds === undefined || leftMs <= renewalMs) return progress;
+    const current = state.withSandbox(state.claims.get(getKey(claim)) ?? claim);
+    ({ claim } = await patchClaim(deps, current, () => buildEndOfStarting(created, lifetimeSeconds, clock.now())));
   }
+}
+
+function isUsable({ ready, spread }: Progress): boolean {
+  return ready !== undefined && spread?.isComplete !== false;
+}
+
+async function waitOnce(
+  deps: StartDeps,
+  { asked }: Start,
+  { claim, timeoutMs, signal }: WaitLimits & { readonly claim: SandboxClaim },
+): Promise<Progress> {
+  const { state, clock } = deps;
+  const untilMs = clock.now() + timeoutMs;
+  const found = await state.waitUntil(
+    { claim, sandbox: undefined },
+    (current) => {
+      const outcome = buildOutcome(current?.claim ?? claim, asked);
+      if (outcome.kind === 'failed') throw outcome.error;
+      return outcome.kind === 'ready' ? current : undefined;
+    },
+    { timeoutMs, signal },
+  );
+  if (found === undefined) return {};
+  const { namespace = '', name = '' } = found.claim.metadata;
+  const ready = (await state.findSandbox(namespace, name)) ?? found;
+  if (!hasRulesOfProxy(ready.claim)) return { ready };
+  return { ready, spread: await awaitRules(deps, ready, { timeoutMs: untilMs - clock.now(), signal }) };
 }
 
 /** Deletes a claim whose id no client has; the claim-controller deletes its variables, and the API its headers. Never rejects. */

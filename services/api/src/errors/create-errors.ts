@@ -19,6 +19,12 @@ export function readyTooLate(detail: string): ApiError {
   return new ApiError({ status: 504, message, errorCode: 'sandbox_placement_timeout', headers: NO_RETRY });
 }
 
+/** 503: a sandbox could go on to a replica of the egress proxy that does not have its rules. */
+export function rulesTooLate(detail: string): ApiError {
+  const message = `the rules of the sandbox were not in force in time: ${detail}`;
+  return new ApiError({ status: 503, message, headers: NO_RETRY });
+}
+
 /** 500: the sandbox failed to start. */
 export function startFailed(detail: string): ApiError {
   const message = `the sandbox could not be started: ${detail}`;

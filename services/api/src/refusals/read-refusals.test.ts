@@ -1,8 +1,6 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import type { RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
+import { startReplica } from '../../test/egress-replica.ts';
 import { addUp, readRefusals } from './read-refusals.ts';
 
 const refused = {
@@ -14,20 +12,6 @@ const refused = {
   last: '2026-01-01T00:00:00Z',
 };
 const KEY = { namespace: 'team', uid: 'uid-job' };
-
-async function startReplica(answer: RequestListener): Promise<AsyncDisposable & { readonly port: number }> {
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    port,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
 
 const read = (port: number): ReturnType<typeof readRefusals> =>
   readRefusals({ host: '127.0.0.1', port }, KEY, new AbortController().signal);

@@ -1,5 +1,6 @@
-import { lookup } from 'node:dns/promises';
 import { z } from 'zod';
+import { askReplicas } from '../replicas/ask-replicas.ts';
+import type { EgressReplicas } from '../replicas/ask-replicas.ts';
 
 /** A destination that the sandboxes of a claim were refused. */
 const refusal = z.object({
@@ -21,39 +22,21 @@ export interface RefusalReport {
   readonly isComplete: boolean;
 }
 
-/** Where the rules processes of the egress proxy are: a name with the addresses of all. */
-export interface RefusalServers {
-  readonly host: string;
-  readonly port: number;
-}
-
 export interface ClaimKey {
   readonly namespace: string;
   readonly uid: string;
 }
 
-/** A replica that hangs must not hold the answer of the others. */
-const PATIENCE_MS = 2_000;
-
 /** Asks every replica, because each has what went through it, and adds up. Never rejects. */
 export async function readRefusals(
-  { host, port }: RefusalServers,
-  { namespace, uid }: ClaimKey,
+  replicas: EgressReplicas,
+  key: ClaimKey,
   signal: AbortSignal,
 ): Promise<RefusalReport> {
-  const addresses = await lookup(host, { all: true }).catch(() => []);
-  const ask = async (address: string): Promise<readonly Refusal[]> => {
-    const at = address.includes(':') ? `[${address}]` : address;
-    const response = await fetch(`http://${at}:${port}/refusals/${namespace}/${uid}`, {
-      signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
-    });
-    // A replica whose watch has not shown the claim yet has refused it nothing.
-    if (response.status === 404) return [];
-    return answer.parse(await response.json()).refusals;
-  };
-  const answers = await Promise.allSettled(addresses.map(({ address }) => ask(address)));
-  const found = answers.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
-  const isComplete = addresses.length > 0 && answers.every(({ status }) => status === 'fulfilled');
+  const answers = await askReplicas(replicas, { report: 'refusals', ...key, answer }, signal);
+  // A replica whose watch has not shown the claim yet has refused it nothing.
+  const found = answers.flatMap((each) => (each.status === 'fulfilled' ? (each.value?.refusals ?? []) : []));
+  const isComplete = answers.length > 0 && answers.every(({ status }) => status === 'fulfilled');
   return { refusals: addUp(found), isComplete };
 }
 

@@ -11,7 +11,7 @@ import { buildAllowance } from '../limits/allowance.ts';
 import { CreateRate } from '../limits/create-rate.ts';
 import type { Limits } from '../limits/limits.ts';
 import { SandboxQuota } from '../limits/sandbox-quota.ts';
-import type { RefusalServers } from '../refusals/read-refusals.ts';
+import type { EgressReplicas } from '../replicas/ask-replicas.ts';
 import type { OperationDeps } from './routes.ts';
 import { SavedMemory } from '../state/saved-memory.ts';
 import { ClusterState } from '../state/cluster-state.ts';
@@ -84,17 +84,17 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     snapshots: new Snapshots({ client, informer: informers.snapshots, waiters: state.waiters, clock }),
     savedMemory: new SavedMemory(client, settings.SNAPSHOTS_ENABLED),
     pauseFallsBack: settings.PAUSE_MEMORY_FALLBACK,
-    refusalServers: findRefusalServers(settings),
+    egressReplicas: findEgressReplicas(settings),
     version: settings.BUILD_VERSION,
     isSynced: () => all.every((informer) => informer.hasSynced()),
   };
   return { parts, informers: all };
 }
 
-function findRefusalServers({
+function findEgressReplicas({
   EGRESS_REPORTS_HOST: host,
   EGRESS_REPORTS_PORT: port,
-}: ApiSettings): RefusalServers | undefined {
+}: ApiSettings): EgressReplicas | undefined {
   return host === undefined ? undefined : { host, port };
 }
 

@@ -16,7 +16,7 @@ const claim = (...rules: readonly HeaderRule[]): SeenClaim => ({
   wish: { isClosed: false, names: [], denied: [], isObserved: false, rules },
 });
 const decide = (given: Pick<SeenOwner, 'claim' | 'egress'>) =>
-  decideRules({ sandboxUid: 's', namespace: 'n', within: [], ...given });
+  decideRules({ sandboxUid: 's', namespace: 'n', within: [], hasPolicy: true, ...given });
 
 describe('the rules of a sandbox', () => {
   it('are those of its template and of its claim, with plain texts as they are', () => {

@@ -34,6 +34,11 @@ export function resolveCredential(credential: Credential, find: FindSecret): Res
   return VISIBLE.test(found.value) ? found : { problem: 'its value has other characters than visible ASCII' };
 }
 
+/** Whether the API's text for the header is there, where it stores one. */
+export function hasStoredText(credential: Credential, find: FindSecret): boolean {
+  return credential.source.kind !== 'stored' || readStored(credential, find) !== undefined;
+}
+
 /** The Secrets that decide over the value. */
 export function listSecretKeys(credential: Credential, find: FindSecret): readonly SecretKey[] {
   const { source, namespace, claimUid } = credential;

@@ -134,3 +134,20 @@ describe('a value', () => {
     expect(heard.map(([, value]) => value)).toEqual(['Bearer one', 'two']);
   });
 });
+
+describe('what the API stores for the rules of an address', () => {
+  it('is awaited until it is seen, and a secret that it names is not', () => {
+    const has = (): boolean => values.hasStored('10.0.0.1');
+    expect(has()).toBe(true);
+    values.add(
+      '10.0.0.1',
+      [stored, marked, named].map((each, at) => ({ ...each, ref: `ref ${at}` })),
+    );
+    expect(has()).toBe(false);
+    putVault(STORED, { 'h-a-0': '${e2b.secrets.none}' });
+    expect(has()).toBe(true);
+    values.keepOnly('10.0.0.1', []);
+    put('vault', STORED);
+    expect(has()).toBe(true);
+  });
+});

@@ -1,6 +1,6 @@
 import type { Logger } from '@sandlot/std';
 import type { Credential } from '../plan/plan.ts';
-import { listSecretKeys, resolveCredential } from './resolve.ts';
+import { hasStoredText, listSecretKeys, resolveCredential } from './resolve.ts';
 import type { FindSecret, SecretKey } from './resolve.ts';
 
 /** Hears of a value that came, changed or is gone (undefined). */
@@ -57,6 +57,18 @@ export class Values {
       const held = this.#held.get(ref);
       if (held !== undefined) this.#update(ref, held);
     }
+  }
+
+  /**
+   * Whether everything is seen that the API stored for the rules of the address. It stores that before it writes the rules, and
+   * their watches are independent.
+   */
+  hasStored(address: string): boolean {
+    const refs = this.#byAddress.get(address) ?? [];
+    return refs.every((ref) => {
+      const credential = this.#held.get(ref)?.credential;
+      return credential === undefined || hasStoredText(credential, this.#deps.find);
+    });
   }
 
   /** All that there are. */

@@ -56,9 +56,19 @@ export interface Credential {
   readonly source: HeaderSource;
 }
 
+/** What this replica says of an address that a sandbox has. */
+export interface HeldAddress {
+  readonly address: string;
+  readonly sandbox: PlaneSandbox;
+  /** The annotation of its claim by which that was decided. */
+  readonly text: string | undefined;
+}
+
 /** What was decided over an address. */
 export interface Decided {
   readonly sandbox: Omit<PlaneSandbox, 'proofs'>;
+  /** The annotation of its claim by which it was; undefined if there is none, or an object is not seen that decides as well. */
+  readonly text: string | undefined;
   readonly credentials: readonly Credential[];
 }
 
@@ -78,6 +88,8 @@ export interface SeenOwner {
   readonly egress?: TemplateEgress | undefined;
   /** What the policy of its template lets through; empty if that is not there. */
   readonly within: readonly OpenBlock[];
+  /** False while the policy of its template is not seen, until which it reaches nothing. */
+  readonly hasPolicy: boolean;
 }
 
 /** A template all of whose sandboxes reach names alone. */
@@ -87,6 +99,8 @@ export type ProxiedTemplate = Extract<TemplateEgress, { readonly mode: 'Proxied'
 export interface SeenClaim {
   readonly name: string;
   readonly uid: string;
+  /** The annotation, as it is written. */
+  readonly text?: string | undefined;
   readonly wish?: SeenWish | undefined;
 }
 

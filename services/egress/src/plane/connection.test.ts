@@ -192,6 +192,48 @@ it('has metrics of the connection, and of what is not confirmed', async () => {
   await vi.waitFor(async () => expect(await read()).toEqual(none));
 });
 
+const confirm = ({ socket }: Peer, n: number): unknown => socket.write(`{"type":"applied","n":${n}}\n`);
+
+it('knows what of an address is confirmed: everything of a new connection, and each later change', async () => {
+  values = [['ref', 'a value']];
+  held = {
+    ...held,
+    rules: [{ host: 'a.example', methods: [], paths: [], headers: [{ name: 'A', value: '{}', ref: 'ref' }] }],
+  };
+  const isConfirmed = (): boolean => connection.hasConfirmed(ADDRESS, held);
+  expect(isConfirmed()).toBe(false);
+  const peer = await awaitPeer(1);
+  confirm(peer, 3);
+  await vi.waitFor(() => expect(connection.unconfirmed).toBe(1));
+  expect(isConfirmed()).toBe(false);
+  confirm(peer, 4);
+  await vi.waitFor(() => expect(isConfirmed()).toBe(true));
+  connection.putValue('ref', 'another');
+  connection.putValue('of another rule', 'a value');
+  expect(isConfirmed()).toBe(false);
+  confirm(peer, 5);
+  await vi.waitFor(() => expect(isConfirmed()).toBe(true));
+  connection.put(ADDRESS, held);
+  connection.put('10.0.0.6', held);
+  expect(isConfirmed()).toBe(false);
+  confirm(peer, 7);
+  await vi.waitFor(() => expect(isConfirmed()).toBe(true));
+  connection.renew('a test');
+  await vi.waitFor(() => expect(isConfirmed()).toBe(false));
+  const second = await awaitPeer(2);
+  expect(isConfirmed()).toBe(false);
+  confirm(second, 4);
+  await vi.waitFor(() => expect(isConfirmed()).toBe(true));
+});
+
+it('never takes an address for confirmed whose rules are too long to send', async () => {
+  held = LONG;
+  const peer = await awaitPeer(1);
+  confirm(peer, 3);
+  await vi.waitFor(() => expect(connection.unconfirmed).toBe(0));
+  expect(connection.hasConfirmed(ADDRESS, LONG)).toBe(false);
+});
+
 it('withdraws an address whose rules are longer than the data plane takes', async () => {
   held = LONG;
   const peer = await awaitPeer(1);

@@ -30,6 +30,9 @@ const CONFIRM_MS = 10_000;
 /** The data plane refuses a longer line, and with it the connection of all sandboxes. */
 const MAX_LINE = 1_000_000;
 
+/** The key of what a connection begins with. */
+const EVERYTHING = 'everything';
+
 /** Keeps the data plane up to date over its socket: with everything after a connection, and with each change after that. */
 export class PlaneConnection {
   readonly #options: ConnectionOptions;
@@ -37,6 +40,8 @@ export class PlaneConnection {
   #end: ((reason: string) => void) | undefined;
   #sent = 0;
   #applied = 0;
+  /** The last number of what is sent and not confirmed, in their order: by address, and by reference of a value. */
+  readonly #awaited = new Map<string, number>();
   /** Monotonic time at which something was confirmed, or nothing waited to be. */
   #confirmedMs = 0;
 
@@ -51,7 +56,7 @@ export class PlaneConnection {
 
   /** Sets the value of a reference; undefined: it has none any more. Without a connection the next one says it. */
   putValue(ref: string, value: string | undefined): void {
-    if (this.#socket !== undefined) this.#send({ type: 'value', ref, value: value ?? null });
+    if (this.#socket !== undefined) this.#send({ type: 'value', ref, value: value ?? null }, formatValueKey(ref));
   }
 
   /** Ends the connection, so that the next one says everything anew. The data plane keeps what it has until that is complete. */
@@ -66,6 +71,16 @@ export class PlaneConnection {
   /** How many messages the data plane has not confirmed. */
   get unconfirmed(): number {
     return this.isConnected ? this.#sent - this.#applied : 0;
+  }
+
+  /**
+   * Whether the data plane has confirmed what holds for the address, and the values of its rules. After a new connection it has
+   * confirmed nothing until it has everything.
+   */
+  hasConfirmed(address: string, sandbox: PlaneSandbox): boolean {
+    if (!this.isConnected || this.#awaited.has(EVERYTHING) || isTooLong(sandbox)) return false;
+    const refs = sandbox.rules.flatMap(({ headers }) => headers.map(({ ref }) => formatValueKey(ref)));
+    return ![address, ...refs].some((key) => this.#awaited.has(key));
   }
 
   /** Connects, again and again, until the signal aborts. Never rejects. */
@@ -106,13 +121,14 @@ export class PlaneConnection {
     this.#socket = socket;
     this.#sent = 0;
     this.#applied = 0;
+    this.#awaited.clear();
     this.#confirmedMs = clock.monotonic();
     createInterface({ input: socket }).on('line', (line) => this.#read(line));
     this.#beat();
-    this.#send({ type: 'reset', blocked, ...proxy });
+    this.#send({ type: 'reset', blocked, ...proxy }, EVERYTHING);
     for (const [ref, value] of listValues()) this.putValue(ref, value);
     for (const [address, sandbox] of listAll()) this.#put(address, sandbox);
-    this.#send({ type: 'synced' });
+    this.#send({ type: 'synced' }, EVERYTHING);
     const arm = () =>
       clock.setTimeout(() => {
         this.#beat();
@@ -135,19 +151,23 @@ export class PlaneConnection {
   }
 
   #put(address: string, sandbox: PlaneSandbox | undefined): void {
-    const isKept = sandbox !== undefined && !this.#isTooLong(sandbox);
-    this.#send(isKept ? { type: 'sandbox', address, sandbox } : { type: 'gone', address });
+    const isKept = sandbox !== undefined && !this.#isRefused(sandbox);
+    this.#send(isKept ? { type: 'sandbox', address, sandbox } : { type: 'gone', address }, address);
   }
 
-  #isTooLong(sandbox: PlaneSandbox): boolean {
+  #isRefused(sandbox: PlaneSandbox): boolean {
     const { namespace, uid: sandboxUid, claim } = sandbox;
-    if (JSON.stringify(sandbox).length <= MAX_LINE) return false;
+    if (!isTooLong(sandbox)) return false;
     this.#options.log.warn({ namespace, sandboxUid, claim }, 'the rules of a sandbox are too long: it reaches nothing');
     return true;
   }
 
-  #send(message: Message): void {
+  /** The key names what the message is about. */
+  #send(message: Message, key: string): void {
     this.#sent += 1;
+    // The last number of a key is the newest of the map.
+    this.#awaited.delete(key);
+    this.#awaited.set(key, this.#sent);
     this.#write({ ...message, n: this.#sent });
   }
 
@@ -165,8 +185,21 @@ export class PlaneConnection {
 
   #confirm(n: number): void {
     this.#applied = n;
+    for (const [key, number] of this.#awaited) {
+      if (number > n) break;
+      this.#awaited.delete(key);
+    }
     this.#confirmedMs = this.#options.clock.monotonic();
   }
+}
+
+function isTooLong(sandbox: PlaneSandbox): boolean {
+  return JSON.stringify(sandbox).length > MAX_LINE;
+}
+
+/** No address has a space. */
+function formatValueKey(ref: string): string {
+  return `value ${ref}`;
 }
 
 function parseJson(line: string): unknown {

@@ -1,7 +1,7 @@
 import { annotations, labels, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { createInformer, findController, networkPolicies, pods } from '@sandlot/kube';
-import type { Informer, InformerOptions, KubeObject, NetworkPolicy, ObjectMeta, Pod } from '@sandlot/kube';
+import type { Informer, InformerOptions, KubeObject, NetworkPolicy, ObjectMeta, Pod, Store } from '@sandlot/kube';
 
 /** Index of Pods by address. */
 export const BY_ADDRESS = 'byAddress';
@@ -55,6 +55,12 @@ export function createInformers(shared: Shared): Informers {
 }
 
 const NO_TEMPLATE = { podTemplate: { spec: { containers: [] } } };
+
+/** The claim with that UID. */
+export function findClaim(claims: Store<SandboxClaim>, uid: string): SandboxClaim | undefined {
+  const [claim] = claims.listByIndex(BY_UID, uid);
+  return claim;
+}
 
 /** The addresses of a Pod, of either family. */
 export function listAddresses({ status }: Pod): readonly string[] {

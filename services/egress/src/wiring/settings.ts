@@ -9,7 +9,7 @@ export const egressSettings = processSettings.extend({
   EGRESS_SOCKET: text().default('/run/sandlot/egress.sock'),
   /** UID of the own Pod. */
   POD_UID: text().optional(),
-  /** Where it says what was refused. */
+  /** Where it says what was refused, and which rules are applied. */
   PORT: port().default(8080),
   /** Name of the Service of the proxy, in its own namespace, to which names without a rule lead. */
   EGRESS_SERVICE: text(),

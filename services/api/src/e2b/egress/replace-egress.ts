@@ -1,5 +1,5 @@
-import { annotations, formatEgressText, labels } from '@sandlot/api-types';
-import type { EgressWish, Sandbox, SandboxClaim } from '@sandlot/api-types';
+import { annotations, formatEgressText } from '@sandlot/api-types';
+import type { EgressWish, SandboxClaim } from '@sandlot/api-types';
 import type { KubeClient } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
 import { addRules } from '../../claim/build-e2b-claim.ts';
@@ -7,6 +7,8 @@ import { ApiError, conflict, noSandbox, notPossible } from '../../errors/api-err
 import { endpoint, route } from '../../http/route.ts';
 import type { Route } from '../../http/route.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
+import { awaitRules, formatSpread, hasProxy } from '../../replicas/await-rules.ts';
+import type { RulesDeps } from '../../replicas/await-rules.ts';
 import { isReady } from '../../state/sandbox-state.ts';
 import { getTemplate } from '../answer/sandbox.ts';
 import { findRunningSandbox } from '../operations/find-sandbox.ts';
@@ -20,9 +22,10 @@ import { admitRules, skipsInit } from './admit-rules.ts';
 import type { RuleDeps } from './admit-rules.ts';
 import { replaceStored } from './replace-stored.ts';
 
-export interface EgressDeps extends PatchDeps, RuleDeps {
+export interface EgressDeps extends PatchDeps, RuleDeps, RulesDeps {
   readonly client: PatchDeps['client'] & RuleDeps['client'] & Pick<KubeClient, 'create' | 'find'>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly state: PatchDeps['state'];
+  readonly clock: Pick<Clock, 'now' | 'sleep'>;
   readonly log: Logger;
   /** How long to wait for the rules to take effect. */
   readonly transitionTimeoutMs: number;
@@ -48,18 +51,23 @@ export function buildNetworkRoute(deps: EgressDeps): Route {
       const request = readEgress(body, body.allow_internet_access);
       const claimed = await findRunningSandbox(deps, key, params.sandboxID);
       nameInAudit(call, claimed);
-      await replaceEgress(deps, claimed, request);
+      await replaceEgress(deps, claimed, { ...request, signal: call.signal });
       return { status: 204 };
     },
   );
 }
 
+interface Replacement extends EgressRequest {
+  /** Ends the wait when the client is gone. */
+  readonly signal: AbortSignal;
+}
+
 /**
- * Writes the egress rules into the claim and waits until the claim-controller reports them as applied. Until then the previous
- * rules hold, and so do the values of their headers. Throws an ApiError: 400 for a fork, 409 while the sandbox resumes, 503 if
- * the rules do not take effect in time.
+ * Writes the egress rules into the claim and waits until the claim-controller reports them as applied, and every replica of the
+ * egress proxy has them. Until then the previous rules may hold, and so may the values of their headers. Throws an ApiError: 400
+ * for a fork, 409 while the sandbox resumes, 503 if the rules do not take effect in time.
  */
-async function replaceEgress(deps: EgressDeps, claimed: ClaimedSandbox, request: EgressRequest): Promise<void> {
+async function replaceEgress(deps: EgressDeps, claimed: ClaimedSandbox, request: Replacement): Promise<void> {
   assertServed(claimed, request);
   const { claim, sandbox } = claimed;
   const stored = await admitRules(deps, request.headerRules, {
@@ -79,7 +87,7 @@ async function replaceEgress(deps: EgressDeps, claimed: ClaimedSandbox, request:
       onReplaced(current);
       return { metadata: { annotations: { [annotations.network]: text } } };
     });
-    await waitUntilApplied(deps, patched);
+    await waitUntilApplied(deps, patched, request.signal);
   });
 }
 
@@ -93,23 +101,25 @@ function assertServed({ claim, sandbox }: ClaimedSandbox, { egress, headerRules 
   if (!isSteered) throw conflict(formatNoProxy('network.rules are', ''));
 }
 
-/** Whether the Pod of the sandbox asks the egress resolver. */
-function hasProxy(sandbox: Sandbox | undefined): boolean {
-  return sandbox?.metadata.labels?.[labels.egress] !== undefined;
-}
-
-async function waitUntilApplied({ state, transitionTimeoutMs }: EgressDeps, patched: ClaimedSandbox): Promise<void> {
-  const isDone = await state.waitUntil(
+async function waitUntilApplied(deps: EgressDeps, patched: ClaimedSandbox, signal: AbortSignal): Promise<void> {
+  const { state, clock, transitionTimeoutMs } = deps;
+  const untilMs = clock.now() + transitionTimeoutMs;
+  const applied = await state.waitUntil(
     patched,
     (current) => {
       if (current === undefined) throw noSandbox(patched.claim.metadata.name ?? '');
-      return isApplied(current.claim) ? true : undefined;
+      return isApplied(current.claim) ? current : undefined;
     },
-    { timeoutMs: transitionTimeoutMs },
+    { timeoutMs: transitionTimeoutMs, signal },
   );
-  if (isDone === undefined) {
-    throw new ApiError({ status: 503, message: 'the rules of the sandbox are noted and not in force yet' });
-  }
+  if (applied === undefined) throw notInForce();
+  const spread = await awaitRules(deps, applied, { timeoutMs: untilMs - clock.now(), signal });
+  if (!spread.isComplete) throw notInForce(`: ${formatSpread(spread)}`);
+}
+
+function notInForce(detail = ''): ApiError {
+  const message = `the rules of the sandbox are noted and not in force yet${detail}`;
+  return new ApiError({ status: 503, message });
 }
 
 function formatNoProxy(what: string, instead: string): string {

@@ -23,7 +23,7 @@ export interface ForkRouteDeps extends ForkDeps, SaveDeps {
   readonly limits: Limits;
   readonly client: ForkDeps['client'];
   readonly log: SaveDeps['log'];
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'sleep'>;
   readonly createTimeoutMs: number;
 }
 

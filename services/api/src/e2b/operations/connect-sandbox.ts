@@ -1,9 +1,12 @@
 import { hasUnresponsiveDaemon } from '@sandlot/api-types';
 import { endPatch } from '../../claim/lifetime.ts';
 import { ApiError, conflict, noSandbox } from '../../errors/api-error.ts';
+import { rulesTooLate } from '../../errors/create-errors.ts';
 import { endpoint, route } from '../../http/route.ts';
 import type { Answer, Route } from '../../http/route.ts';
 import type { Limits } from '../../limits/limits.ts';
+import { awaitRules, formatSpread, hasRulesOfProxy } from '../../replicas/await-rules.ts';
+import type { RulesDeps } from '../../replicas/await-rules.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import type { SavedMemory } from '../../state/saved-memory.ts';
 import { isReady, isSuspended, getState } from '../../state/sandbox-state.ts';
@@ -21,7 +24,9 @@ import type { SandboxCall } from './shape.ts';
 import { discardMemory, resume } from './transitions.ts';
 import type { TransitionDeps } from './transitions.ts';
 
-export interface ConnectDeps extends TransitionDeps {
+export interface ConnectDeps extends TransitionDeps, RulesDeps {
+  readonly state: TransitionDeps['state'];
+  readonly clock: RulesDeps['clock'];
   readonly savedMemory: SavedMemory;
   readonly limits: Pick<Limits, 'getAllowance'>;
   readonly answers: AnswerOptions;
@@ -70,17 +75,17 @@ export function connectRoutes(deps: ConnectDeps): readonly Route[] {
   ];
 }
 
-async function connect(deps: ConnectDeps, call: SandboxCall<Wish>): Promise<Answer> {
+async function connect(deps: ConnectDeps, call: SandboxCall<Omit<Wish, 'signal'>>): Promise<Answer> {
   const claimed = await findForTimeout(deps, call);
-  const { resumed, current } = await connectSandbox(deps, claimed, call.body);
+  const { resumed, current } = await connectSandbox(deps, claimed, { ...call.body, signal: call.signal });
   return { status: resumed ? 201 : 200, body: buildAnswer(current, deps.answers) };
 }
 
 /** For very old clients, which do not connect to a paused sandbox but resume it. */
-async function resumePaused(deps: ConnectDeps, call: SandboxCall<Wish>): Promise<Answer> {
+async function resumePaused(deps: ConnectDeps, call: SandboxCall<Omit<Wish, 'signal'>>): Promise<Answer> {
   const claimed = await findForTimeout(deps, call);
   if (getState(claimed.sandbox) === 'running') throw conflict('the sandbox is running already');
-  const { current } = await connectSandbox(deps, claimed, call.body);
+  const { current } = await connectSandbox(deps, claimed, { ...call.body, signal: call.signal });
   return { status: 201, body: buildAnswer(current, deps.answers) };
 }
 
@@ -95,6 +100,8 @@ async function findForTimeout(deps: ConnectDeps, call: SandboxCall<{ timeout: nu
 interface Wish {
   readonly timeout: number;
   readonly memory?: boolean | null | undefined;
+  /** Ends the wait for the rules of the sandbox when the client is gone. */
+  readonly signal: AbortSignal;
 }
 
 interface Connection {
@@ -105,7 +112,7 @@ interface Connection {
 
 /**
  * Extends a running sandbox, and resumes a paused one. Waits for a suspend or resume that is under way. Throws an ApiError 409
- * if that does not complete in time.
+ * if that does not complete in time, and 503 if a sandbox that is resumed has no rules at some replica of the egress proxy.
  */
 async function connectSandbox(deps: ConnectDeps, claimed: ClaimedSandbox, wish: Wish): Promise<Connection> {
   const current = await waitUntil(deps, claimed, (now) => isUp(now) || isDown(now));
@@ -114,7 +121,7 @@ async function connectSandbox(deps: ConnectDeps, claimed: ClaimedSandbox, wish: 
     return { current: await extendSandbox(deps, current, wish.timeout), resumed: false };
   }
   await chooseMemory(deps, current, wish.memory);
-  return { current: await resumeSandbox(deps, current, wish.timeout), resumed: true };
+  return { current: await resumeSandbox(deps, current, wish), resumed: true };
 }
 
 /** Gives up saved memory that the client does not want. Throws an ApiError 409 if it wants memory in which the daemon hangs. */
@@ -137,13 +144,19 @@ function unresponsiveGuest(id = ''): ApiError {
 async function resumeSandbox(
   deps: ConnectDeps,
   claimed: ClaimedSandbox,
-  timeoutSeconds: number,
+  { timeout: timeoutSeconds, signal }: Wish,
 ): Promise<ClaimedSandbox> {
-  const endMs = deps.clock.now() + timeoutSeconds * 1_000;
+  const { clock, transitionTimeoutMs } = deps;
+  const endMs = clock.now() + timeoutSeconds * 1_000;
   const extended = await patchClaim(deps, claimed, ({ claim }) => endPatch(claim, { endMs, timeoutSeconds }));
   const sandbox = await resume(deps, extended);
+  const untilMs = clock.now() + transitionTimeoutMs;
   const current = await waitUntil(deps, { claim: extended.claim, sandbox }, isUp);
   if (current === undefined) throw inTransition();
+  if (hasRulesOfProxy(current.claim)) {
+    const spread = await awaitRules(deps, current, { timeoutMs: untilMs - clock.now(), signal });
+    if (!spread.isComplete) throw rulesTooLate(formatSpread(spread));
+  }
   return current;
 }
 

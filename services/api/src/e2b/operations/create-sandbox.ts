@@ -40,7 +40,7 @@ export interface CreateDeps extends SourceDeps, StartDeps, RuleDeps {
   readonly ledger: CreateLedger;
   readonly answers: AnswerOptions;
   readonly createMetrics: CreateMetrics;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'sleep'>;
   readonly createTimeoutMs: number;
 }
 
