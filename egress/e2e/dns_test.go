@@ -74,6 +74,22 @@ func TestResolverOfAClosedSandbox(t *testing.T) {
 	}
 }
 
+func TestReservedNamesDoNotExistUnderAllNames(t *testing.T) {
+	plane := planetest.Start(t, nil)
+	for _, allowed := range []map[string]any{{"names": []string{"*"}}, {"names": []string{}, "observe": true}} {
+		plane.Allow(planetest.SandboxA, allowed)
+		for _, name := range []string{"metadata.google.internal", "printer.local", "kubernetes.default.svc.cluster.local", "1.2.0.192.in-addr.arpa"} {
+			if got := format(ask(t, plane, planetest.SandboxA, "udp", name, dns.TypeA)); got != "NXDOMAIN" {
+				t.Errorf("%s with %v: %s", name, allowed, got)
+			}
+		}
+		if got := format(ask(t, plane, planetest.SandboxA, "udp", "site.example", dns.TypeA)); got != "NOERROR | 5 IN A 127.0.1.1" {
+			t.Errorf("with %v: %s", allowed, got)
+		}
+	}
+	plane.Eventually("the refusals were reported", func() bool { return plane.Refused()["reserved dns metadata.google.internal."] == 2 })
+}
+
 // A tunnel needs that a question reaches a server of the attacker.
 func TestForwardsNoQuestionOfAClosedSandbox(t *testing.T) {
 	plane := planetest.Start(t, nil)

@@ -15,7 +15,8 @@ type Pattern struct {
 	port     uint16
 }
 
-// ParsePattern reads NAME or NAME:PORT. *.example.com stands for all names below example.com and not for example.com itself.
+// ParsePattern reads NAME or NAME:PORT. *.example.com stands for all names below example.com and not for example.com itself, and *
+// for all names that are not reserved.
 func ParsePattern(text string) (Pattern, error) {
 	name, port, err := splitPort(text)
 	if err != nil {
@@ -28,6 +29,9 @@ func ParsePattern(text string) (Pattern, error) {
 	rest, err = Normalise(rest)
 	if err != nil {
 		return Pattern{}, fmt.Errorf("name %q: %w", name, err)
+	}
+	if IsReserved(rest) {
+		return Pattern{}, fmt.Errorf("name %q is never let through", name)
 	}
 	return Pattern{name: rest, wildcard: wildcard, port: port}, nil
 }
@@ -49,7 +53,10 @@ func (p Pattern) MatchesName(host string) bool {
 	if !p.wildcard {
 		return host == p.name
 	}
-	return p.name == "" || strings.HasSuffix(host, "."+p.name)
+	if p.name == "" {
+		return !IsReserved(host)
+	}
+	return strings.HasSuffix(host, "."+p.name)
 }
 
 // Matches says whether the pattern has this normalised name on this port.

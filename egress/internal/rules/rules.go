@@ -76,6 +76,8 @@ const (
 	NotListed     Reason = "not_listed"
 	NoSandbox     Reason = "unknown_source"
 	NotOnThisPort Reason = "port"
+	// Reserved is a name that no list can have.
+	Reserved Reason = "reserved"
 	// Unreachable, ClientGone and HandshakeRefused say that a connection came to nothing although it was allowed.
 	Unreachable      Reason = "upstream"
 	ClientGone       Reason = "client_gone"
@@ -115,6 +117,9 @@ func (s *Sandbox) Decide(host string, port uint16) Decision {
 func (s *Sandbox) decideName(host string, port uint16) Decision {
 	if !s.Closed {
 		return Decision{Allowed: true, Reason: Allowed}
+	}
+	if names.IsReserved(host) {
+		return Decision{Reason: Reserved}
 	}
 	index := slices.IndexFunc(s.Names, func(pattern names.Pattern) bool { return pattern.Matches(host, port) })
 	if index >= 0 {

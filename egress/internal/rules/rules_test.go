@@ -35,6 +35,9 @@ func TestDecides(t *testing.T) {
 		"a listed name on another port":      {Sandbox{Closed: true, Names: hosts}, "a.example.org", 80, false, NotOnThisPort},
 		"anything for an open sandbox":       {Sandbox{}, "example.net", 443, true, Allowed},
 		"nothing for a closed empty list":    {Sandbox{Closed: true}, "example.net", 443, false, NotListed},
+		"a reserved name under all names":    {Sandbox{Closed: true, Names: patterns(t, "*")}, "metadata.google.internal", 443, false, Reserved},
+		"a reserved name while it observes":  {Sandbox{Closed: true, Observe: true}, "printer.local", 443, false, Reserved},
+		"a reserved name when it is open":    {Sandbox{}, "printer.local", 443, true, Allowed},
 		"an unlisted name while it observes": {Sandbox{Closed: true, Observe: true, Names: hosts}, "example.net", 443, true, Observed},
 	} {
 		got := test.sandbox.Decide(test.host, test.port)

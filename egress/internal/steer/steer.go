@@ -81,7 +81,7 @@ func (r Resolver) answer(source netip.Addr, question *dns.Msg) *dns.Msg {
 	}
 	name, err := names.Normalise(question.Question[0].Name)
 	if err != nil {
-		return r.deny(source, sandbox, question)
+		return r.deny(source, sandbox, question, rules.NotListed)
 	}
 	return r.decide(ctx, source, sandbox, name, question)
 }
@@ -97,8 +97,10 @@ func (r Resolver) decide(
 ) *dns.Msg {
 	isListed := !sandbox.Closed || sandbox.Observe || sandbox.HasName(name)
 	switch {
+	case sandbox.Closed && names.IsReserved(name):
+		return r.deny(source, sandbox, question, rules.Reserved)
 	case !isListed:
-		return r.deny(source, sandbox, question)
+		return r.deny(source, sandbox, question, rules.NotListed)
 	case sandbox.FindRule(name) != nil:
 		return r.count("steered", reply(question, r.Proxy().Inspected))
 	case sandbox.Closed:
@@ -108,12 +110,12 @@ func (r Resolver) decide(
 }
 
 // deny says that the name does not exist, without a SOA, so that clients ask again after a change.
-func (r Resolver) deny(source netip.Addr, sandbox *rules.Sandbox, question *dns.Msg) *dns.Msg {
+func (r Resolver) deny(source netip.Addr, sandbox *rules.Sandbox, question *dns.Msg, reason rules.Reason) *dns.Msg {
 	if !sandbox.Closed {
 		return r.count("refused", fail(question, dns.RcodeNameError))
 	}
 	host := question.Question[0].Name
-	r.Teller.Record(tell.Event{Sandbox: sandbox, Source: source.String(), Protocol: tell.DNS, Host: host, Reason: rules.NotListed})
+	r.Teller.Record(tell.Event{Sandbox: sandbox, Source: source.String(), Protocol: tell.DNS, Host: host, Reason: reason})
 	response := fail(question, dns.RcodeNameError)
 	if options := question.IsEdns0(); options != nil {
 		response.SetEdns0(maxFrame, false)

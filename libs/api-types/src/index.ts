@@ -55,7 +55,7 @@ export type { EgressBlock } from './egress/blocks.ts';
 export { getEgressMode, STEERED_DNS_OPTIONS } from './egress/mode.ts';
 export { egressModes } from './egress/modes.ts';
 export type { EgressMode } from './egress/modes.ts';
-export { findNamePattern } from './egress/names.ts';
+export { findNamePattern, findReservedProblem } from './egress/names.ts';
 export type { NamePattern } from './egress/names.ts';
 export { narrowEgress } from './egress/narrow.ts';
 export { readPolicyEgress } from './egress/policy-blocks.ts';

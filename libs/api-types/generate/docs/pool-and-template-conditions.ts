@@ -120,7 +120,7 @@ export const templateRows: readonly ConditionRow[] = [
     condition: egressReady,
     status: 'False',
     reason: templateReasons.invalidEgress,
-    when: 'An entry of `egress.allow` is neither a name nor an address, and the list allows nothing; or `egress.rules` has a mistake or cannot be applied, and requests to these hosts fail.',
+    when: 'An entry of `egress.allow` is neither a name nor an address, or a name that is never let through, and the list allows nothing; or `egress.rules` has a mistake or cannot be applied, and requests to these hosts fail.',
   },
   {
     condition: egressReady,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { findHostName, findNamePattern, hasName } from './names.ts';
+import { findHostName, findNamePattern, findReservedProblem, hasName } from './names.ts';
 
 /** The data plane reads the same vectors. */
 const VECTORS = new URL('../../../../egress/internal/names/testdata/vectors.json', import.meta.url);
@@ -44,4 +44,27 @@ it('a normalised name stays as it is', () => {
       if (once !== undefined) expect(findHostName(once)).toBe(once);
     }),
   );
+});
+
+it.each([
+  ['localhost', 'localhost'],
+  ['*.local', 'local'],
+  ['Metadata.google.INTERNAL.:443', 'internal'],
+  ['kubernetes.default.svc', 'svc'],
+  ['*.in-addr.arpa', 'arpa'],
+])('says of %s why it is never let through', (text, end) => {
+  expect(findReservedProblem(text)).toBe(`names that end in ${end} are never let through`);
+});
+
+it.each([
+  'example.com',
+  'local.example.com',
+  'notlocal.example',
+  '*',
+  '',
+  '10.0.0.1',
+  '2001:db8::1',
+  'https://a.local/',
+])('says of %j that it is not a name that is never let through', (text) => {
+  expect(findReservedProblem(text)).toBeUndefined();
 });

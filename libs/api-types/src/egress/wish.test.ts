@@ -33,3 +33,11 @@ describe('rules of a claim', () => {
     expect(formatFirstEgressText(closed)).toBe(formatEgressText(closed));
   });
 });
+
+it.each(['metadata.google.internal', '*.cluster.local', '1.2.0.192.in-addr.arpa'])(
+  'the name %s is never let through: a list that has it closes everything',
+  (name) => {
+    const wish = findEgressWish(made(JSON.stringify({ denyOut: ['0.0.0.0/0'], allowOut: ['example.com', name] })));
+    expect(wish).toEqual({ allowInternetAccess: false, allowOut: [], denyOut: [] });
+  },
+);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { annotations } from '../catalogue/keys.ts';
 import { headerRules } from './headers/header-rule.ts';
 import type { HeaderRule } from './headers/header-rule.ts';
-import { findNamePattern } from './names.ts';
+import { findNamePattern, findReservedProblem } from './names.ts';
 import { resolveClaimMode } from '../rules/naming.ts';
 import type { SandboxClaim } from '../objects.ts';
 
@@ -47,7 +47,8 @@ const entry = z.string().transform((text, context) => {
   const [found, name] = [findEgressBlock(text), findNamePattern(text)?.text];
   if (found !== undefined) return { block: found };
   if (name !== undefined) return { name };
-  context.addIssue({ code: 'custom', message: 'is neither a name, an address nor a block of addresses' });
+  const message = findReservedProblem(text) ?? 'is neither a name, an address nor a block of addresses';
+  context.addIssue({ code: 'custom', message });
   return z.NEVER;
 });
 const entries = z.array(entry).max(MAX_EGRESS_BLOCKS).default([]);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findNamePattern } from '../names.ts';
+import { findNamePattern, findReservedProblem } from '../names.ts';
 import { findHeaderNameProblem } from './header-name.ts';
 import { HEADER_RULE_LIMITS } from './limits.ts';
 
@@ -34,7 +34,9 @@ const rule = z.strictObject({
   host: z.string().transform((given, context) => {
     const found = findRuleHost(given);
     if (found !== undefined) return found;
-    context.addIssue({ code: 'custom', message: 'is no name such as example.com or *.example.com' });
+    const reserved = findReservedProblem(given);
+    const message = `is no name such as example.com or *.example.com${reserved === undefined ? '' : `: ${reserved}`}`;
+    context.addIssue({ code: 'custom', message });
     return z.NEVER;
   }),
   /** The methods that pass; empty: all. */

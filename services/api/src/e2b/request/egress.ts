@@ -1,4 +1,10 @@
-import { findEgressBlock, findNamePattern, isClosedEgress, MAX_EGRESS_BLOCKS } from '@sandlot/api-types';
+import {
+  findEgressBlock,
+  findNamePattern,
+  findReservedProblem,
+  isClosedEgress,
+  MAX_EGRESS_BLOCKS,
+} from '@sandlot/api-types';
 import type { EgressWish } from '@sandlot/api-types';
 import type { z } from 'zod';
 import { badRequest } from '../../errors/api-error.ts';
@@ -51,7 +57,7 @@ function readAllowed(texts: readonly string[] | null | undefined): Pick<EgressWi
   const entries = readEntries('allowOut', texts, (text) => {
     const block = findEgressBlock(text);
     const name = block === undefined ? findNamePattern(text)?.text : undefined;
-    if (block === undefined && name === undefined) throw badRequest(formatBadEntry('allowOut', text, A_NAME));
+    if (block === undefined && name === undefined) throw badRequest(describeBadName(text));
     return { block, name };
   });
   const names = new Set(entries.flatMap(({ name }) => name ?? []));
@@ -61,6 +67,11 @@ function readAllowed(texts: readonly string[] | null | undefined): Pick<EgressWi
 
 const A_NAME = 'neither an address, a CIDR nor a name such as example.com or *.example.com';
 const AN_ADDRESS = 'neither an address nor a CIDR; names can only be allowed';
+
+function describeBadName(text: string): string {
+  const reserved = findReservedProblem(text);
+  return formatBadEntry('allowOut', text, reserved === undefined ? A_NAME : `refused: ${reserved}`);
+}
 
 function formatBadEntry(field: string, text: string, what: string): string {
   return `network.${field}: ${JSON.stringify(text)} is ${what}`;

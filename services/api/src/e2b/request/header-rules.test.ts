@@ -56,6 +56,11 @@ describe('header rules of a request', () => {
       'host "a.example" has two rules',
     ],
     ['more hosts than ten', many(11, (index) => `h${index}.example`, [{ transform: { headers: {} } }]), '<=10 items'],
+    [
+      'a host that is never let through',
+      build('Kubernetes.default.svc', {}),
+      '"Kubernetes.default.svc": is no name such as example.com or *.example.com: names that end in svc are never let through',
+    ],
     ['a long host', build(`${'a.'.repeat(64)}example`, {}), 'is no name such as example.com'],
     ...['*', '*:443', 'a.example:443', '1.2.3.4', 'example', 'https://a.example', ''].map(
       (host) =>

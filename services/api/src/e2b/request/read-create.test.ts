@@ -35,6 +35,11 @@ describe('readCreate', () => {
       { network: { allowOut: ['https://example.com'], denyOut: ['0.0.0.0/0'] } },
       'network.allowOut: "https://example.com" is neither an address, a CIDR nor a name',
     ],
+    [
+      'a name that is never let through',
+      { network: { allowOut: ['example.com', '*.google.internal:443'], denyOut: ['0.0.0.0/0'] } },
+      'network.allowOut: "*.google.internal:443" is refused: names that end in internal are never let through',
+    ],
     ['a denied name', { network: { denyOut: ['example.com'] } }, 'names can only be allowed'],
     ['a malformed CIDR', { network: { denyOut: ['10.0.0.0/33'] } }, 'network.denyOut: "10.0.0.0/33" is neither'],
     [

@@ -1,4 +1,4 @@
-import { getEgressMode, headerRules, templateReasons } from '@sandlot/api-types';
+import { findReservedProblem, getEgressMode, headerRules, templateReasons } from '@sandlot/api-types';
 import type { EgressMode, SandboxTemplate } from '@sandlot/api-types';
 import type { Finding, TemplateSnapshot } from '../plan/snapshot.ts';
 import { readAllowList } from './egress.ts';
@@ -52,7 +52,10 @@ const MISSING =
   'egress.mode asks for the egress proxy, and this installation has none; set the chart value egress.enabled=true. Until then no name is reached by Proxied, and claims that list names are refused';
 
 function formatInvalid(entry: string): string {
-  return `egress.allow allows nothing until it is corrected: ${JSON.stringify(entry)} is neither a name such as example.com or *.example.com:8443, nor an address or a block of addresses`;
+  const reason =
+    findReservedProblem(entry) ??
+    'it is neither a name such as example.com or *.example.com:8443, nor an address or a block of addresses';
+  return `egress.allow allows nothing until ${JSON.stringify(entry)} is corrected: ${reason}`;
 }
 
 function no(reason: string, message: string): Finding {

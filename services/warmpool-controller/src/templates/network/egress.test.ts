@@ -65,6 +65,11 @@ describe('header rules of a template', () => {
 
   it.each<[string, Partial<SandboxTemplateSpec>, string, boolean?]>([
     ['with a mistake', { egress: { rules: [{ host: 'a.b' }, { host: 'nothing' }] } }, 'rule 2 host: is no name'],
+    [
+      'for a host that is never let through',
+      { egress: { rules: [{ host: 'metadata.google.internal' }] } },
+      'rule 1 host: is no name such as example.com or *.example.com: names that end in internal are never let through',
+    ],
     ['of a template that has rules of its own', { egress: { rules }, networkPolicy: {} }, 'this template is Direct'],
     ['where the installation has none', { egress: { rules } }, 'egress.credentials.enabled=true', false],
   ])('%s are reported on the template', (...[, spec, words, hasEgressRules = true]) => {
@@ -150,9 +155,12 @@ describe('the condition EgressReady', () => {
     expect(found && `${found.status} ${found.reason}`).toBe(expected);
   });
 
-  it('names the entry that cannot be read', () => {
+  it.each([
+    ['cannot be read', 'b..com', '"b..com" is corrected: it is neither a name'],
+    ['is never let through', '*.team.svc', '"*.team.svc" is corrected: names that end in svc are never let through'],
+  ])('names the entry that %s', (_, entry, words) => {
     const { message } =
-      checkEgress({ template: template({ spec: proxied('a.com', 'b..com') }), network: WITH_PROXY }) ?? {};
-    expect(message).toContain('"b..com"');
+      checkEgress({ template: template({ spec: proxied('a.com', entry) }), network: WITH_PROXY }) ?? {};
+    expect(message).toContain(words);
   });
 });
