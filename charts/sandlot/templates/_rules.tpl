@@ -215,6 +215,10 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [list, watch]
+# Events of claims. None is repeated, so none is patched.
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create]
 {{- if and .Values.egress.credentials.enabled .Values.egress.credentials.namespaceSecrets }}
 # Rules name Secrets, whose values the proxy sends. The process asks for those with the label sandlot.dev/egress-credential, and no
 # Role can be limited to a label.

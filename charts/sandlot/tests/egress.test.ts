@@ -323,7 +323,7 @@ describe('the rights of egress', () => {
     );
 
   it('are to follow what decides over an address, in the namespaces that it serves', async () => {
-    const follows = ['pods list,watch', 'sandboxes list,watch', 'sandboxclaims list,watch', 'networkpolicies list,watch'];
+    const follows = ['pods list,watch', 'sandboxes list,watch', 'sandboxclaims list,watch', 'networkpolicies list,watch', 'events create'];
     expect(listRules(await renderEgress(), 'ClusterRole', NAME)).toEqual(follows);
     const some = await renderEgress({}, { watchNamespaces: ['team-a', 'team-b'] });
     expect(some.filter(({ kind, metadata }) => kind === 'Role' && metadata.name === NAME).map(({ metadata }) => metadata.namespace)).toEqual(['team-a', 'team-b']);

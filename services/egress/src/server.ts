@@ -1,8 +1,12 @@
 import { BLOCKED_IPV4, BLOCKED_IPV6 } from '@sandlot/api-types';
-import type { OwnerReference } from '@sandlot/kube';
+import type { SandboxClaim } from '@sandlot/api-types';
+import { createEventRecorder } from '@sandlot/kube';
+import type { EventRecorder, Informer, OwnerReference } from '@sandlot/kube';
 import type { ProcessParts, RunningServer } from '@sandlot/service';
 import { Addresses } from './controller.ts';
 import { findApplied } from './applied/find-applied.ts';
+import { ClaimEvents } from './events/claim-events.ts';
+import { LastingProblems } from './events/lasting-problems.ts';
 import { PlaneConnection } from './plane/connection.ts';
 import { readEgressProofs } from '@sandlot/tenancy';
 import { followSecrets } from './wiring/secrets.ts';
@@ -28,7 +32,11 @@ export async function startEgress(parts: ProcessParts, settings: EgressSettings)
   const { POD_NAMESPACE: namespace, EGRESS_SERVICE: passed, EGRESS_INSPECT_SERVICE: inspected } = settings;
   const proxy = new ProxyServices({ ...shared, namespace, passed, inspected });
   const refusals = followRefusals(claims, clock);
-  const secrets = followSecrets(shared, settings, (ref, value) => connection.putValue(ref, value));
+  const { recorder, events, problems } = createEvents(parts, claims);
+  const secrets = followSecrets(shared, settings, {
+    onValue: (ref, value) => connection.putValue(ref, value),
+    onProblem: (...seen) => problems.see(...seen),
+  });
   const addresses = new Addresses({
     stores: { pods: pods.store, sandboxes: sandboxes.store, claims: claims.store, policies: policies.store },
     onAddress: (address, sandbox) => connection.put(address, sandbox),
@@ -42,7 +50,10 @@ export async function startEgress(parts: ProcessParts, settings: EgressSettings)
     listAll: () => addresses.list(),
     listValues: () => secrets.values.list(),
     getAgeMs: () => freshness.getAgeMs(),
-    onRefused: (refused) => refusals.add(refused),
+    onRefused: (refused) => {
+      refusals.add(refused);
+      events.deny(refused);
+    },
     clock,
     log,
   });
@@ -55,9 +66,7 @@ export async function startEgress(parts: ProcessParts, settings: EgressSettings)
   const ofCluster = [pods, sandboxes, claims, policies];
   const all = [...ofCluster, freshness.informer, ...proxy.informers, ...secrets.informers];
   const following = new DisposableStack();
-  following.use(addresses.follow(informers));
-  following.use(secrets);
-  following.use(refusals);
+  for (const each of [addresses.follow(informers), secrets, refusals, events, problems]) following.use(each);
   following.use(proxy.follow(() => connection.renew('the Services of the proxy have changed')));
   const stop = new AbortController();
   const connecting = connectOnceSynced(all, connection, stop.signal);
@@ -69,9 +78,25 @@ export async function startEgress(parts: ProcessParts, settings: EgressSettings)
       stop.abort();
       following.dispose();
       await working;
-      await reports.close();
+      await Promise.all([reports.close(), recorder.flush()]);
     },
   };
+}
+
+interface Events {
+  readonly recorder: EventRecorder;
+  readonly events: ClaimEvents;
+  readonly problems: LastingProblems;
+}
+
+function createEvents(parts: ProcessParts, claims: Informer<SandboxClaim>): Events {
+  const { client, clock, log, random, kubeMetrics: metrics, instance } = parts;
+  const recorder = createEventRecorder({
+    ...{ client, clock, log, random, metrics, instance },
+    controller: 'sandlot.dev/egress',
+  });
+  const events = new ClaimEvents({ recorder, claims, clock });
+  return { recorder, events, problems: new LastingProblems(clock, (...missing) => events.miss(...missing)) };
 }
 
 interface Reporting {

@@ -89,6 +89,7 @@ export class EgressStack implements AsyncDisposable {
       EGRESS_SERVICE: SERVICES.passed,
       EGRESS_INSPECT_SERVICE: SERVICES.inspected,
       VAULT_NAMESPACE: VAULT,
+      EGRESS_NAMESPACE_SECRETS: 'true',
     };
     const stack = new EgressStack(open, { client, plane, podUid }, env);
     stack.proxy = await stack.createService(SERVICES.passed);

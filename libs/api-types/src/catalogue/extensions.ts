@@ -72,4 +72,6 @@ export const eventReasons = {
   restoreFailed: 'RestoreFailed',
   goldenSnapshotReady: 'GoldenSnapshotReady',
   goldenSnapshotFailed: 'GoldenSnapshotFailed',
+  egressDenied: 'EgressDenied',
+  egressCredentialMissing: 'EgressCredentialMissing',
 } as const;

@@ -3,7 +3,7 @@ import type { HeaderSource } from '@sandlot/api-types';
 import type { Secret } from '@sandlot/kube';
 import { silentLogger } from '@sandlot/std';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Credential } from '../plan/plan.ts';
+import type { Credential, ValueProblem } from '../plan/plan.ts';
 import { Values } from './values.ts';
 
 const MARKED = {
@@ -15,14 +15,16 @@ const STORED = formatStoredHeadersName({ uid: 'u' });
 let store: Map<string, Secret>;
 let heard: (readonly [string, string | undefined])[];
 let logged: string[];
+let problems: (readonly [Credential, ValueProblem | undefined])[];
 let values: Values;
 
 beforeEach(() => {
   store = new Map();
-  [heard, logged] = [[], []];
+  [heard, logged, problems] = [[], [], []];
   values = new Values({
     find: ({ place, namespace, name }) => store.get(`${place}/${namespace}/${name}`),
     onValue: (...each) => heard.push(each),
+    onProblem: (...each) => problems.push(each),
     log: { ...silentLogger, warn: (fields, message) => logged.push(JSON.stringify([fields, message])) },
   });
 });
@@ -106,6 +108,38 @@ describe('the value of a header', () => {
     expect(logged).toHaveLength(2);
     expect(logged.join()).toContain('does not list the host');
     expect(logged.join()).not.toContain('hush');
+  });
+});
+
+describe('a header without a value', () => {
+  const list = (): readonly (string | undefined)[] =>
+    problems.map(([, found]) => found && `${found.problem}; ${found.remedy}`);
+
+  it('is reported with what to do, until it has one', () => {
+    values.add('10.0.0.1', [named]);
+    putKey('one', {});
+    putKey('one', { labels: MARKED.labels });
+    put('namespace', 'key', { text: { other: 'one' }, metadata: MARKED });
+    putKey('one');
+    putKey('two');
+    expect(list()).toEqual([
+      'Secret "key" does not exist, or is not marked for egress; give it the key "token" and the label sandlot.dev/egress-credential: "true"',
+      'Secret "key" is not marked for egress; give it the label sandlot.dev/egress-credential: "true"',
+      'Secret "key", of which the rule uses the key "token", does not list the host; add api.example.com to its annotation sandlot.dev/egress-hosts',
+      'Secret "key" has no key "token"; add it',
+      undefined,
+    ]);
+  });
+
+  it('is reported until no rule needs it, also where the vault lacks a secret', () => {
+    values.add('10.0.0.1', [stored]);
+    putVault(STORED, { 'h-a-0': '${e2b.secrets.key}' });
+    values.keepOnly('10.0.0.1', []);
+    expect(list()).toEqual([
+      'the API has not stored its value; replace the network rules',
+      'there is no secret key in the vault; create it with POST /secrets',
+      undefined,
+    ]);
   });
 });
 

@@ -1,14 +1,18 @@
 import type { Logger } from '@sandlot/std';
-import type { Credential } from '../plan/plan.ts';
+import type { Credential, ValueProblem } from '../plan/plan.ts';
 import { hasStoredText, listSecretKeys, resolveCredential } from './resolve.ts';
 import type { FindSecret, SecretKey } from './resolve.ts';
 
 /** Hears of a value that came, changed or is gone (undefined). */
 export type OnValue = (ref: string, value: string | undefined) => void;
 
+/** Hears why a header has no value; undefined: it has one, or no rule needs it any more. */
+export type OnProblem = (credential: Credential, problem: ValueProblem | undefined) => void;
+
 interface ValuesDeps {
   readonly find: FindSecret;
   readonly onValue: OnValue;
+  readonly onProblem: OnProblem;
   readonly log: Logger;
 }
 
@@ -93,6 +97,7 @@ export class Values {
     if (held === undefined || held.addresses.size > 0) return;
     this.#follow(ref, held, []);
     this.#held.delete(ref);
+    if (held.problem !== undefined) this.#deps.onProblem(held.credential, undefined);
     if (held.value !== undefined) this.#deps.onValue(ref, undefined);
   }
 
@@ -101,17 +106,19 @@ export class Values {
     this.#follow(ref, held, listSecretKeys(held.credential, find).map(formatKey));
     const resolved = resolveCredential(held.credential, find);
     const value = 'value' in resolved ? resolved.value : undefined;
-    this.#report(held, 'problem' in resolved ? resolved.problem : undefined);
+    this.#report(held, 'problem' in resolved ? resolved : undefined);
     if (value === held.value) return;
     held.value = value;
     onValue(ref, value);
   }
 
-  #report(held: Held, problem: string | undefined): void {
-    if (problem === held.problem) return;
-    held.problem = problem;
+  #report(held: Held, found: ValueProblem | undefined): void {
+    if (found?.problem === held.problem) return;
+    held.problem = found?.problem;
+    this.#deps.onProblem(held.credential, found);
+    if (found === undefined) return;
     const { namespace, claim, host, header } = held.credential;
-    if (problem === undefined) return;
+    const { problem } = found;
     this.#deps.log.warn({ namespace, claim, host, header, problem }, 'a header of a rule has no value: requests fail');
   }
 

@@ -56,6 +56,13 @@ export interface Credential {
   readonly source: HeaderSource;
 }
 
+/** Why a header has no value. Neither text has a value. */
+export interface ValueProblem {
+  readonly problem: string;
+  /** What to do about it. */
+  readonly remedy: string;
+}
+
 /** What this replica says of an address that a sandbox has. */
 export interface HeldAddress {
   readonly address: string;

@@ -41,7 +41,7 @@ export class Refusals {
   add(refused: Refused): void {
     const { claimUid, protocol, port, reason, count } = refused;
     const counted = this.#takeOut(claimUid);
-    const host = findHostName(refused.host) ?? formatForeignHost(refused.host);
+    const host = formatRefusedHost(refused.host);
     const key = JSON.stringify([protocol, host, port, reason]);
     const known = counted.get(key);
     if (known === undefined && counted.size >= MAX_OF_CLAIM) dropRarest(counted);
@@ -95,9 +95,9 @@ export class Refusals {
   }
 }
 
-/** A sandbox chooses these bytes, and terminals obey some of them. */
-function formatForeignHost(host: string): string {
-  return host.slice(0, MAX_NAME).replace(/[^\x21-\x7e]/gu, '?');
+/** The name in its normal form. A sandbox chooses the bytes of one that has none, and terminals obey some of them. */
+export function formatRefusedHost(host: string): string {
+  return findHostName(host) ?? host.slice(0, MAX_NAME).replace(/[^\x21-\x7e]/gu, '?');
 }
 
 /** Of the destinations that were refused least often, the one that was refused longest ago. */

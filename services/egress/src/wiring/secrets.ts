@@ -3,12 +3,17 @@ import { createInformer, secrets } from '@sandlot/kube';
 import type { Change, Informer, InformerOptions, KubeObject, Secret } from '@sandlot/kube';
 import type { SecretKey } from '../credentials/resolve.ts';
 import { Values } from '../credentials/values.ts';
-import type { OnValue } from '../credentials/values.ts';
+import type { OnProblem, OnValue } from '../credentials/values.ts';
 import type { EgressSettings } from './settings.ts';
 
 type Shared = Pick<InformerOptions<KubeObject>, 'client' | 'clock' | 'random' | 'metrics'> & {
   readonly log: NonNullable<InformerOptions<KubeObject>['log']>;
 };
+
+interface Hearers {
+  readonly onValue: OnValue;
+  readonly onProblem: OnProblem;
+}
 
 export interface FollowedSecrets extends Disposable {
   readonly values: Values;
@@ -22,7 +27,7 @@ export interface FollowedSecrets extends Disposable {
 export function followSecrets(
   shared: Shared,
   { VAULT_NAMESPACE: vault, EGRESS_NAMESPACE_SECRETS: hasNamespaces, WATCH_NAMESPACES }: EgressSettings,
-  onValue: OnValue,
+  { onValue, onProblem }: Hearers,
 ): FollowedSecrets {
   const create = (namespaces: InformerOptions<Secret>['namespaces']): Informer<Secret> =>
     createInformer({
@@ -38,6 +43,7 @@ export function followSecrets(
     find: ({ place, namespace, name }) =>
       place === 'vault' ? stored?.store.get(`${vault ?? ''}/${name}`) : named?.store.get(`${namespace}/${name}`),
     onValue,
+    onProblem,
     log: shared.log,
   });
   const stack = new DisposableStack();
