@@ -193,4 +193,6 @@ export const ownEventWords = [
   'RestoreFailed',
   'GoldenSnapshotReady',
   'GoldenSnapshotFailed',
+  'EgressDenied',
+  'EgressCredentialMissing',
 ] as const;
