@@ -7,7 +7,7 @@ import { annotations, sandboxClaims } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials } from '@sandlot/kube';
 import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
-import { NODE, NPM, PACKAGES, publishClientImage } from '../support/egress/client-image.ts';
+import { NODE, NPM, PACKAGES, publishClientImage } from '../support/images/egress-clients.ts';
 import { openGrpcServer } from '../support/egress/grpc-server.ts';
 import { openUpstream } from '../support/egress/upstream.ts';
 import type { Upstream } from '../support/egress/upstream.ts';

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureBinaries, ensureWheels, findAgentSandboxModule } from '@sandlot/local-cluster';
-import { findRegistry, findSandboxBase, publishImage, unpackWheels } from '../images.ts';
+import { findRegistry, findSandboxBase, publishImage, unpackWheels } from '../images/publish.ts';
 
 /** Of the base image, and of the image that agent-sandbox publishes. */
 const PYTHON_VERSION = '3.11';

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ensureBinaries } from '@sandlot/local-cluster';
-import { runKubectlOrFail } from './kubectl.ts';
-import { findCluster } from './nodes/second-node.ts';
-import { TENANT } from './sdk/objects.ts';
+import { runKubectlOrFail } from '../kubectl.ts';
+import { findCluster } from '../nodes/second-node.ts';
+import { TENANT } from '../sdk/objects.ts';
 
 const run = promisify(execFile);
 

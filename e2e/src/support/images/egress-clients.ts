@@ -1,7 +1,7 @@
 import { chmod, copyFile, cp, mkdir, readdir, realpath, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ensureBinaries, ensureWheels } from '@sandlot/local-cluster';
-import { findRegistry, findSandboxBase, publishImage, unpackWheels } from '../images.ts';
+import { findRegistry, findSandboxBase, publishImage, unpackWheels } from './publish.ts';
 
 /** Of the image of the template `base`. */
 const PYTHON_VERSION = '3.11';
