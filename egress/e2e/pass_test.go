@@ -148,6 +148,17 @@ func TestAnOpenSandboxKeepsToWhatItsClaimDenies(t *testing.T) {
 	}
 }
 
+// A claim may have taken it and closed it, and the watch has not shown that yet.
+func TestAnOpenSandboxWithoutAClaimReachesNothingByTheProxy(t *testing.T) {
+	plane := startPassed(t)
+	for claim, want := range map[string]string{"c": "connected", "": "access denied"} {
+		plane.Allow(planetest.SandboxA, map[string]any{"closed": false, "claimUid": claim})
+		if got := alertOf(t, plane, planetest.SandboxA, allowed); !strings.Contains(got, want) {
+			t.Errorf("with the claim %q: %s", claim, got)
+		}
+	}
+}
+
 func TestObservesWhatAListWouldRefuse(t *testing.T) {
 	plane := startPassed(t)
 	plane.Allow(planetest.SandboxA, map[string]any{"observe": true, "names": []string{allowed}})

@@ -76,6 +76,9 @@ const (
 	NotListed     Reason = "not_listed"
 	NoSandbox     Reason = "unknown_source"
 	NotOnThisPort Reason = "port"
+	// Unclaimed is a name for a sandbox that has neither a claim nor a list: it reaches the internet without the proxy. Its claim may
+	// have a list that the watch has not shown yet.
+	Unclaimed Reason = "unclaimed"
 	// Reserved is a name that no list can have.
 	Reserved Reason = "reserved"
 	// Unreachable, ClientGone and HandshakeRefused say that a connection came to nothing although it was allowed.
@@ -116,6 +119,9 @@ func (s *Sandbox) Decide(host string, port uint16) Decision {
 
 func (s *Sandbox) decideName(host string, port uint16) Decision {
 	if !s.Closed {
+		if s.ClaimUID == "" {
+			return Decision{Reason: Unclaimed}
+		}
 		return Decision{Allowed: true, Reason: Allowed}
 	}
 	if names.IsReserved(host) {

@@ -33,11 +33,13 @@ func TestDecides(t *testing.T) {
 		"a name that is not listed":          {Sandbox{Closed: true, Names: hosts}, "example.com", 443, false, NotListed},
 		"a name below a wildcard":            {Sandbox{Closed: true, Names: hosts}, "a.example.org", 443, true, Allowed},
 		"a listed name on another port":      {Sandbox{Closed: true, Names: hosts}, "a.example.org", 80, false, NotOnThisPort},
-		"anything for an open sandbox":       {Sandbox{}, "example.net", 443, true, Allowed},
+		"anything for an open sandbox":       {Sandbox{ClaimUID: "c"}, "example.net", 443, true, Allowed},
+		"nothing for an open one unclaimed":  {Sandbox{}, "example.net", 443, false, Unclaimed},
+		"a listed name for one unclaimed":    {Sandbox{Closed: true, Names: hosts}, "api.example.com", 443, true, Allowed},
 		"nothing for a closed empty list":    {Sandbox{Closed: true}, "example.net", 443, false, NotListed},
 		"a reserved name under all names":    {Sandbox{Closed: true, Names: patterns(t, "*")}, "metadata.google.internal", 443, false, Reserved},
 		"a reserved name while it observes":  {Sandbox{Closed: true, Observe: true}, "printer.local", 443, false, Reserved},
-		"a reserved name when it is open":    {Sandbox{}, "printer.local", 443, true, Allowed},
+		"a reserved name when it is open":    {Sandbox{ClaimUID: "c"}, "printer.local", 443, true, Allowed},
 		"an unlisted name while it observes": {Sandbox{Closed: true, Observe: true, Names: hosts}, "example.net", 443, true, Observed},
 	} {
 		got := test.sandbox.Decide(test.host, test.port)

@@ -86,7 +86,7 @@ var address = netip.MustParseAddr("10.0.0.5")
 
 const (
 	reset    = `"type":"reset","blocked":["10.0.0.0/8"],"passed":["10.96.0.7","fd00::7"],"inspected":["10.96.0.8"]`
-	sandbox5 = `"type":"sandbox","address":"10.0.0.5","sandbox":{"uid":"u1","closed":true,"names":["example.com"]}`
+	sandbox5 = `"type":"sandbox","address":"10.0.0.5","sandbox":{"uid":"u1","claimUid":"c1","closed":true,"names":["example.com"]}`
 	synced   = `"type":"synced"`
 	beat     = `"type":"beat","ageMs":0`
 )
@@ -186,6 +186,35 @@ func TestAViewThatAgesLosesCredentialsAndThenLists(t *testing.T) {
 	rules.push(`"type":"beat","ageMs":620000`)
 	if store.Find(address) != nil || store.IsReady() {
 		t.Error("a list of more than ten minutes ago holds")
+	}
+}
+
+// A claim may take a member of a pool and close it while nothing says so here.
+func TestAPodWithoutAClaimIsKnownByACurrentViewAlone(t *testing.T) {
+	for name, age := range map[string]func(clock *clock, rules *pusher){
+		"no rules process": func(clock *clock, _ *pusher) { clock.advance(6 * time.Second) },
+		"an old view": func(clock *clock, rules *pusher) {
+			clock.advance(31 * time.Second)
+			rules.push(`"type":"beat","ageMs":31000`)
+		},
+	} {
+		store, clock, path := start(t)
+		rules := dial(t, path)
+		for _, each := range []string{beat, reset, sandbox5, `"type":"sandbox","address":"10.0.0.6","sandbox":{"uid":"u2"}`, synced} {
+			rules.push(each)
+		}
+		unclaimed := netip.MustParseAddr("10.0.0.6")
+		if store.Find(unclaimed) == nil {
+			t.Fatal("it is not known at first")
+		}
+		age(clock, rules)
+		if store.Find(unclaimed) != nil || store.Find(address) == nil {
+			t.Errorf("%s: a Pod without a claim is known, or the list of another does not hold", name)
+		}
+		rules.push(beat)
+		if store.Find(unclaimed) == nil {
+			t.Errorf("%s: it is not known again", name)
+		}
 	}
 }
 

@@ -68,7 +68,12 @@ func (s *Store) Find(address netip.Addr) *rules.Sandbox {
 	if !s.isFresh(listLimit) {
 		return nil
 	}
-	return s.view.sandboxes[address.Unmap()]
+	found := s.view.sandboxes[address.Unmap()]
+	// A claim may have taken it since, and closed it.
+	if found != nil && found.ClaimUID == "" && !s.isCurrent() {
+		return nil
+	}
+	return found
 }
 
 // Await is Find that waits until a Pod is known or the context ends: a new Pod may call before its watch event has come.
@@ -119,7 +124,7 @@ func (s *Store) Proxy() rules.Proxy {
 func (s *Store) IsReady() bool {
 	s.mutex.RLock()
 	defer s.mutex.RUnlock()
-	return s.synced && s.now().Sub(s.beatAt) < beatLimit && s.isFresh(credentialLimit)
+	return s.isCurrent()
 }
 
 // IsStale says whether the view is too old to hand out credentials.
@@ -152,6 +157,10 @@ func (s *Store) Count() int {
 		uids[sandbox.UID] = struct{}{}
 	}
 	return len(uids)
+}
+
+func (s *Store) isCurrent() bool {
+	return s.now().Sub(s.beatAt) < beatLimit && s.isFresh(credentialLimit)
 }
 
 func (s *Store) isFresh(limit time.Duration) bool {

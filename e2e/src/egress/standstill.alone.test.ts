@@ -1,7 +1,7 @@
-// The address of a sandbox that is gone, in the hands of another tenant, while the rules process has not yet seen that.
+// What the proxy does while the rules process stands still and the cluster goes on.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { annotations, sandboxClaims } from '@sandlot/api-types';
+import { annotations, claimConditions, findCondition, sandboxClaims } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials, pods } from '@sandlot/kube';
 import type { KubeClient, Pod } from '@sandlot/kube';
 import { getClusterPaths, machinePaths } from '@sandlot/local-cluster';
@@ -11,6 +11,7 @@ import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
 import { openUpstream } from '../support/egress/upstream.ts';
 import type { Upstream } from '../support/egress/upstream.ts';
 import { holdProcessesOf, waitUntilServing } from '../support/kill9.ts';
+import { runKubectlOrFail } from '../support/kubectl.ts';
 import { openSandbox, readAccess } from '../support/sdk/client.ts';
 import { readPodOf, TENANT } from '../support/sdk/objects.ts';
 import { eventually } from '../support/team.ts';
@@ -18,6 +19,7 @@ import { eventually } from '../support/team.ts';
 /** An address that this machine takes while the tests run, from a block without hosts. */
 const OUTSIDE = '192.175.48.89';
 const HOST = 'api.reuse.example';
+const LISTED = 'listed.reuse.example';
 const VALUE = 'reuse-4c71f0';
 const OTHER_TENANT = 'tenant-b';
 const EGRESS = 'egress';
@@ -29,7 +31,7 @@ let upstream: Upstream;
 beforeAll(async () => {
   client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: inject('kubeconfigPath') }) });
   stack.defer(() => client.close());
-  upstream = stack.use(await openUpstream({ address: OUTSIDE, names: [HOST] }));
+  upstream = stack.use(await openUpstream({ address: OUTSIDE, names: [HOST, LISTED] }));
 });
 afterAll(() => stack.disposeAsync());
 
@@ -110,5 +112,38 @@ it('a Pod that has the address of a sandbox that is gone gets no credential of i
     // The proxy took the Pod for the sandbox that is gone, and missed the proof alone.
     expect(await listReasons(owner)).toContain('egress_not_proven');
   }
+  await waitUntilServing(client, EGRESS, 1);
+});
+
+it('a warm sandbox that a claim closes meanwhile reaches nothing', async () => {
+  const name = 'reuse-closed';
+  const proxy = await readProxy();
+  const key = { namespace: TENANT, name };
+  const network = JSON.stringify({ denyOut: ['0.0.0.0/0'], allowOut: [LISTED] });
+  stack.defer(async () => {
+    await client.delete(sandboxClaims, key);
+  });
+  let pod: string;
+  const read = async (host: string): Promise<string> => {
+    const curl = `curl --silent --show-error --max-time 5 --resolve ${host}:80:${proxy} http://${host}/echo 2>&1 || true`;
+    return runKubectlOrFail(['--namespace', TENANT, 'exec', pod, '--', 'sh', '-c', curl]);
+  };
+  {
+    using held = await holdProcessesOf(client, EGRESS, /\/main\.js/u);
+    await client.create(sandboxClaims, {
+      metadata: { ...key, annotations: { [annotations.network]: network } },
+      spec: { warmPoolRef: { name: 'base' } },
+    });
+    const { status } = await eventually('the claim is Ready', async () => {
+      const claim = await client.get(sandboxClaims, key);
+      return findCondition(claim.status?.conditions, claimConditions.ready)?.status === 'True' ? claim : undefined;
+    });
+    pod = status?.sandbox?.name ?? '';
+    const [before, asked] = [upstream.paths.length, [HOST, LISTED]];
+    for (const host of asked) expect(await read(host)).not.toContain('bytes');
+    expect(upstream.paths.length).toBe(before);
+  }
+  await vi.waitFor(async () => expect(await read(LISTED)).toContain('bytes'), SOON);
+  expect(await read(HOST)).toContain('egress_denied');
   await waitUntilServing(client, EGRESS, 1);
 });
