@@ -8,7 +8,8 @@ const FAILURES = 'sandlot_egress_dial_failures_total';
 const BROKEN = `${FAILURES}{reason=~"no_answer|unreachable"}`;
 const PROOFS = 'sandlot_egress_proofs_total';
 const UNPROVEN = `${PROOFS}{result="failed"}`;
-const MISSING = 'sandlot_egress_connections_total{reason="egress_credential_missing"}';
+const INJECTIONS = 'sandlot_egress_injections_total';
+const MISSING = `${INJECTIONS}{result="missing"}`;
 /** With fewer than this in ten minutes, a share says nothing. */
 const FEWEST = 20;
 
@@ -58,12 +59,12 @@ export const egressRules: RuleGroup = {
     }),
     createAlert({
       alert: 'SandlotEgressCredentialsMissing',
-      expr: `sum by (namespace, template) (increase(${MISSING}[10m])) > ${FEWEST}`,
+      expr: `sum(rate(${MISSING}[10m])) / sum(rate(${INJECTIONS}[10m])) > 0.1 and on () (sum(increase(${MISSING}[10m])) > ${FEWEST})`,
       for: '5m',
       severity: 'warning',
-      summary: 'Requests of {{ $labels.namespace }}/{{ $labels.template }} lack the credential of their rule',
+      summary: 'Requests to hosts with a rule lack their credential',
       description:
-        '{{ $value | humanize }} requests of sandboxes of {{ $labels.namespace }}/{{ $labels.template }} got 502 in ten minutes: the Secret of a rule is gone, not marked for egress, or does not list the host.',
+        '{{ $value | humanizePercentage }} of the requests to hosts with a rule got 502: the Secret of the rule is gone, not marked for egress, or does not list the host. Events of the claims say which.',
       runbook: 'egress-credentials-missing',
     }),
     createAlert({
