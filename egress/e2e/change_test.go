@@ -8,7 +8,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -279,6 +281,41 @@ func TestNoCredentialGoesOutWithoutAProof(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Each question is a connection of the proxy, and a sandbox may send hundreds of requests at a time.
+func TestADaemonIsAskedOnceForAConnection(t *testing.T) {
+	plane := startRuled(t, func(settings *serve.Settings) { settings.Front.ByAddress = false })
+	fields := ruled(nil)
+	fields["proofs"] = [][]byte{[]byte("the proof of the sandbox")}
+	plane.Allow(planetest.SandboxA, fields)
+	client := plane.Client(planetest.SandboxA, 2)
+	var asking sync.WaitGroup
+	for range 20 {
+		asking.Go(func() {
+			if response, err := client.Get(plane.URL(api, "/")); err == nil {
+				_ = response.Body.Close()
+			}
+		})
+	}
+	asking.Wait()
+	// Both are counted when they end, in either order.
+	plane.Eventually("there was one question for each connection", func() bool {
+		asked := count(t, plane, `proofs_total{result="failed"}`)
+		shaken := count(t, plane, `handshakes_total{result="done"}`) + count(t, plane, `handshakes_total{result="refused"}`)
+		return asked > 0 && asked <= shaken
+	})
+}
+
+func count(t *testing.T, plane *planetest.Plane, series string) int {
+	t.Helper()
+	_, rest, _ := strings.Cut(plane.Metrics(), "\nsandlot_egress_"+series+" ")
+	value, _, _ := strings.Cut(rest, "\n")
+	number, err := strconv.Atoi(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return number
 }
 
 // Rules over plain HTTP, where an operator allows them, need the proof as well.

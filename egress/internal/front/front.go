@@ -90,6 +90,8 @@ type visit struct {
 	begun   time.Time
 	// proven means that the daemon of the sandbox has proven who it is over this connection.
 	proven bool
+	// unproven is why it has not. It is asked once for a connection, which may carry many requests at a time.
+	unproven error
 }
 
 func (v visit) event(protocol tell.Protocol, reason rules.Reason) tell.Event {

@@ -164,6 +164,11 @@ func (e *exchange) prove() error {
 	if e.visit.proven || e.front.ByAddress {
 		return nil
 	}
+	if e.visit.unproven != nil {
+		// On a new connection the daemon is asked anew.
+		e.writer.Header().Set("Connection", "close")
+		return e.visit.unproven
+	}
 	return e.front.askProof(e.request.Context(), e.visit)
 }
 

@@ -136,8 +136,9 @@ func (f *Front) look(ctx context.Context, conn net.Conn, visit visit, decision r
 		return
 	}
 	f.Metrics.Handshakes.WithLabelValues("done").Inc()
-	// A daemon that proved nothing is asked again for each request, which hears why it is refused.
-	visit.proven = <-proven == nil && decision.Rule != nil
+	// Without a proof requests are refused, and hear why.
+	visit.unproven = <-proven
+	visit.proven = visit.unproven == nil && decision.Rule != nil
 	entry, err := f.Register.Add(visit.source, conn, visit.holdsLooked(decision.Rule, f.Store.Value))
 	if err != nil {
 		f.endLooked(conn, visit, reasonOf(err), err)
