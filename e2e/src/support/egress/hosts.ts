@@ -1,12 +1,15 @@
+import { Resolver } from 'node:dns/promises';
 import { readFile, writeFile } from 'node:fs/promises';
-import { getClusterPaths, withLock } from '@sandlot/local-cluster';
+import { dnsServiceIp, getClusterPaths, withLock } from '@sandlot/local-cluster';
 import { checkoutRoot } from '@sandlot/up';
+import { vi } from 'vitest';
 
 const { hosts } = getClusterPaths(checkoutRoot);
 /** Several test files have names at a time, each in a process of its own. */
 const LOCK = { timeoutMs: 60_000 };
+const SOON = { timeout: 30_000, interval: 100 };
 
-/** Changes the lines of the names that the cluster's DNS answers, which reads the file again within a second. */
+/** Changes the lines of the names that the cluster's DNS answers. */
 async function changeLines(change: (lines: readonly string[]) => readonly string[]): Promise<void> {
   await withLock(`${hosts}.lock`, LOCK, async () => {
     const present = (await readFile(hosts, 'utf8')).split('\n').filter((line) => line !== '');
@@ -19,15 +22,34 @@ async function changeLines(change: (lines: readonly string[]) => readonly string
   });
 }
 
-/** Adds lines in the form of /etc/hosts, `address name`. Disposing takes the names away. */
+/**
+ * Adds lines in the form of /etc/hosts, `address name`, and waits until the cluster's DNS answers them. Disposing takes the
+ * names away.
+ */
 export async function addNames(lines: readonly string[]): Promise<AsyncDisposable> {
   await changeLines((present) => [...present, ...lines]);
+  for (const line of lines) await waitUntilAnswered(line);
   return { [Symbol.asyncDispose]: async () => changeLines((present) => present.filter((line) => !has(lines, line))) };
 }
 
-/** Leads a name to another address. */
+/** Leads a name to another address, and waits until the cluster's DNS answers with it. */
 export async function moveName(name: string, address: string): Promise<void> {
-  await changeLines((present) => present.map((line) => (getName(line) === name ? `${address} ${name}` : line)));
+  const moved = `${address} ${name}`;
+  await changeLines((present) => present.map((line) => (getName(line) === name ? moved : line)));
+  await waitUntilAnswered(moved);
+}
+
+/** CoreDNS reads its file once a second. */
+async function waitUntilAnswered(line: string): Promise<void> {
+  const [address, name = ''] = line.split(' ');
+  await vi.waitFor(async () => {
+    // A resolver keeps answers, also those that a name is unknown.
+    const resolver = new Resolver({ timeout: 1_000, tries: 1 });
+    resolver.setServers([dnsServiceIp]);
+    const answers = await resolver.resolve4(name);
+    if (!answers.includes(String(address)))
+      throw new Error(`${name} leads to ${answers.join(', ')}, not to ${address}`);
+  }, SOON);
 }
 
 const getName = (line: string): string | undefined => line.split(' ')[1];
