@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { endpoint, route } from '../../http/route.ts';
 import type { Route } from '../../http/route.ts';
+import { buildTokenHeader } from '../answer/placed-page.ts';
 import { aliasAnswer, templateAnswer } from '../answer/schemas.ts';
 import { aliasParams, templateParams } from '../request/schemas.ts';
 import { done } from '../operations/shape.ts';
@@ -8,7 +9,9 @@ import { deleteSnapshots } from '../snapshots/delete-snapshot.ts';
 import type { DeleteSnapshotDeps } from '../snapshots/delete-snapshot.ts';
 import { findDeletable } from './find-deletable.ts';
 import { findSource } from './find-source.ts';
-import { getTemplate, listTemplates } from './templates.ts';
+import { nextTokenHeader, templateDetail, templatePageQuery, templateQuery } from './schemas.ts';
+import { buildTagRoutes } from './tag-routes.ts';
+import { buildTemplatePage, getTemplate, listTemplates } from './templates.ts';
 import type { TemplateDeps } from './templates.ts';
 
 const shape = { tag: 'E2B templates' } as const;
@@ -18,15 +21,47 @@ export type TemplateRouteDeps = TemplateDeps &
   DeleteSnapshotDeps & { readonly informers: TemplateDeps['informers'] & DeleteSnapshotDeps['informers'] };
 
 export function buildTemplateRoutes(deps: TemplateRouteDeps): readonly Route[] {
+  return [...listRoutes(deps), ...readRoutes(deps), ...buildTagRoutes(deps), deleteRoute(deps)];
+}
+
+function listRoutes(deps: TemplateRouteDeps): readonly Route[] {
   return [
     route(
       {
         ...endpoint('listTemplates', 'get /templates', 'Lists pools, and templates without a pool.'),
         ...shape,
-        answers: { 200: { description: 'All of them.', schema: z.array(templateAnswer) } },
+        query: templateQuery,
+        answers: { 200: { description: 'All of them, newest first.', schema: z.array(templateAnswer) } },
       },
-      async ({ key }) => ({ status: 200, body: listTemplates(deps, key) }),
+      async ({ key, query }) => ({ status: 200, body: listTemplates(deps, key, query.teamID) }),
     ),
+    route(
+      {
+        ...endpoint('listTemplatesV2', 'get /v2/templates', 'Lists the same page by page.'),
+        ...shape,
+        query: templatePageQuery,
+        answers: {
+          200: { description: 'A page, newest first.', schema: z.array(templateAnswer), headers: nextTokenHeader },
+        },
+      },
+      async ({ key, query }) => {
+        const page = buildTemplatePage(deps, key, query);
+        return { status: 200, body: page.items, headers: buildTokenHeader(page) };
+      },
+    ),
+    route(
+      {
+        ...endpoint('listDefaultTemplates', 'get /default-templates', 'Lists the templates of all teams: none.'),
+        ...shape,
+        answers: { 200: { description: 'None: each template is of one team.', schema: z.array(templateAnswer) } },
+      },
+      async () => ({ status: 200, body: [] }),
+    ),
+  ];
+}
+
+function readRoutes(deps: TemplateRouteDeps): readonly Route[] {
+  return [
     route(
       {
         ...endpoint(
@@ -48,11 +83,20 @@ export function buildTemplateRoutes(deps: TemplateRouteDeps): readonly Route[] {
         ...endpoint('getTemplate', 'get /templates/{templateID}', 'Says what a template is like.'),
         ...shape,
         params: templateParams,
-        answers: { 200: { description: 'The template.', schema: templateAnswer } },
+        query: templatePageQuery,
+        answers: {
+          200: {
+            description: 'The template, with a page of its builds.',
+            schema: templateDetail,
+            headers: nextTokenHeader,
+          },
+        },
       },
-      async ({ key, params }) => ({ status: 200, body: await getTemplate(deps, key, params.templateID) }),
+      async ({ key, params, query }) => {
+        const { template, nextToken } = await getTemplate(deps, { key, text: params.templateID }, query);
+        return { status: 200, body: template, headers: buildTokenHeader({ nextToken }) };
+      },
     ),
-    deleteRoute(deps),
   ];
 }
 

@@ -2,7 +2,7 @@ import type { Item, Table } from '../../model.ts';
 
 const EXISTS = ['e2e/src/sdk/lifecycle.test.ts', 'Template.exists tells which templates a tenant may use'] as const;
 const BUILD = 'there are no builds of templates';
-const TAGS = 'there are no tags';
+const TAGS = 'tags cannot be changed';
 const VOLUMES = 'there are no volumes';
 const SECRETS = [
   'services/api/src/e2b/secrets/secrets.integration.test.ts',
@@ -64,7 +64,15 @@ export const templateMethods: Table = {
     ['Template.getBuildStatus', 'no', BUILD],
     ['Template.assignTags', 'no', TAGS],
     ['Template.removeTags', 'no', TAGS],
-    ['Template.getTags', 'no', TAGS],
+    [
+      'Template.getTags',
+      'partly',
+      [
+        'services/api/src/e2b/templates/templates.integration.test.ts',
+        'are `default` alone, for the stock client as well',
+      ],
+      'a template has the tag `default` alone, a named snapshot those of its name',
+    ],
     ['Template.toJSON', 'no', BUILD],
     ['Template.toDockerfile', 'no', BUILD],
     ...STEPS.map((step): Item => [`Template.${step}`, 'no', BUILD]),

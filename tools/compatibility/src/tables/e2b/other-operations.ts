@@ -4,6 +4,9 @@ import { NOT_BUILT } from './not-built.ts';
 const SNAPSHOTS = 'services/api/src/e2b/snapshots/snapshots.integration.test.ts';
 const BUILD = '501; `Template.build` needs it';
 const TAGS = '501';
+const TEMPLATES = 'services/api/src/e2b/templates/templates.integration.test.ts';
+const DEFAULT_TAG = [TEMPLATES, 'are `default` alone, for the stock client as well'] as const;
+const ONE_TAG = 'a template has the tag `default` alone, a named snapshot those of its name';
 const VOLUME = '501; `Volume` needs it';
 const CONTENT = '501; `Volume` needs it for files';
 const SECRETS = [
@@ -16,12 +19,27 @@ export const templates: Table = {
   title: 'Templates, builds and tags',
   what: 'operation',
   items: [
-    ['GET /templates', 'partly', [SNAPSHOTS, 'do not mix'], 'pools, and templates without a pool; not their builds'],
+    [
+      'GET /templates',
+      'partly',
+      [TEMPLATES, 'have the same templates, newest first, in one answer and page by page'],
+      'pools, and templates without a pool; `spawnCount` is 0 and `lastSpawnedAt` null',
+    ],
+    [
+      'GET /v2/templates',
+      'partly',
+      [TEMPLATES, 'have the same templates, newest first, in one answer and page by page'],
+      'as `GET /templates`',
+    ],
+    ['GET /default-templates', 'yes', [TEMPLATES, 'of all teams is empty: each template is of one team']],
     [
       'GET /templates/{templateID}',
       'partly',
-      ['services/api/src/openapi/fuzz.integration.test.ts', 'finds no undocumented answer and no crash'],
-      'without builds; only the fuzz test calls it',
+      [
+        TEMPLATES,
+        'has the fields of the list and the one build that it has, which was ready when the template was made',
+      ],
+      'one build, because there are no builds of templates',
     ],
     [
       'GET /templates/aliases/{alias}',
@@ -43,17 +61,20 @@ export const templates: Table = {
     ['POST /templates', 'no', '501; E2B has removed it', NOT_BUILT],
     ['POST /templates/{templateID}', 'no', '501; E2B has removed it', NOT_BUILT],
     ['POST /templates/{templateID}/builds/{buildID}', 'no', '501; E2B has removed it', NOT_BUILT],
-    ['GET /v2/templates', 'no', '501', NOT_BUILT],
-    ['GET /default-templates', 'no', '501', NOT_BUILT],
     ['PATCH /v2/templates/{templateID}', 'no', '501; `e2b template publish` needs it', NOT_BUILT],
     ['PATCH /templates/{templateID}', 'no', '501', NOT_BUILT],
     ['POST /templates/tags', 'no', TAGS, NOT_BUILT],
     ['DELETE /templates/tags', 'no', TAGS, NOT_BUILT],
-    ['GET /templates/{templateID}/tags', 'no', TAGS, NOT_BUILT],
-    ['GET /templates/{templateID}/tags/count', 'no', '501', NOT_BUILT],
-    ['GET /templates/{templateID}/tags/exists', 'no', '501', NOT_BUILT],
-    ['GET /templates/{templateID}/tags/groups', 'no', '501', NOT_BUILT],
-    ['GET /templates/{templateID}/tags/{tag}/assignments', 'no', '501', NOT_BUILT],
+    ['GET /templates/{templateID}/tags', 'partly', DEFAULT_TAG, ONE_TAG],
+    ['GET /templates/{templateID}/tags/count', 'partly', DEFAULT_TAG, ONE_TAG],
+    [
+      'GET /templates/{templateID}/tags/exists',
+      'partly',
+      [TEMPLATES, 'are looked up in the form in which templates have them'],
+      ONE_TAG,
+    ],
+    ['GET /templates/{templateID}/tags/groups', 'partly', DEFAULT_TAG, ONE_TAG],
+    ['GET /templates/{templateID}/tags/{tag}/assignments', 'partly', DEFAULT_TAG, ONE_TAG],
   ],
 };
 
