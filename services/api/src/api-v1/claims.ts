@@ -4,7 +4,7 @@ import type { KubeClient } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { z } from 'zod';
 import { buildV1Claim } from '../claim/build-v1-claim.ts';
-import { notEnabled } from '../errors/api-error.ts';
+import { notEnabled } from '../errors/refusals.ts';
 import { endpoint, route } from '../http/route.ts';
 import type { Answer, Route, TenantCall } from '../http/route.ts';
 import type { CreateLedger } from '../idempotency/ledger.ts';

@@ -3,7 +3,8 @@ import type { Bus, FollowedEvent } from '@sandlot/bus';
 import { parseSubject, formatSubject } from '@sandlot/bus';
 import type { Clock } from '@sandlot/std';
 import { z } from 'zod';
-import { ApiError, badRequest } from '../errors/api-error.ts';
+import { badRequest } from '../errors/api-error.ts';
+import { notNow } from '../errors/refusals.ts';
 import { endpoint, route } from '../http/route.ts';
 import type { Answer, Route, TenantCall } from '../http/route.ts';
 import * as schemas from './schemas.ts';
@@ -61,7 +62,7 @@ function follow({ bus, clock, closing }: EventDeps, call: EventCall): Answer {
   });
   if (events === undefined) {
     const message = 'events cannot be read now: the event bus cannot be reached';
-    throw new ApiError({ status: 503, message, headers: { 'Retry-After': '5' } });
+    throw notNow(message, { afterSeconds: 5 });
   }
   const content = Readable.from(getMessages(events, { clock, signal, pattern }));
   return { status: 200, stream: { type: 'text/event-stream', content }, headers: { 'X-Accel-Buffering': 'no' } };

@@ -23,6 +23,7 @@ import { buildSecretRoutes } from './secrets/routes.ts';
 import type { SecretDeps } from './secrets/routes.ts';
 import { buildSnapshotRoutes } from './snapshots/routes.ts';
 import type { SnapshotRouteDeps } from './snapshots/routes.ts';
+import { buildTeamRoute } from './teams.ts';
 import { buildTemplateRoutes } from './templates/routes.ts';
 import type { TemplateRouteDeps } from './templates/routes.ts';
 
@@ -54,6 +55,7 @@ export function buildE2bRoutes(deps: E2bDeps): readonly Route[] {
     buildForkRoute(deps),
     ...buildSecretRoutes(deps),
     ...buildTemplateRoutes(deps),
+    buildTeamRoute(),
     buildHealthRoute(),
   ];
 }

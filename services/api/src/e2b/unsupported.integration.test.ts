@@ -44,6 +44,15 @@ async function listObjects(): Promise<readonly string[]> {
   return lists.flat().toSorted();
 }
 
+it('access tokens are gone: none is made, and there is none to delete', async () => {
+  const made = await api.call('POST /access-tokens', { key, body: { name: 'mine' } });
+  const message = 'access tokens are not supported; use an API key';
+  expect(made).toMatchObject({ status: 410, body: { code: 410, message } });
+  expect(made.headers.get('should-retry')).toBe('false');
+  expect((await api.call('DELETE /access-tokens/00000000-0000-4000-8000-000000000000', { key })).status).toBe(404);
+  expect((await api.call('POST /access-tokens', { body: {} })).status).toBe(401);
+});
+
 describe('operations that are not built', () => {
   it.each([...Map.groupBy(unsupportedOperations, ({ feature }) => feature)])(
     'of %s answer 501 with the name of the feature, and change nothing',
@@ -53,10 +62,12 @@ describe('operations that are not built', () => {
       for (const { method, path } of operations) {
         const request = `${method.toUpperCase()} ${path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => names[name] ?? 'any')}`;
         const body = ['get', 'delete'].includes(method) ? undefined : { name: 'base', templateID: 'base' };
-        expect(await api.call(request, { key, body }), request).toMatchObject({
+        const reply = await api.call(request, { key, body });
+        expect(reply, request).toMatchObject({
           status: 501,
           body: { code: 501, error_code: 'not_supported', message: `${feature} is not supported by this installation` },
         });
+        expect(reply.headers.get('should-retry'), request).toBe('false');
       }
       expect(await listObjects()).toEqual(before);
     },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { notSupported } from '../errors/api-error.ts';
+import { notSupported } from '../errors/refusals.ts';
 import { route } from '../http/route.ts';
 import type { Method, Route } from '../http/route.ts';
 import { errorAnswer } from '../errors/schema.ts';
@@ -12,6 +12,8 @@ const PATHS: readonly (readonly [feature: string, path: string, methods: readonl
   ['logs', '/sandboxes/{sandboxID}/logs', ['get']],
   ['logs', '/v2/sandboxes/{sandboxID}/logs', ['get']],
   ['metrics of several sandboxes', '/sandboxes/metrics', ['get']],
+  ['team metrics', '/teams/{teamID}/metrics', ['get']],
+  ['team metrics', '/teams/{teamID}/metrics/max', ['get']],
   ['template builds', '/templates', ['post']],
   ['template builds', '/v2/templates', ['post']],
   ['template builds', '/v3/templates', ['post']],
@@ -30,8 +32,6 @@ const TREES: readonly (readonly [feature: string, root: string])[] = [
   ['volumes', '/volumes'],
   ['volume contents', '/volumecontent'],
   ['management of API keys in this dialect', '/api-keys'],
-  ['teams', '/teams'],
-  ['access tokens', '/access-tokens'],
   ['nodes', '/nodes'],
   ['administration', '/admin'],
   ['events and webhooks in this dialect', '/events'],

@@ -57,27 +57,7 @@ export function notFound(message: string): ApiError {
   return new ApiError({ status: 404, message });
 }
 
-export function conflict(message: string): ApiError {
-  return new ApiError({ status: 409, message });
-}
-
-/** 403: the operator has not configured it. `what` is a plural or singular with its verb: `memory snapshots are`. */
-export function notEnabled(what: string): ApiError {
-  const message = `${what} not enabled in this installation`;
-  return new ApiError({ status: 403, message, errorCode: 'not_enabled', headers: NO_RETRY });
-}
-
-/** 400: the request asks for more than this cluster or template can do. */
-export function notPossible(message: string): ApiError {
-  return new ApiError({ status: 400, message, errorCode: 'not_supported', headers: NO_RETRY });
-}
-
 /** The same answer for a sandbox that does not exist, was killed, or belongs to another team: a client must not learn which. */
 export function noSandbox(id: string): ApiError {
   return notFound(`sandbox '${id}' was not found`);
-}
-
-export function notSupported(feature: string): ApiError {
-  const message = `${feature} is not supported by this installation`;
-  return new ApiError({ status: 501, message, errorCode: 'not_supported', headers: NO_RETRY });
 }

@@ -1,11 +1,11 @@
 // The errors of a create that clients tell apart by `error_code` (docs/reference/e2b-api.md#create).
 import { ApiError, NO_RETRY } from './api-error.ts';
+import { notNow } from './refusals.ts';
 
 /** 503: the pool is empty and the request forbids a cold start. The claim is deleted, so the client may repeat the request. */
 export function noStock(): ApiError {
   const message = 'no ready sandbox is in the pool, and none is to be made for this request';
-  const headers = { 'Retry-After': '1' };
-  return new ApiError({ status: 503, message, errorCode: 'sandbox_capacity_unavailable', headers });
+  return notNow(message, { afterSeconds: 1, errorCode: 'sandbox_capacity_unavailable' });
 }
 
 /** 429: the API key has as many sandboxes as it may have. */

@@ -1,6 +1,7 @@
 // The errors of secrets, with the texts of E2B (docs/reference/e2b-api.md#secrets).
 import { isTimeout, KubeError } from '@sandlot/kube';
-import { ApiError, conflict, NO_RETRY, notFound } from './api-error.ts';
+import { ApiError, NO_RETRY, notFound } from './api-error.ts';
+import { conflict } from './refusals.ts';
 
 /** The same answer for a secret that does not exist and one of another team: a client must not learn which. */
 export function noSecret(): ApiError {
@@ -16,7 +17,7 @@ export function secretConflict(): ApiError {
 
 /** 409: the namespace has as many secrets as it may have. */
 export function tooManySecrets(): ApiError {
-  return new ApiError({ status: 409, message: CONFLICT, errorCode: 'secret_limit_reached' });
+  return conflict(CONFLICT, 'secret_limit_reached');
 }
 
 /** The answer to a failure of the API server: 504 if it was too slow, else 502. Other errors stay as they are. */

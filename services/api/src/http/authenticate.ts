@@ -4,10 +4,18 @@ import { ApiError } from '../errors/api-error.ts';
 import type { Route } from './route.ts';
 
 /** The API key of the request; undefined for a public route. Throws an ApiError 401. */
-export function authenticate(keys: Pick<KeyRing, 'find'>, { access }: Route, request: Request): ApiKey | undefined {
+export function authenticate(
+  keys: Pick<KeyRing, 'find'>,
+  { access, bearerRefusal }: Route,
+  request: Request,
+): ApiKey | undefined {
   if (access === 'public') return undefined;
   const bearer = /^Bearer (.+)$/i.exec(request.get('authorization') ?? '')?.[1];
-  const text = request.get('x-api-key') ?? bearer;
+  const given = request.get('x-api-key');
+  if (given === undefined && bearer !== undefined && bearerRefusal !== undefined) {
+    throw new ApiError({ status: 401, message: bearerRefusal });
+  }
+  const text = given ?? bearer;
   const key = text === undefined ? undefined : keys.find(text);
   if (key === undefined) {
     const message =

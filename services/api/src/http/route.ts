@@ -79,6 +79,8 @@ interface Shape<I extends Input> {
   readonly invalid?: string | undefined;
   /** Name of the operation in the audit log; absent: the operation changes nothing. */
   readonly action?: string | undefined;
+  /** Message of the 401 to a bearer token without `X-API-KEY`; absent: an API key may come as one. */
+  readonly bearerRefusal?: string | undefined;
 }
 
 /** One operation with its types erased. The HTTP application and the OpenAPI document are made from these. */

@@ -3,7 +3,7 @@ import type { SandboxSnapshot } from '@sandlot/api-types';
 import { createOwnWrites, findController, isNotFound, parseKey } from '@sandlot/kube';
 import type { Informer, KubeClient, KubeObject, OwnWrites } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
-import { notEnabled } from '../errors/api-error.ts';
+import { notEnabled } from '../errors/refusals.ts';
 import type { ApiError } from '../errors/api-error.ts';
 import { BY_NAMESPACE } from '../wiring/informers.ts';
 import type { Sweep } from '../wiring/sweeps.ts';

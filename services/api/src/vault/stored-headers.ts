@@ -4,7 +4,7 @@ import type { HeaderRule, SandboxClaim } from '@sandlot/api-types';
 import { isAlreadyExists, isNotFound, secrets } from '@sandlot/kube';
 import type { KubeClient, Secret } from '@sandlot/kube';
 import { createSandboxId } from '@sandlot/tenancy';
-import { conflict } from '../errors/api-error.ts';
+import { conflict } from '../errors/refusals.ts';
 import type { GivenRule } from '../e2b/request/header-rules.ts';
 
 /** Header values by their key in the Secret. */

@@ -1,6 +1,7 @@
 import { buildApiV1Routes } from '../api-v1/routes.ts';
 import type { ApiV1Deps } from '../api-v1/routes.ts';
 import { limitToServed } from '../api-v1/scope.ts';
+import { accessTokenRoutes } from '../e2b/access-tokens.ts';
 import { buildE2bRoutes } from '../e2b/routes.ts';
 import type { E2bDeps } from '../e2b/routes.ts';
 import { unsupportedRoutes } from '../e2b/unsupported.ts';
@@ -16,17 +17,21 @@ export type OperationDeps = E2bDeps & ApiV1Deps;
 
 /** The OpenAPI document, for generators. No operation runs, so none needs its dependencies. */
 export function openApi(): object {
+  return buildOpenApi(listDocumentedRoutes(getAbsentDeps()), INTERFACE_VERSION);
+}
+
+/** Stands for the dependencies where no handler is called: only handlers use them. */
+export function getAbsentDeps(): OperationDeps {
   const absent = new Proxy<Record<string, unknown>>({}, { get: () => absent });
-  // Only handlers use the dependencies, and no handler is called here.
-  return buildOpenApi(listDocumentedRoutes(absent as unknown as OperationDeps), INTERFACE_VERSION);
+  return absent as unknown as OperationDeps;
 }
 
 /**
  * Every operation of the API, for the admin port. Where two paths overlap the first one wins. Unsupported operations answer
- * 501 and are not part of the OpenAPI document.
+ * 501 or 410 and are not part of the OpenAPI document.
  */
 export function listRoutes(deps: OperationDeps): readonly Route[] {
-  return [...unsupportedRoutes, ...listDocumentedRoutes(deps)];
+  return [...unsupportedRoutes, ...accessTokenRoutes, ...listDocumentedRoutes(deps)];
 }
 
 /** The operations of the public port: all but those of admins, so that a leaked admin key is of no use to strangers. */

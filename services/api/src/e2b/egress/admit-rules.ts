@@ -1,7 +1,8 @@
 import type { Clock } from '@sandlot/std';
 import type { SandboxClaim } from '@sandlot/api-types';
-import { badRequest, notPossible } from '../../errors/api-error.ts';
+import { badRequest } from '../../errors/api-error.ts';
 import type { ApiError } from '../../errors/api-error.ts';
+import { notPossible } from '../../errors/refusals.ts';
 import { storeRules } from '../../vault/stored-headers.ts';
 import type { StoredRules } from '../../vault/stored-headers.ts';
 import { Vault } from '../../vault/vault.ts';
@@ -33,7 +34,7 @@ export const NO_STORED_RULES: StoredRules = { rules: [], values: {} };
 
 /** 400: without a vault there is no place for the values. */
 export function rulesNotAvailable(): ApiError {
-  return badRequest('network.rules is not available in this installation');
+  return notPossible('network.rules is not available in this installation');
 }
 
 /**

@@ -3,7 +3,9 @@ import type { EgressWish, SandboxClaim } from '@sandlot/api-types';
 import type { KubeClient } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
 import { addRules } from '../../claim/build-e2b-claim.ts';
-import { ApiError, conflict, noSandbox, notPossible } from '../../errors/api-error.ts';
+import { noSandbox } from '../../errors/api-error.ts';
+import type { ApiError } from '../../errors/api-error.ts';
+import { conflict, notNow, notPossible } from '../../errors/refusals.ts';
 import { endpoint, route } from '../../http/route.ts';
 import type { Route } from '../../http/route.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
@@ -119,7 +121,7 @@ async function waitUntilApplied(deps: EgressDeps, patched: ClaimedSandbox, signa
 
 function notInForce(detail = ''): ApiError {
   const message = `the rules of the sandbox are noted and not in force yet${detail}`;
-  return new ApiError({ status: 503, message });
+  return notNow(message, { afterSeconds: 1 });
 }
 
 function formatNoProxy(what: string, instead: string): string {

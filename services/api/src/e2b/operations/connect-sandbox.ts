@@ -1,6 +1,7 @@
 import { hasUnresponsiveDaemon } from '@sandlot/api-types';
 import { endPatch } from '../../claim/lifetime.ts';
-import { ApiError, conflict, noSandbox } from '../../errors/api-error.ts';
+import { ApiError, noSandbox } from '../../errors/api-error.ts';
+import { conflict } from '../../errors/refusals.ts';
 import { rulesTooLate } from '../../errors/create-errors.ts';
 import { endpoint, route } from '../../http/route.ts';
 import type { Answer, Route } from '../../http/route.ts';
@@ -134,11 +135,8 @@ async function chooseMemory(deps: ConnectDeps, claimed: ClaimedSandbox, memory: 
 }
 
 function unresponsiveGuest(id = ''): ApiError {
-  return new ApiError({
-    status: 409,
-    message: `the daemon of sandbox '${id}' did not answer when its memory was saved, and would not answer again; connect with memory=false to boot it without its memory`,
-    errorCode: 'sandbox_snapshot_guest_agent_unresponsive',
-  });
+  const message = `the daemon of sandbox '${id}' did not answer when its memory was saved, and would not answer again; connect with memory=false to boot it without its memory`;
+  return conflict(message, 'sandbox_snapshot_guest_agent_unresponsive');
 }
 
 async function resumeSandbox(

@@ -1,6 +1,8 @@
 import { findClaimEnding, claimReasons, findCondition, sandboxReasons } from '@sandlot/api-types';
 import type { Condition, SandboxClaim } from '@sandlot/api-types';
-import { ApiError, conflict } from '../../errors/api-error.ts';
+import { badRequest } from '../../errors/api-error.ts';
+import type { ApiError } from '../../errors/api-error.ts';
+import { conflict, notPossible } from '../../errors/refusals.ts';
 import { noStock, readyTooLate, restoreFailed, startFailed, tooManySandboxes } from '../../errors/create-errors.ts';
 
 /** State of a claim that a create waits for. */
@@ -44,7 +46,8 @@ function findTerminalError({ reason, message }: Condition, { isPatient, template
   const blocked = findBlock(reason, message);
   if (blocked !== undefined) return blocked;
   const ending = findClaimEnding(reason);
-  if (ending === 'refused') return new ApiError({ status: 400, message });
+  if (reason === claimReasons.invalidMetadata) return badRequest(message);
+  if (ending === 'refused') return notPossible(message);
   if (ending === 'late' || ending === 'expired') return readyTooLate(message);
   return ending === 'broken' || HOPELESS.has(reason) ? startFailed(message) : undefined;
 }

@@ -1,6 +1,7 @@
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { buildEndAgain, buildRetentionPatch } from '../../claim/lifetime.ts';
-import { ApiError, badRequest, NO_RETRY, noSandbox } from '../../errors/api-error.ts';
+import { ApiError, NO_RETRY, noSandbox } from '../../errors/api-error.ts';
+import { notPossible } from '../../errors/refusals.ts';
 import { endpoint, route } from '../../http/route.ts';
 import type { Route } from '../../http/route.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
@@ -74,7 +75,7 @@ async function pauseSandbox(deps: PauseDeps, claimed: ClaimedSandbox, wish: Paus
     hibernates: deps.savedMemory.isEnabled,
     fallsBack: deps.pauseFallsBack,
   });
-  if (pause.kind === 'refused') throw badRequest(pause.message);
+  if (pause.kind === 'refused') throw notPossible(pause.message);
   const keepsFiles = pause.kind === 'filesystem';
   const isUnresponsive = await isDaemonUnresponsive(deps, running, { ...wish, pause: pause.kind });
   const retained = await patchClaim(deps, running, ({ claim }) =>

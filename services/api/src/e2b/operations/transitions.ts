@@ -11,7 +11,7 @@ import type { Sandbox } from '@sandlot/api-types';
 import type { JsonObject } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { createSandboxId } from '@sandlot/tenancy';
-import { conflict } from '../../errors/api-error.ts';
+import { conflict } from '../../errors/refusals.ts';
 import type { ApiError } from '../../errors/api-error.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import type { SavedMemory } from '../../state/saved-memory.ts';

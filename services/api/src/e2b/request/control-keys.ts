@@ -1,6 +1,7 @@
 // The control keys of OpenKruise Agents in the metadata of a create (docs/reference/e2b-api.md#extension-keys).
 import type { Cpu } from '@sandlot/api-types';
 import { badRequest } from '../../errors/api-error.ts';
+import { notPossible } from '../../errors/refusals.ts';
 import { CONTROL_PREFIX } from './control-prefix.ts';
 import { combineCpu, readCpuQuantity } from './cpu-quantity.ts';
 import { combineFailedRetention, readFailedRetention } from './failed-retention.ts';
@@ -77,7 +78,7 @@ export function splitMetadata(metadata: Readonly<Record<string, string>>): {
     if (!key.startsWith(CONTROL_PREFIX)) continue;
     const name = key.slice(CONTROL_PREFIX.length);
     const read = Object.hasOwn(READERS, name) ? READERS[name] : undefined;
-    if (read === undefined) throw badRequest(`metadata key "${key}" is not supported by this installation`);
+    if (read === undefined) throw notPossible(`metadata key "${key}" is not supported by this installation`);
     keys = { ...keys, ...read(value, key) };
   }
   return { metadata: Object.fromEntries(own), keys: combine(keys) };

@@ -8,6 +8,7 @@ import {
 import type { EgressWish } from '@sandlot/api-types';
 import type { z } from 'zod';
 import { badRequest } from '../../errors/api-error.ts';
+import { notPossible } from '../../errors/refusals.ts';
 import { readHeaderRules } from './header-rules.ts';
 import type { GivenRule } from './header-rules.ts';
 import type { networkRequest, networkUpdate } from './schemas.ts';
@@ -79,7 +80,7 @@ function formatBadEntry(field: string, text: string, what: string): string {
 
 function refuseUnenforced(fields: Readonly<Record<string, unknown>>): void {
   const field = UNENFORCED.find((each) => hasContent(fields[each]));
-  if (field !== undefined) throw badRequest(`network.${field} is not available in this installation`);
+  if (field !== undefined) throw notPossible(`network.${field} is not available in this installation`);
 }
 
 /** Absent, null, `{}` and `[]` ask for nothing. */

@@ -1,5 +1,6 @@
 import { isReservedKey } from '@sandlot/api-types';
 import { badRequest } from '../../errors/api-error.ts';
+import { notPossible } from '../../errors/refusals.ts';
 import type { Allowance } from '../../limits/allowance.ts';
 import { splitMetadata } from './control-keys.ts';
 import type { ControlKeys } from './control-keys.ts';
@@ -62,8 +63,8 @@ export function readCreate(body: NewSandbox, limits: Pick<Allowance, 'maxTimeout
 
 type Check = readonly [isRefused: (body: NewSandbox) => boolean, problem: string];
 
-/** Fields and combinations of fields that the API refuses (docs/reference/e2b-api.md#create). */
-const REFUSED: readonly Check[] = [
+/** Fields that exclude each other (docs/reference/e2b-api.md#create). */
+const CONTRADICTIONS: readonly Check[] = [
   [
     ({ autoPause, autoPauseMemory }) => autoPauseMemory === false && autoPause !== true,
     'autoPauseMemory: false needs autoPause',
@@ -73,12 +74,17 @@ const REFUSED: readonly Check[] = [
     'autoPauseMemory: false excludes autoResume',
   ],
   [({ autoPause, autoResume }) => autoResume?.enabled === true && autoPause !== true, 'autoResume needs autoPause'],
+];
+
+/** Fields that the API refuses, because they would have no effect (docs/reference/e2b-api.md#create). */
+const NOT_SERVED: readonly Check[] = [
   [({ iam }) => iam !== undefined && iam !== null, 'iam is not available in this installation'],
   [({ volumeMounts }) => (volumeMounts ?? []).length > 0, 'volumeMounts are not available in this installation'],
 ];
 
 function assertServed(body: NewSandbox): void {
-  for (const [isRefused, problem] of REFUSED) if (isRefused(body)) throw badRequest(problem);
+  for (const [isRefused, problem] of CONTRADICTIONS) if (isRefused(body)) throw badRequest(problem);
+  for (const [isRefused, problem] of NOT_SERVED) if (isRefused(body)) throw notPossible(problem);
 }
 
 function assertMetadataSize(metadata: Readonly<Record<string, string>>): void {

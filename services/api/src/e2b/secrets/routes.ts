@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { notEnabled } from '../../errors/api-error.ts';
+import { notEnabled } from '../../errors/refusals.ts';
 import { errorAnswer } from '../../errors/schema.ts';
 import { toSecretError } from '../../errors/secret-errors.ts';
 import { endpoint, route } from '../../http/route.ts';

@@ -1,7 +1,8 @@
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import type { ApiKey } from '@sandlot/tenancy';
 import type { z } from 'zod';
-import { badRequest, notEnabled } from '../../errors/api-error.ts';
+import { badRequest } from '../../errors/api-error.ts';
+import { notEnabled } from '../../errors/refusals.ts';
 import type { Answer } from '../../http/route.ts';
 import type { Limits } from '../../limits/limits.ts';
 import { findOwnSandbox } from '../operations/find-sandbox.ts';

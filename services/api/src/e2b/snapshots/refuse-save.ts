@@ -1,6 +1,6 @@
 // Why a sandbox cannot be saved, before anything of the save exists (docs/reference/e2b-api.md#snapshots).
 import { needsHibernation } from '@sandlot/api-types';
-import { conflict, notPossible } from '../../errors/api-error.ts';
+import { conflict, notPossible } from '../../errors/refusals.ts';
 import type { ApiError } from '../../errors/api-error.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import { getState, isReady, isSuspended } from '../../state/sandbox-state.ts';

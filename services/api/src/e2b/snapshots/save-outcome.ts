@@ -1,6 +1,7 @@
 import { findCondition, snapshotConditions, snapshotReasons } from '@sandlot/api-types';
 import type { SandboxSnapshot } from '@sandlot/api-types';
-import { ApiError, conflict, NO_RETRY, noSandbox, notEnabled, notPossible } from '../../errors/api-error.ts';
+import { ApiError, NO_RETRY, noSandbox } from '../../errors/api-error.ts';
+import { conflict, notEnabled, notPossible } from '../../errors/refusals.ts';
 import type { SnapshotKind } from '../../state/snapshots.ts';
 import { cannotCopyDisk, needsGVisor, refuseDisk } from './refuse-save.ts';
 

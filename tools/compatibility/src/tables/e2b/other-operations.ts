@@ -108,6 +108,11 @@ export const secrets: Table = {
   ],
 };
 
+const TEAMS = 'services/api/src/e2b/teams.integration.test.ts';
+const TOKENS = [
+  'services/api/src/e2b/unsupported.integration.test.ts',
+  'access tokens are gone: none is made, and there is none to delete',
+] as const;
 const KEYS = '501; Sandlot manages keys at `/api/v1/keys`';
 const NODES = '501; nodes are those of the cluster';
 
@@ -115,15 +120,20 @@ export const administration: Table = {
   title: 'Teams, keys and administration',
   what: 'operation',
   items: [
-    ['GET /teams', 'no', '501; `e2b auth` needs it', NOT_BUILT],
+    [
+      'GET /teams',
+      'partly',
+      [TEAMS, 'are its own, with the key itself and no other one'],
+      'the team of the API key; a bearer token gets 401, so `e2b auth login` does not work',
+    ],
     ['GET /teams/{teamID}/metrics', 'no', '501', NOT_BUILT],
     ['GET /teams/{teamID}/metrics/max', 'no', '501', NOT_BUILT],
     ['GET /api-keys', 'no', KEYS, NOT_BUILT],
     ['POST /api-keys', 'no', KEYS, NOT_BUILT],
     ['PATCH /api-keys/{apiKeyID}', 'no', KEYS, NOT_BUILT],
     ['DELETE /api-keys/{apiKeyID}', 'no', KEYS, NOT_BUILT],
-    ['POST /access-tokens', 'no', '501; E2B issues none any more', NOT_BUILT],
-    ['DELETE /access-tokens/{accessTokenID}', 'no', '501; E2B issues none any more', NOT_BUILT],
+    ['POST /access-tokens', 'refused', TOKENS, '410, as at E2B, which issues none any more'],
+    ['DELETE /access-tokens/{accessTokenID}', 'refused', TOKENS, '404: there are none'],
     ['GET /nodes', 'no', NODES, NOT_BUILT],
     ['GET /nodes/{nodeID}', 'no', NODES, NOT_BUILT],
     ['POST /nodes/{nodeID}', 'no', NODES, NOT_BUILT],
