@@ -4,12 +4,12 @@ import { buildNetworkRoute } from './egress/replace-egress.ts';
 import type { EgressDeps } from './egress/replace-egress.ts';
 import { buildForkRoute } from './fork/routes.ts';
 import type { ForkRouteDeps } from './fork/fork-sandbox.ts';
+import { buildMetricsRoutes } from './metrics/routes.ts';
+import type { MetricsDeps } from './metrics/routes.ts';
 import { connectRoutes } from './operations/connect-sandbox.ts';
 import type { ConnectDeps } from './operations/connect-sandbox.ts';
 import { createRoutes } from './operations/create-routes.ts';
 import type { CreateDeps } from './operations/create-sandbox.ts';
-import { buildMetricsRoute } from './operations/get-metrics.ts';
-import type { MetricsDeps } from './operations/get-metrics.ts';
 import { buildHealthRoute } from './operations/health.ts';
 import { killRoute } from './operations/kill-sandbox.ts';
 import type { KillDeps } from './operations/kill-sandbox.ts';
@@ -49,8 +49,8 @@ export function buildE2bRoutes(deps: E2bDeps): readonly Route[] {
     killRoute(deps),
     ...buildTimeoutRoutes(deps),
     buildNetworkRoute(deps),
+    ...buildMetricsRoutes(deps),
     ...listRoutes(deps),
-    buildMetricsRoute(deps),
     ...buildSnapshotRoutes(deps),
     buildForkRoute(deps),
     ...buildSecretRoutes(deps),

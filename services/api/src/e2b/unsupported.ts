@@ -11,7 +11,6 @@ import { errorAnswer } from '../errors/schema.ts';
 const PATHS: readonly (readonly [feature: string, path: string, methods: readonly Method[]])[] = [
   ['logs', '/sandboxes/{sandboxID}/logs', ['get']],
   ['logs', '/v2/sandboxes/{sandboxID}/logs', ['get']],
-  ['metrics of several sandboxes', '/sandboxes/metrics', ['get']],
   ['team metrics', '/teams/{teamID}/metrics', ['get']],
   ['team metrics', '/teams/{teamID}/metrics/max', ['get']],
   ['template builds', '/templates', ['post']],

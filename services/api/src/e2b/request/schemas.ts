@@ -120,6 +120,16 @@ const unixSeconds = z
   .optional()
   .meta({ override: shownAs({ type: 'integer', minimum: 0 }), description: 'Unix seconds.' });
 export const metricsQuery = z.object({ start: unixSeconds, end: unixSeconds });
+export const severalMetricsQuery = z.object({
+  sandbox_ids: z
+    .string()
+    .transform((text) => text.split(',').filter((id) => id !== ''))
+    .pipe(z.array(z.string()).min(1, 'expected 1 to 100 ids'))
+    .meta({
+      override: shownAs({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 100 }),
+      description: 'Ids of sandboxes, with commas between them. Those that the team does not have are left out.',
+    }),
+});
 
 export const templateParams = z.object({ templateID: z.string().min(1).max(512) });
 export const aliasParams = z.object({ alias: z.string().min(1).max(512) });

@@ -60,7 +60,15 @@ export const sandboxOperations: Table = {
       [LIFE, 'reports that it runs, and metrics within its limits'],
       'one sample of now: there is no history for `start` and `end`',
     ],
-    ['GET /sandboxes/metrics', 'no', '501', NOT_BUILT],
+    [
+      'GET /sandboxes/metrics',
+      'partly',
+      [
+        'services/api/src/e2b/metrics/metrics.integration.test.ts',
+        'are those of the team that run and answer; all other ids are left out',
+      ],
+      'the last sample that the replica has seen, of the minute before',
+    ],
     ['GET /sandboxes/{sandboxID}/logs', 'no', '501; `e2b sandbox logs` needs it', NOT_BUILT],
     ['GET /v2/sandboxes/{sandboxID}/logs', 'no', '501', NOT_BUILT],
     [

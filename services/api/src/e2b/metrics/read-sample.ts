@@ -1,22 +1,14 @@
-import type { Clock, Logger } from '@sandlot/std';
+import type { Logger } from '@sandlot/std';
 import { z } from 'zod';
-import { endpoint, route } from '../../http/route.ts';
-import type { Route } from '../../http/route.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import { isReady, getState } from '../../state/sandbox-state.ts';
 import { formatIsoTime } from '../answer/sandbox.ts';
-import { sandboxMetric } from '../answer/schemas.ts';
 import type { SandboxMetric } from '../answer/schemas.ts';
 import { findMemoryLimit } from '../answer/size.ts';
 import { askDaemon } from '../daemon/ask-daemon.ts';
 import type { DaemonDeps } from '../daemon/ask-daemon.ts';
-import { metricsQuery } from '../request/schemas.ts';
-import { findOwnSandbox } from './find-sandbox.ts';
-import type { FindDeps } from './find-sandbox.ts';
-import { oneSandbox } from './shape.ts';
 
-export interface MetricsDeps extends FindDeps, DaemonDeps {
-  readonly clock: Pick<Clock, 'now'>;
+export interface SampleDeps extends DaemonDeps {
   readonly log: Logger;
 }
 
@@ -34,44 +26,30 @@ const daemonMetrics = z.object({
   disk_total: z.number().default(0),
 });
 
-export function buildMetricsRoute(deps: MetricsDeps): Route {
-  return route(
-    {
-      ...endpoint('getSandboxMetrics', 'get /sandboxes/{sandboxID}/metrics', 'Says how much a sandbox uses now.'),
-      ...oneSandbox,
-      query: metricsQuery,
-      answers: {
-        200: {
-          description: 'One sample, or none when its daemon does not answer.',
-          schema: z.array(sandboxMetric),
-        },
-      },
-    },
-    async ({ key, params, signal }) => {
-      const claimed = await findOwnSandbox(deps, key, params.sandboxID);
-      return { status: 200, body: await readMetrics(deps, claimed, signal) };
-    },
-  );
+/** Whether its daemon can be asked: only one that runs has something to say. */
+export function isMeasurable({ claim, sandbox }: ClaimedSandbox): boolean {
+  return getState(sandbox) !== 'paused' && isReady(claim);
 }
 
-/** One sample of what a running sandbox uses, or none if its daemon does not answer in time. */
-async function readMetrics(
-  deps: MetricsDeps,
-  { claim, sandbox }: ClaimedSandbox,
+/** One sample of what a running sandbox uses, or none if its daemon does not answer in time. Never rejects. */
+export async function readSample(
+  deps: SampleDeps,
+  claimed: ClaimedSandbox,
   signal: AbortSignal,
-): Promise<SandboxMetric[]> {
-  if (deps.gatewayUrl === undefined || getState(sandbox) === 'paused' || !isReady(claim)) return [];
+): Promise<SandboxMetric | undefined> {
+  const { claim, sandbox } = claimed;
+  if (deps.gatewayUrl === undefined || !isMeasurable(claimed)) return undefined;
   try {
     const response = await askDaemon(deps, claim, {
       gatewayUrl: deps.gatewayUrl,
       path: '/metrics',
       signal: AbortSignal.any([signal, AbortSignal.timeout(DAEMON_TIMEOUT_MS)]),
     });
-    if (!response.ok) return [];
-    return [buildSample(daemonMetrics.parse(await response.json()), findMemoryLimit(sandbox?.spec))];
+    if (!response.ok) return undefined;
+    return buildSample(daemonMetrics.parse(await response.json()), findMemoryLimit(sandbox?.spec));
   } catch (err) {
     deps.log.debug({ err, sandbox: claim.metadata.name }, 'could not read the metrics of a daemon');
-    return [];
+    return undefined;
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { findMemoryLimit } from '../answer/size.ts';
-import { buildSample } from './get-metrics.ts';
+import { buildSample } from './read-sample.ts';
 
 const measured = { ts: 1, cpu_count: 1, cpu_used_pct: 0, mem_used: 5, mem_cache: 0, disk_used: 0, disk_total: 0 };
 const spec = (resources: object) => ({ podTemplate: { spec: { containers: [{ name: 'box', resources }] } } });
