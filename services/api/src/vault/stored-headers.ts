@@ -89,6 +89,15 @@ export async function dropHeaderValues(
   }
 }
 
+/** The keys of a claim's rules that have no value. Rejects with a KubeError. */
+export async function findMissingKeys(
+  { client, vaultNamespace }: Pick<HeaderStore, 'vaultNamespace'> & { readonly client: Pick<KubeClient, 'find'> },
+  claim: SandboxClaim,
+): Promise<readonly string[]> {
+  const { data = {} } = (await client.find(secrets, getKey(claim, vaultNamespace), { priority: 'claim' })) ?? {};
+  return listStoredKeys(claim).filter((key) => data[key] === undefined);
+}
+
 /** The values of a claim's rules, for another claim with the same rules. Throws an ApiError 409 if some are missing. */
 export async function readHeaderValues(
   { client, vaultNamespace }: Pick<HeaderStore, 'vaultNamespace'> & { readonly client: Pick<KubeClient, 'find'> },

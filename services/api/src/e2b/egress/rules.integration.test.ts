@@ -5,7 +5,7 @@ import { systemClock } from '@sandlot/std';
 import { Sandbox, Secret } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { collectLog } from '../../../test/collected-log.ts';
-import { Stack, VAULT_NAMESPACE } from '../../../test/stack.ts';
+import { ENVS_NAMESPACE, Stack, VAULT_NAMESPACE } from '../../../test/stack.ts';
 import type { ApiUnderTest, Reply } from '../../../test/stack.ts';
 import { buildHeaderSweep } from '../../vault/drop-headers.ts';
 import { storeRules } from '../../vault/stored-headers.ts';
@@ -165,6 +165,55 @@ describe('header rules of a create', () => {
     const body = { templateID: 'base', network: { rules: RULES } };
     const refusal = { status: 400, body: { message: 'network.rules is not available in this installation' } };
     expect(await without.call('POST /v2/sandboxes', { key, body })).toMatchObject(refusal);
+  });
+});
+
+describe('a repeated create whose first process died between the claim and its Secrets', () => {
+  const body = { templateID: 'base', network: { rules: RULES }, envVars: { A: '1' } };
+  const repeat = (name: string): Promise<Reply> =>
+    api.call('POST /v2/sandboxes', { key, body, headers: { 'Idempotency-Key': name } });
+  const remove = (namespace: string, name: string) => stack.client.delete(secrets, { namespace, name });
+
+  it('stores the values of headers, and changes none that are there', async () => {
+    const id = ((await repeat('headers')).body as { sandboxID: string }).sandboxID;
+    const claim = await readClaim(id);
+    const wanted = await resolve(claim);
+    await remove(VAULT_NAMESPACE, formatStoredHeadersName(claim.metadata));
+    expect((await repeat('headers')).status).toBe(201);
+    expect(await resolve(claim)).toEqual(wanted);
+    const name = formatStoredHeadersName(claim.metadata);
+    const [first = '', second = ''] = Object.keys(await readValues(claim));
+    const data = { [first]: Buffer.from('changed').toString('base64'), [second]: null };
+    await stack.client.mergePatch(secrets, { namespace: VAULT_NAMESPACE, name }, { data });
+    await repeat('headers');
+    expect(await readValues(claim)).toEqual({ [first]: 'changed', [second]: 'a' });
+  });
+
+  it('stores none once the rules were changed', async () => {
+    const id = ((await repeat('changed')).body as { sandboxID: string }).sandboxID;
+    expect((await put(id, { rules: rule({ 'X-Other': 'b' }) })).status).toBe(204);
+    const claim = await readClaim(id);
+    await remove(VAULT_NAMESPACE, formatStoredHeadersName(claim.metadata));
+    expect((await repeat('changed')).status).toBe(201);
+    expect(await findStored(claim)).toBeUndefined();
+  });
+
+  it('stores the variables, without which the claim would not become Ready', async () => {
+    const served = Promise.withResolvers<undefined>();
+    stack.standIn.mayServe = () => served.promise;
+    const first = repeat('variables');
+    const find = async () => {
+      const { items } = await stack.client.listAll(secrets, { namespace: ENVS_NAMESPACE });
+      return items.find(({ metadata }) => Date.parse(metadata.creationTimestamp ?? '') >= begunMs);
+    };
+    const begunMs = Math.floor(Date.now() / 1_000) * 1_000;
+    const stored = await vi.waitFor(async () => (await find()) ?? Promise.reject(new Error('none yet')), PATIENCE);
+    await remove(ENVS_NAMESPACE, stored.metadata.name ?? '');
+    expect((await repeat('variables')).status).toBe(409);
+    expect((await find())?.data).toEqual(stored.data);
+    served.resolve(undefined);
+    expect((await first).status).toBe(201);
+    stack.standIn.mayServe = () => Promise.resolve();
   });
 });
 

@@ -68,7 +68,8 @@ export async function createSandbox(deps: CreateDeps, call: CreateCall): Promise
     const creation = admitCreate(deps, call);
     const { sandbox, digest } = creation.identity;
     trail.about(sandbox);
-    const replay = digest === undefined ? undefined : await replayCreate(deps, { sandbox, digest });
+    const replay =
+      digest === undefined ? undefined : await replayCreate(deps, { sandbox, digest, request: creation.request });
     if (replay !== undefined) {
       createMetrics.countCreate('replayed');
       return { status: 201, body: replay, headers };
