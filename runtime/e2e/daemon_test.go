@@ -92,7 +92,7 @@ func serve(t *testing.T, env ...string) *daemon {
 	}
 	base := []string{
 		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + t.TempDir(), "DAEMON_SECRET=not for the tenant",
-		"SANDLOT_RUNTIME_DIR=" + d.dir, "SANDLOT_ENVD_PORT=" + strconv.Itoa(d.port), "SANDLOT_EXEC_PORT=" + strconv.Itoa(execPort),
+		"SANDLOT_RUNTIME_DIR=" + d.dir, "SANDLOT_MARKS_DIR=" + filepath.Join(d.dir, "e2b"), "SANDLOT_ENVD_PORT=" + strconv.Itoa(d.port), "SANDLOT_EXEC_PORT=" + strconv.Itoa(execPort),
 	}
 	d.start(append(base, withMode(env)...))
 	return d

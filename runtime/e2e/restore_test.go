@@ -29,8 +29,8 @@ const (
 	command = "while :; do sleep 1; done"
 	// counting is a program of a user, with a variable of /init.
 	counting = `i=0; while :; do i=$((i+1)); echo $A $i; sleep 0.05; done`
-	secrets  = `{"accessToken":"token","envVars":{"A":"source"},"sandlot":{"exec":true}}`
-	renewed  = `{"accessToken":"renewed","envVars":{"A":"new"}}`
+	secrets  = `{"accessToken":"token","envVars":{"A":"source"},"sandlot":{"exec":true,"sandbox":{"id":"source","template":"base"}}}`
+	renewed  = `{"accessToken":"renewed","envVars":{"A":"new"},"sandlot":{"sandbox":{"id":"fork","template":"base"}}}`
 )
 
 // podEnv returns the variables of a Pod.
@@ -176,6 +176,8 @@ func TestAForkNeverAnswersToTheCredentialsOfItsSource(t *testing.T) {
 	}
 	fork.token = "renewed"
 	expect(t, "variables of a new process", fork.run("echo $A; sleep 1").stdout, "new\n")
+	named := fork.run("echo $E2B_SANDBOX_ID; cat /run/e2b/.E2B_SANDBOX_ID").stdout
+	expect(t, "how the fork and its file name it", named, "fork\nfork")
 	// By now gVisor has reported the restore, which the daemon has noticed before.
 	expect(t, "variables of the process of the source", fork.output(), "source")
 	expect(t, "variables of the fork", fork.request("GET", "/envs", nil, nil).body, `{"A":"new"}`)

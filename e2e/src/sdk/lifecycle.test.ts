@@ -93,6 +93,23 @@ describe('a running sandbox', () => {
     expect(sample).toMatchObject({ memTotal: 512 * 1024 * 1024 });
     expect(sample?.memUsed).toBeGreaterThan(0);
     expect(sample?.memUsed).toBeLessThan(512 * 1024 * 1024);
+    // No client has a method for the metrics of several.
+    const path = `${options.apiUrl}/sandboxes/metrics?sandbox_ids=${sandbox.sandboxId},nonesuch`;
+    const several = await fetch(path, { headers: { 'X-API-KEY': options.apiKey } });
+    const { memTotal } = sample ?? {};
+    expect(await several.json()).toMatchObject({ sandboxes: { [sandbox.sandboxId]: { memTotal } } });
+  });
+
+  it('tells its programs that they run in it, by variables that clients may override and by files', async () => {
+    const show = 'echo "$E2B_SANDBOX $E2B_SANDBOX_ID $E2B_TEMPLATE_ID"';
+    const named = `true ${sandbox.sandboxId} base\n`;
+    expect((await sandbox.commands.run(show)).stdout).toBe(named);
+    const own = { E2B_SANDBOX: 'mine', E2B_TEMPLATE_ID: '' };
+    expect((await sandbox.commands.run(show, { envs: own })).stdout).toBe(`mine ${sandbox.sandboxId} \n`);
+    const files = ['', '_ID'].map((end) => `/run/e2b/.E2B_SANDBOX${end}`).join(' ');
+    expect((await sandbox.commands.run(`cat ${files} /run/e2b/.E2B_TEMPLATE_ID`)).stdout).toBe(
+      `true${sandbox.sandboxId}base`,
+    );
   });
 
   it('can be killed once; then it is neither found, running nor listed', async () => {

@@ -120,6 +120,8 @@ describe('a fork', () => {
       for (const one of all) expect((await hear(one)).secret).toBe(before.secret);
       for (const fork of forks) {
         expect((await fork.commands.run('echo "$INHERITED"')).stdout).toBe('yes\n');
+        const named = await fork.commands.run('echo "$E2B_SANDBOX_ID $(cat /run/e2b/.E2B_SANDBOX_ID)"');
+        expect(named.stdout).toBe(`${fork.sandboxId} ${fork.sandboxId}\n`);
         expect((await fork.getInfo()).metadata).toMatchObject({ team: 'forks' });
         expect(await readWithToken(fork, getToken(fork))).toBe(200);
         expect(await readWithToken(fork, getToken(source))).toBe(401);

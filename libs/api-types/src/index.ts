@@ -145,7 +145,7 @@ export { findResourcesRefusal } from './policies/resources-policy.ts';
 export type { ResourcesRequest } from './policies/resources-policy.ts';
 export { mergeVolumeClaimTemplates } from './policies/volume-policy.ts';
 export type { VolumeOutcome, VolumeRequest } from './policies/volume-policy.ts';
-export { findApiKey, findKeyQuota, isMadeByApi, findSandboxId } from './rules/api-claims.ts';
+export { findApiKey, findKeyQuota, getTemplateId, isMadeByApi, findSandboxId } from './rules/api-claims.ts';
 export { findClaimEnding, claimFailureReasons } from './rules/claim-endings.ts';
 export type { ClaimEnding } from './rules/claim-endings.ts';
 export { findAskedCpu, formatCpu, hasCpu, parseCpu, readCpu, withCpu } from './rules/inplace-cpu.ts';

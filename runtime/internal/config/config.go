@@ -2,6 +2,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"encoding/base64"
 	"errors"
@@ -11,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sandlot.dev/runtime/internal/marks"
 )
 
 // Version is the version of E2B's daemon that this one is compatible with (docs/reference/runtime.md#versions).
@@ -50,6 +53,8 @@ type Config struct {
 	DefaultUser string
 	Workdir     string
 	Exec        Exec
+	// MarksDir is the folder with the files that name the sandbox.
+	MarksDir string
 	// EgressCA is the authority of the egress proxy, in PEM; empty: there is none.
 	EgressCA string
 }
@@ -91,6 +96,7 @@ func Read(getenv func(string) string) (Config, error) {
 		DefaultUser:  getenv("SANDLOT_DEFAULT_USER"),
 		Workdir:      getenv("SANDLOT_WORKDIR"),
 		Dir:          Dir(getenv),
+		MarksDir:     cmp.Or(getenv("SANDLOT_MARKS_DIR"), marks.DefaultDir),
 		EgressCA:     getenv(EgressCAVariable),
 		ExecAccess:   ExecAccess(getenv("SANDLOT_EXEC_OPEN")),
 		ExecProof:    getenv("SANDLOT_EXEC_PROOF") == "true",
@@ -140,7 +146,7 @@ func (c Config) ReadAgain(getenv func(string) string) (Config, error) {
 		err = errors.Join(err, unlucky)
 	}
 	now.Dir, now.EnvdPort, now.ExecPort, now.Sandboxd = c.Dir, c.EnvdPort, c.ExecPort, c.Sandboxd
-	now.DefaultUser, now.Workdir, now.Exec = c.DefaultUser, c.Workdir, c.Exec
+	now.MarksDir, now.DefaultUser, now.Workdir, now.Exec = c.MarksDir, c.DefaultUser, c.Workdir, c.Exec
 	return now, err
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"sandlot.dev/runtime/internal/config"
 	"sandlot.dev/runtime/internal/identity"
+	"sandlot.dev/runtime/internal/marks"
 	"sandlot.dev/runtime/internal/process"
 	"sandlot.dev/runtime/internal/restore"
 	"sandlot.dev/runtime/internal/server"
@@ -32,6 +33,9 @@ type daemon struct {
 	table       *process.Table
 	connections *connections
 	trust       *trust.Store
+
+	// marking is held while the files that name the sandbox are written.
+	marking sync.Mutex
 
 	mu  sync.Mutex
 	now atomic.Pointer[incarnation]
@@ -59,6 +63,8 @@ type parts struct {
 	trust    *trust.Store
 	restored bool
 	ended    context.Context
+	// mark has the files that name the sandbox say what the settings of now say.
+	mark func()
 }
 
 func newDaemon(c config.Config, table *process.Table, detector *restore.Detector) (*daemon, error) {
@@ -87,8 +93,23 @@ func (d *daemon) begin(next incarnation) {
 	if err := trustAuthorities(d.trust, next.config.EgressCA, next.store.Current().CABundle); err != nil {
 		logUntrusted(err)
 	}
-	next.handlers = handlers(next.config, parts{next.store, d.table, d.trust, next.restores > 0, next.ended})
+	mark := func() { d.mark(next) }
+	mark()
+	next.handlers = handlers(next.config, parts{next.store, d.table, d.trust, next.restores > 0, next.ended, mark})
 	d.now.Store(&next)
+}
+
+// mark writes the files that name the sandbox. A developer's machine, in debug mode, is no sandbox. Settings are read under the
+// lock, so that of two changes at a time the files have the later one.
+func (d *daemon) mark(of incarnation) {
+	d.marking.Lock()
+	defer d.marking.Unlock()
+	if len(of.config.PublicKeys) == 0 || of.ended.Err() != nil {
+		return
+	}
+	if err := marks.Write(of.config.MarksDir, of.store.Current()); err != nil {
+		slog.Error("the files that name the sandbox could not be written", "error", err)
+	}
 }
 
 // current returns the incarnation for the Pod of now. Every request asks for it, because a restored daemon gets requests

@@ -116,7 +116,7 @@ func handlers(c config.Config, shared parts) []http.Handler {
 	store, table := shared.store, shared.table
 	managed := len(c.PublicKeys) > 0
 	gateway := proof.NewVerifier(c.GatewayKeys, c.SandboxUID, time.Now)
-	s := session.New(users.Machine(), store, session.Defaults{User: c.DefaultUser, Workdir: c.Workdir, Trusted: shared.trust.Variables})
+	s := session.New(users.Machine(), store, session.Defaults{User: c.DefaultUser, Workdir: c.Workdir, Trusted: shared.trust.Variables, Marked: managed})
 	add := func(bundle string) error { return trustAuthorities(shared.trust, c.EgressCA, bundle) }
 	rpcs := http.NewServeMux()
 	rpc.NewProcesses(table, s).Register(rpcs)
@@ -127,7 +127,7 @@ func handlers(c config.Config, shared parts) []http.Handler {
 	envd := server.Envd(server.NewGate(store, managed), []server.Route{
 		{Path: "/health", Handler: server.Only(http.MethodGet, server.Health())},
 		{Path: server.ProvePath, Handler: server.Only(http.MethodPost, server.Prove(store))},
-		{Path: "/init", Handler: server.Only(http.MethodPost, &server.Init{Store: store, PublicKeys: c.PublicKeys, SandboxUID: c.SandboxUID, Restored: shared.restored, Trust: add})},
+		{Path: "/init", Handler: server.Only(http.MethodPost, &server.Init{Store: store, PublicKeys: c.PublicKeys, SandboxUID: c.SandboxUID, Restored: shared.restored, Trust: add, Mark: shared.mark})},
 		{Path: "/envs", Handler: server.Only(http.MethodGet, server.Envs(store))},
 		{Path: "/metrics", Handler: server.Only(http.MethodGet, metrics.NewMeter(metrics.Container, time.Now).Handler())},
 		{Path: "/files", Handler: transfer.Files()},

@@ -44,6 +44,8 @@ type Init struct {
 	SandboxUID string
 	// Restored means that the daemon came into this Pod from a snapshot.
 	Restored bool
+	// Mark has the files that name the sandbox say what the settings of now say; nil: there are none.
+	Mark func()
 	// Trust makes programs trust these authorities, in PEM, in place of those of an earlier /init.
 	Trust func(authorities string) error
 }
@@ -59,7 +61,14 @@ type initBody struct {
 	DefaultWorkdir *string           `json:"defaultWorkdir"`
 	// CABundle has authorities for programs to trust, in PEM. Empty: those of the last /init stay.
 	CABundle string `json:"caBundle"`
-	Sandlot  struct {
+	// VolumeMounts are those of E2B, which its daemon mounts. Volumes come with the Pod here.
+	VolumeMounts []json.RawMessage `json:"volumeMounts"`
+	Sandlot      struct {
+		// Sandbox has the ids by which clients know the sandbox. Only a signed body can set them.
+		Sandbox *struct {
+			ID       string `json:"id"`
+			Template string `json:"template"`
+		} `json:"sandbox"`
 		// Exec opens the agent-sandbox API. The API has no authentication, so only a signed body can set it.
 		Exec   *bool `json:"exec"`
 		Egress struct {
@@ -110,6 +119,9 @@ func (i *Init) serve(w http.ResponseWriter, r *http.Request) *httpx.Error {
 		}
 		return next, i.Trust(next.CABundle)
 	})
+	if err == nil && i.Mark != nil {
+		i.Mark()
+	}
 	var failure *httpx.Error
 	if errors.As(err, &failure) {
 		return failure
@@ -127,6 +139,9 @@ func readBody(raw []byte) (initBody, *httpx.Error) {
 	}
 	if err := json.Unmarshal(raw, &body); err != nil {
 		return body, httpx.Fail(http.StatusBadRequest, "the body is not the JSON expected: "+err.Error())
+	}
+	if len(body.VolumeMounts) > 0 {
+		return body, httpx.Fail(http.StatusBadRequest, "volumeMounts: the daemon mounts none, volumes come with the Pod")
 	}
 	authorities, err := trust.Certificates(body.CABundle)
 	if err != nil {
@@ -171,6 +186,9 @@ func mergeSigned(next state.Settings, body initBody, signedAt int64) state.Setti
 	next.SignedAt = signedAt
 	if body.Sandlot.Exec != nil {
 		next.Exec = body.Sandlot.Exec
+	}
+	if body.Sandlot.Sandbox != nil {
+		next.SandboxID, next.TemplateID = body.Sandlot.Sandbox.ID, body.Sandlot.Sandbox.Template
 	}
 	if len(body.Sandlot.Egress.Proof) > 0 {
 		next.EgressProof = body.Sandlot.Egress.Proof

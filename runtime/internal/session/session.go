@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"sandlot.dev/runtime/internal/marks"
 	"sandlot.dev/runtime/internal/paths"
 	"sandlot.dev/runtime/internal/process"
 	"sandlot.dev/runtime/internal/state"
@@ -28,6 +29,8 @@ type Defaults struct {
 	Workdir string
 	// Trusted returns the variables by which programs find the authorities to trust; nil: there are none.
 	Trusted func() map[string]string
+	// Marked has every process see that it runs in a sandbox, and in which.
+	Marked bool
 }
 
 // Session combines the users of the image with the settings of /init. It is safe for concurrent use.
@@ -130,7 +133,11 @@ func (s *Session) environment(user users.User, extra map[string]string) ([]strin
 	if s.defaults.Trusted != nil {
 		maps.Copy(all, s.defaults.Trusted())
 	}
-	maps.Copy(all, s.EnvVars())
+	settings := s.state.Current()
+	if s.defaults.Marked {
+		maps.Copy(all, marks.Variables(settings))
+	}
+	maps.Copy(all, settings.EnvVars)
 	maps.Copy(all, extra)
 	env := make([]string, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {

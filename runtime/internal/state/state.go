@@ -24,6 +24,9 @@ type Settings struct {
 	EnvVars     map[string]string `json:"envVars,omitempty"`
 	DefaultUser string            `json:"defaultUser,omitempty"`
 	Workdir     string            `json:"defaultWorkdir,omitempty"`
+	// SandboxID and TemplateID are the ids by which clients know the sandbox; empty: no client of E2B made it.
+	SandboxID  string `json:"sandboxID,omitempty"`
+	TemplateID string `json:"templateID,omitempty"`
 	// SaidAt is the timestamp of the last accepted body, in Unix nanoseconds; 0 if it had none.
 	SaidAt int64 `json:"saidAt,omitempty"`
 	// SignedAt is the timestamp of the last accepted signature, in Unix milliseconds. An older signature is a replay.

@@ -18,12 +18,16 @@ export interface Initialisation {
   readonly claim: string;
   /** Whether the agent-sandbox API is open. */
   readonly exec: boolean;
+  /** What clients of the API call the sandbox. */
+  readonly sandbox?: { readonly id: string; readonly template: string } | undefined;
   /** What it proves itself by to the egress proxy, in base64. */
   readonly proof?: string | undefined;
 }
 
 type Body = Pick<Initialisation, 'accessToken' | 'envVars'> & {
-  readonly sandlot: Pick<Initialisation, 'claim' | 'exec'> & { readonly egress?: { readonly proof: string } };
+  readonly sandlot: Pick<Initialisation, 'claim' | 'exec' | 'sandbox'> & {
+    readonly egress?: { readonly proof: string };
+  };
 };
 
 type Answer = (accepted: Initialisation) => number;
@@ -95,8 +99,8 @@ export class Daemons {
     const owner = this.owners.get(address);
     const candidates = owner === undefined ? this.crowd() : [owner];
     const sandboxUid = candidates.find((uid) => this.#isSigned(request, body, uid)) ?? '';
-    const { claim, exec, egress } = sandlot;
-    const accepted = { address, sandboxUid, accessToken, envVars, claim, exec, proof: egress?.proof };
+    const { claim, exec, sandbox, egress } = sandlot;
+    const accepted = { address, sandboxUid, accessToken, envVars, claim, exec, sandbox, proof: egress?.proof };
     const status = sandboxUid !== '' && this.#isNewer(request, accepted) ? this.answer(accepted) : 401;
     await this.held;
     if (status === 204) this.accepted.push(accepted);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isMadeByApi, findSandboxId } from './api-claims.ts';
+import { findSandboxId, getTemplateId, isMadeByApi } from './api-claims.ts';
 
 it.each([
   ['the API made a claim whose label is its name', { name: 'a1', labels: { 'sandlot.dev/sandbox-id': 'a1' } }, 'a1'],
@@ -11,4 +11,18 @@ it.each([
 ])('%s', (_, metadata, expected) => {
   expect(findSandboxId({ metadata })).toBe(expected);
   expect(isMadeByApi({ metadata })).toBe(expected !== undefined);
+});
+
+it.each([
+  ['the pool', {}, { warmPoolRef: { name: 'pool' } }, 'pool'],
+  ['the template without a pool', {}, { sandboxTemplateRef: { name: 'template' } }, 'template'],
+  [
+    'the template of the source, for a fork',
+    { 'sandlot.dev/forked-template': 'source' },
+    { sandboxTemplateRef: { name: 'saved' } },
+    'source',
+  ],
+  ['nothing, for a claim that names neither', {}, {}, ''],
+])('the id of the template names %s', (_, annotations, spec, expected) => {
+  expect(getTemplateId({ metadata: { annotations }, spec })).toBe(expected);
 });

@@ -1,5 +1,6 @@
 import type { ObjectMeta } from '@sandlot/kube/objects';
 import { annotations, labels } from '../catalogue/keys.ts';
+import type { SandboxClaim } from '../objects.ts';
 
 /** The metadata that says whether the API made an object. */
 interface Marked {
@@ -23,6 +24,21 @@ export function findSandboxId({ metadata: { name, labels: given } }: Marked): st
 /** Whether the API made the claim: users know it by its sandbox id. Other claims are known by namespace and name. */
 export function isMadeByApi(claim: Marked): boolean {
   return findSandboxId(claim) !== undefined;
+}
+
+/** The spec and annotations that say what a claim started from. */
+interface Started {
+  readonly metadata: Pick<ObjectMeta, 'annotations'>;
+  readonly spec: Pick<SandboxClaim['spec'], 'warmPoolRef' | 'sandboxTemplateRef'>;
+}
+
+/**
+ * The `templateID` of a sandbox for clients of E2B: the name of the pool or template that the claim names. That of a fork names
+ * the template of the sandbox it was forked from.
+ */
+export function getTemplateId({ metadata, spec }: Started): string {
+  const forked = metadata.annotations?.[annotations.forkedTemplate];
+  return forked ?? spec.warmPoolRef?.name ?? spec.sandboxTemplateRef?.name ?? '';
 }
 
 /**

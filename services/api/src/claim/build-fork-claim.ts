@@ -1,7 +1,6 @@
-import { annotations, formatRfc3339, labels, withoutReservedKeys } from '@sandlot/api-types';
+import { annotations, formatRfc3339, getTemplateId, labels, withoutReservedKeys } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import type { ApiKey } from '@sandlot/tenancy';
-import { getTemplate } from '../e2b/answer/sandbox.ts';
 import { buildKeyAnnotations, CONTROL_VIEW } from './annotations.ts';
 import { buildEnvs } from './env-secret.ts';
 import type { Variables } from './env-secret.ts';
@@ -79,7 +78,7 @@ function buildOwnAnnotations(input: ForkInput): Record<string, string> {
     [annotations.createdAt]: new Date(nowMs).toISOString(),
     [annotations.endAt]: formatRfc3339(endMs),
     [annotations.timeoutSeconds]: String(timeoutSeconds),
-    [annotations.forkedTemplate]: getTemplate(source),
+    [annotations.forkedTemplate]: getTemplateId(source),
     ...tokens,
     ...(trace === undefined ? {} : { [annotations.traceContext]: trace }),
   };

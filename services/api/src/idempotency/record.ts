@@ -1,9 +1,8 @@
 // The record of a create with an Idempotency-Key, which outlives the sandbox (docs/reference/e2b-api.md#conventions).
-import { annotations } from '@sandlot/api-types';
+import { annotations, getTemplateId } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { readKeyNumber } from '@sandlot/tenancy';
 import { z } from 'zod';
-import { getTemplate } from '../e2b/answer/sandbox.ts';
 
 /** How long a repeated create gets the same answer. */
 export const RECORD_KEPT_MS = 86_400_000;
@@ -71,7 +70,7 @@ export function buildRecord(claim: SandboxClaim, { envdVersion, nowMs }: RecordO
   const isRecent = nowMs - createdMs < RECORD_KEPT_MS;
   const closed = metadata.annotations?.[annotations.trafficTokenHash] !== undefined;
   const tokenKey = readKeyNumber(metadata.annotations?.[annotations.tokenKey]) ?? 1;
-  return isRecent ? { digest, templateID: getTemplate(claim), envdVersion, closed, tokenKey, createdMs } : undefined;
+  return isRecent ? { digest, templateID: getTemplateId(claim), envdVersion, closed, tokenKey, createdMs } : undefined;
 }
 
 export interface RecordOptions {

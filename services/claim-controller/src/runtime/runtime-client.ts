@@ -38,6 +38,8 @@ export interface InitCall {
   readonly claimUid: string;
   readonly accessToken: string;
   readonly envVars: Readonly<Record<string, string>>;
+  /** The ids by which clients of the API know the sandbox; undefined: they do not know it. */
+  readonly names?: { readonly id: string; readonly template: string } | undefined;
   /** Whether the daemon serves its agent-sandbox API, which has no authentication. */
   readonly exec: boolean;
   /** In base64, by what the sandbox proves to the egress proxy who it is; undefined: it does not use the proxy. */
@@ -69,9 +71,9 @@ export class RuntimeClient {
 
   /** Resolves with the daemon's version when it has accepted everything. Throws {@link RuntimeError}. */
   init(call: InitCall): Promise<string | undefined> {
-    const { accessToken, envVars, claimUid, exec, egressProof: proof } = call;
+    const { accessToken, envVars, claimUid, exec, names: sandbox, egressProof: proof } = call;
     const egress = proof === undefined ? {} : { egress: { proof } };
-    const body = JSON.stringify({ accessToken, envVars, sandlot: { claim: claimUid, exec, ...egress } });
+    const body = JSON.stringify({ accessToken, envVars, sandlot: { claim: claimUid, exec, sandbox, ...egress } });
     const headers = {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),

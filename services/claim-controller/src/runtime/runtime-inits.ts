@@ -1,4 +1,4 @@
-import { isMadeByApi, labels } from '@sandlot/api-types';
+import { findSandboxId, getTemplateId, isMadeByApi, labels } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
 import { done, getKey, requeueAfter } from '@sandlot/kube';
@@ -13,7 +13,7 @@ import { getPublishedName } from '../publish/status.ts';
 import { InitCalls } from './init-calls.ts';
 import type { InitCallEnd, InitOrder } from './init-calls.ts';
 import { RuntimeError, UnknownKeyError } from './runtime-client.ts';
-import type { RuntimeClient } from './runtime-client.ts';
+import type { InitCall, RuntimeClient } from './runtime-client.ts';
 import { getFirstContainerVariables } from './claim-env.ts';
 import { readEnvVars, SecretProblem } from './secret-values.ts';
 import { retryDelayMs, hasInitialised, nextTryInMs, formatStart, getUninitialisedView } from './initialisation.ts';
@@ -150,6 +150,7 @@ export class RuntimeInits {
         ...getFirstContainerVariables(claim, sandbox),
         ...(await readEnvVars({ client, envsNamespace }, { claim, secrets, signal })),
       },
+      names: findNames(claim),
       // The API's sandbox ids are no secret: users share host names that contain them.
       exec: !isMadeByApi(claim),
       egressProof: findEgressProof(access, claim, sandbox),
@@ -208,6 +209,12 @@ export class RuntimeInits {
 function isReachable(claim: SandboxClaim, sandbox: Sandbox): boolean {
   if (!needsInit(claim, sandbox) || !isReady(sandbox)) return false;
   return isDelivered(claim, sandbox) && (sandbox.status?.podIPs ?? []).length > 0;
+}
+
+/** What programs in a sandbox of the API find out about it. */
+function findNames(claim: SandboxClaim): InitCall['names'] {
+  const id = findSandboxId(claim);
+  return id === undefined ? undefined : { id, template: getTemplateId(claim) };
 }
 
 /** A sandbox gets it whether its claim has rules or not: a client may add some while it runs. */

@@ -1,5 +1,5 @@
 // The answers about a sandbox, made from its claim and Sandbox (docs/reference/e2b-api.md#read).
-import { annotations, findEgressWish, hasUnresponsiveDaemon } from '@sandlot/api-types';
+import { annotations, findEgressWish, getTemplateId, hasUnresponsiveDaemon } from '@sandlot/api-types';
 import type { HeaderRule, Sandbox, SandboxClaim } from '@sandlot/api-types';
 import type { TokenKeys } from '@sandlot/tenancy';
 import { CONTROL_VIEW } from '../../claim/annotations.ts';
@@ -24,15 +24,9 @@ export interface AnswerOptions {
   readonly domain: string | undefined;
 }
 
-/** Name of the pool or template that the claim names; that of a fork names the template of the sandbox it was forked from. */
-export function getTemplate({ metadata, spec }: SandboxClaim): string {
-  const forked = metadata.annotations?.[annotations.forkedTemplate];
-  return forked ?? spec.warmPoolRef?.name ?? spec.sandboxTemplateRef?.name ?? '';
-}
-
 /** The name of the snapshot that the sandbox started from, if a client gave it one; else that of the pool or template. */
 function getAlias(claim: SandboxClaim): string {
-  return claim.metadata.annotations?.[annotations.snapshotName] ?? getTemplate(claim);
+  return claim.metadata.annotations?.[annotations.snapshotName] ?? getTemplateId(claim);
 }
 
 function getEnvdVersion(sandbox: Sandbox | undefined, { envdVersion }: AnswerOptions): string {
@@ -43,7 +37,7 @@ function getEnvdVersion(sandbox: Sandbox | undefined, { envdVersion }: AnswerOpt
 export function buildAnswer({ claim, sandbox }: ClaimedSandbox, options: AnswerOptions): SandboxAnswer {
   const tokens = buildTokens(claim, options.tokenKeys);
   return {
-    templateID: getTemplate(claim),
+    templateID: getTemplateId(claim),
     alias: getAlias(claim),
     sandboxID: claim.metadata.name ?? '',
     clientID: CLIENT,
@@ -58,7 +52,7 @@ export function buildAnswer({ claim, sandbox }: ClaimedSandbox, options: AnswerO
 /** An entry of a list. It has no tokens. */
 export function buildListing({ claim, sandbox }: ClaimedSandbox, options: AnswerOptions): ListedSandbox {
   return {
-    templateID: getTemplate(claim),
+    templateID: getTemplateId(claim),
     alias: getAlias(claim),
     sandboxID: claim.metadata.name ?? '',
     clientID: CLIENT,

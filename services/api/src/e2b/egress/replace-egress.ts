@@ -1,4 +1,4 @@
-import { annotations, formatEgressText } from '@sandlot/api-types';
+import { annotations, formatEgressText, getTemplateId } from '@sandlot/api-types';
 import type { EgressWish, SandboxClaim } from '@sandlot/api-types';
 import type { KubeClient } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
@@ -12,7 +12,6 @@ import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import { awaitRules, formatSpread, hasProxy } from '../../replicas/await-rules.ts';
 import type { RulesDeps } from '../../replicas/await-rules.ts';
 import { isReady } from '../../state/sandbox-state.ts';
-import { getTemplate } from '../answer/sandbox.ts';
 import { findRunningSandbox } from '../operations/find-sandbox.ts';
 import { patchClaim } from '../operations/guarded-patches.ts';
 import type { PatchDeps } from '../operations/guarded-patches.ts';
@@ -74,7 +73,7 @@ async function replaceEgress(deps: EgressDeps, claimed: ClaimedSandbox, request:
   const { claim, sandbox } = claimed;
   const stored = await admitRules(deps, request.headerRules, {
     namespace: claim.metadata.namespace ?? '',
-    templateName: getTemplate(claim),
+    templateName: getTemplateId(claim),
     made: sandbox,
     skipsInit: skipsInit(claim),
   });

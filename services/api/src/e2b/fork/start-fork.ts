@@ -1,3 +1,4 @@
+import { getTemplateId } from '@sandlot/api-types';
 import type { SandboxClaim, SandboxSnapshot } from '@sandlot/api-types';
 import { carrier } from '@sandlot/telemetry';
 import { createSandboxId } from '@sandlot/tenancy';
@@ -13,7 +14,7 @@ import { toApiError } from '../../errors/to-api-error.ts';
 import type { Limits } from '../../limits/limits.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import type { HeaderValues } from '../../vault/stored-headers.ts';
-import { buildAnswer, getTemplate } from '../answer/sandbox.ts';
+import { buildAnswer } from '../answer/sandbox.ts';
 import type { AnswerOptions } from '../answer/sandbox.ts';
 import { buildTokens } from '../answer/tokens.ts';
 import { getResult } from '../operations/create-metrics.ts';
@@ -61,7 +62,7 @@ async function startForkClaim(deps: ForkDeps, fork: Fork): Promise<ClaimedSandbo
     claim: buildClaim(deps, fork),
     envs,
     headers,
-    asked: { isPatient: true, templateID: snapshot.metadata.name ?? getTemplate(source.claim) },
+    asked: { isPatient: true, templateID: snapshot.metadata.name ?? getTemplateId(source.claim) },
     place,
     mayExist: false,
     timeoutMs: Math.max(0, deadlineMs - clock.now()),

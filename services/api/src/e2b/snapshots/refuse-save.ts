@@ -1,11 +1,10 @@
 // Why a sandbox cannot be saved, before anything of the save exists (docs/reference/e2b-api.md#snapshots).
-import { needsHibernation } from '@sandlot/api-types';
+import { getTemplateId, needsHibernation } from '@sandlot/api-types';
 import { conflict, notPossible } from '../../errors/refusals.ts';
 import type { ApiError } from '../../errors/api-error.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import { getState, isReady, isSuspended } from '../../state/sandbox-state.ts';
 import type { SnapshotKind } from '../../state/snapshots.ts';
-import { getTemplate } from '../answer/sandbox.ts';
 
 /** What the sandbox is doing; only a running one can be saved. */
 function describeState({ claim, sandbox }: ClaimedSandbox): 'running' | 'pausing' | 'paused' | 'resuming' {
@@ -36,7 +35,7 @@ export function findStateRefusal(claimed: ClaimedSandbox, kind: SnapshotKind): A
 function findRuntimeRefusal({ claim, sandbox }: ClaimedSandbox, kind: SnapshotKind): ApiError | undefined {
   if (sandbox === undefined) return undefined;
   const isNamed = (sandbox.spec.podTemplate.spec.runtimeClassName ?? '') !== '';
-  return isNamed || needsHibernation(sandbox.spec) ? undefined : needsGVisor(getTemplate(claim), kind);
+  return isNamed || needsHibernation(sandbox.spec) ? undefined : needsGVisor(getTemplateId(claim), kind);
 }
 
 export function needsGVisor(template: string, kind: SnapshotKind): ApiError {

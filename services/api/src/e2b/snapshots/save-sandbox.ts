@@ -1,3 +1,4 @@
+import { getTemplateId } from '@sandlot/api-types';
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import { carrier } from '@sandlot/telemetry';
 import type { ApiKey } from '@sandlot/tenancy';
@@ -6,7 +7,6 @@ import { toApiError } from '../../errors/to-api-error.ts';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import { findSnapshotKind } from '../../state/snapshots.ts';
 import type { SnapshotKind, Snapshots } from '../../state/snapshots.ts';
-import { getTemplate } from '../answer/sandbox.ts';
 import { inProgress } from '../operations/transitions.ts';
 import { beginSave } from './begin-save.ts';
 import type { TurnDeps } from './begin-save.ts';
@@ -57,7 +57,7 @@ export async function saveSandbox(deps: SaveDeps, wish: SaveWish): Promise<Sandb
     snapshot = await snapshots.create(snapshot);
     const settled = await snapshots.waitUntilSettled(snapshot, waitMs);
     const disk = source.sandbox?.spec.volumeClaimTemplates?.[0]?.metadata?.name;
-    const error = findSaveError(settled, { sandboxID, template: getTemplate(claim), kind, disk });
+    const error = findSaveError(settled, { sandboxID, template: getTemplateId(claim), kind, disk });
     if (error !== undefined) throw error;
     return settled ?? snapshot;
   } catch (error) {
