@@ -7,13 +7,7 @@ it('a daemon learns the ids of its sandbox only if clients of the E2B API know i
   await using daemons = await Daemons.start(['127.0.5.1', '127.0.5.2']);
   await using harness = await ClaimHarness.start({ members: 0 });
   harness.runtime = daemons.access(harness.clock);
-  daemons.crowd = () =>
-    harness
-      .owned()
-      .values()
-      .toArray()
-      .flat()
-      .map((name) => harness.sandbox(name)?.metadata.uid ?? '');
+  daemons.crowd = () => [...harness.owned().values()].flat().map((name) => harness.sandbox(name)?.metadata.uid ?? '');
   harness.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec }) => {
     spec.runtime = { inject: true };
   });
