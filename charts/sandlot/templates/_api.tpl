@@ -117,3 +117,51 @@ behind, which kept them in the namespace of the release.
 {{- include "sandlot.nats.volumes" (dict "root" . "user" "api") }}
 {{- end }}
 {{- end -}}
+
+{{/*
+The right to read logs of containers, by namespace and never in the cluster, where it would be one to what every Pod prints. A release that serves single namespaces has a Role in each; another one has a ClusterRole, which is no right by itself, and
+bindings in the namespaces that the values name. Call with the scope of the API.
+*/}}
+{{- define "sandlot.api.logRoles" -}}
+{{- $name := printf "%s-api-logs" (include "sandlot.fullname" .root) }}
+{{- $labels := include "sandlot.labels" . }}
+{{- $served := splitList "," (include "sandlot.namespaces" .root) | compact }}
+{{- $named := .root.Values.api.logs.namespaces }}
+{{- if and $served $named }}
+{{- fail "api.logs.namespaces: the release serves single namespaces, and the API may read the logs in all of them; leave it out" }}
+{{- end }}
+{{- $kind := ternary "ClusterRole" "Role" (empty $served) }}
+{{- range $namespace := $served | default (list "") }}
+---
+# What the containers of sandboxes print.
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $kind }}
+metadata:
+  name: {{ $name }}
+  {{- with $namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels: {{- $labels | nindent 4 }}
+rules:
+  - apiGroups: [""]
+    resources: [pods/log]
+    verbs: [get]
+{{- end }}
+{{- range $namespace := $served | default $named }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: {{ $name }}
+  namespace: {{ $namespace }}
+  labels: {{- $labels | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ $kind }}
+  name: {{ $name }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "sandlot.fullname" $.root }}-api
+    namespace: {{ $.root.Release.Namespace }}
+{{- end }}
+{{- end -}}

@@ -7,6 +7,7 @@ export type {
   KubeClient,
   ListOptions,
   ListPage,
+  LogOptions,
   Priority,
   WatchEvent,
   WatchOptions,

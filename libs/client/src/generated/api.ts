@@ -367,6 +367,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sandboxes/{sandboxID}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Reads the log of a sandbox from a time on. */
+        get: operations["getSandboxLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sandboxes/{sandboxID}/metrics": {
         parameters: {
             query?: never;
@@ -740,6 +757,23 @@ export interface paths {
         put?: never;
         /** Connects, resuming if needed. */
         post: operations["connectSandboxV2"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/sandboxes/{sandboxID}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Reads the log of a sandbox from a time on, or back from it. */
+        get: operations["getSandboxLogsV2"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1145,6 +1179,28 @@ export interface components {
             /** @enum {string} */
             state: "running" | "paused";
             templateID: string;
+        };
+        SandboxLogEntry: {
+            fields: {
+                [key: string]: string;
+            };
+            /** @enum {string} */
+            level: "debug" | "info" | "warn" | "error";
+            message: string;
+            /** Format: date-time */
+            timestamp: string;
+        };
+        SandboxLogs: {
+            logEntries: components["schemas"]["SandboxLogEntry"][];
+            logs: {
+                /** @description JSON with level, message and logger. */
+                line: string;
+                /** Format: date-time */
+                timestamp: string;
+            }[];
+        };
+        SandboxLogsV2: {
+            logs: components["schemas"]["SandboxLogEntry"][];
         };
         SandboxMetric: {
             cpuCount: number;
@@ -2385,6 +2441,45 @@ export interface operations {
             504: components["responses"]["Refusal504"];
         };
     };
+    getSandboxLogs: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description Unix milliseconds of the first line; absent: a week ago. */
+                start?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the sandbox, as the create answered it. */
+                sandboxID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lines, the oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxLogs"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
     getSandboxMetrics: {
         parameters: {
             query?: {
@@ -3459,6 +3554,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Sandbox"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    getSandboxLogsV2: {
+        parameters: {
+            query?: {
+                /** @description Unix milliseconds: lines from here on, or with direction backward before here. */
+                cursor?: number;
+                direction?: "forward" | "backward";
+                /** @description The least level. */
+                level?: "debug" | "info" | "warn" | "error";
+                limit?: number;
+                /** @description What the message contains. */
+                search?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the sandbox, as the create answered it. */
+                sandboxID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lines, in the direction of the query. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxLogsV2"];
                 };
             };
             400: components["responses"]["Refusal400"];

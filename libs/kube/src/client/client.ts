@@ -23,6 +23,7 @@ import type {
   KubeClient,
   ListOptions,
   ListPage,
+  LogOptions,
   WatchEvent,
   WatchOptions,
 } from './types.ts';
@@ -203,6 +204,22 @@ class HttpKubeClient implements KubeClient {
         yield event;
         deadline.recordActivity();
       }
+    } catch (error) {
+      throw toCallError(request, error, { sent: true });
+    } finally {
+      deadline.cancel();
+    }
+  }
+
+  async *readLog(key: ObjectKey, options: LogOptions): AsyncGenerator<Buffer> {
+    const { container, sinceTime, tailLines, limitBytes } = options;
+    const query = { container, sinceTime, tailLines, limitBytes, timestamps: true };
+    const call: Call = { verb: 'get', method: 'GET', key, options, query, subresource: 'log' };
+    if (!isObjectName(key.name)) throw refuseName(pods, call);
+    const request = { ...buildRequest(pods, call), isBulk: true };
+    using deadline = this.#transport.deadline(request);
+    try {
+      for await (const chunk of await this.#transport.open(request, deadline)) yield chunk as Buffer;
     } catch (error) {
       throw toCallError(request, error, { sent: true });
     } finally {

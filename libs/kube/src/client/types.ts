@@ -73,6 +73,17 @@ export type DeleteOptions = CallOptions & {
   gracePeriodSeconds?: number | undefined;
 };
 
+export type LogOptions = Pick<CallOptions, 'signal' | 'deadlineMs' | 'priority'> & {
+  /** Name of the container. */
+  container: string;
+  /** Lines from this moment on, RFC 3339. Absent: all that the node still has. */
+  sinceTime?: string | undefined;
+  /** The last lines alone. */
+  tailLines?: number | undefined;
+  /** The server ends the log behind these bytes, in the middle of a line. */
+  limitBytes?: number | undefined;
+};
+
 /**
  * The Kubernetes API as raw JSON. Callers get exactly what the server sends, including unknown fields. Every method
  * rejects with a `KubeError`. When a write fails without a clear answer, the error satisfies `isUnknownOutcome`: the
@@ -114,6 +125,11 @@ export interface KubeClient {
    * the loop closes the stream.
    */
   watch<T extends KubeObject>(resource: Resource<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
+  /**
+   * Yields the log of a container that the node has now, as bytes: each line begins with its RFC 3339 time and a space. The program
+   * in the container chooses what it has. A slow reader slows the server down, and leaving the loop closes the stream.
+   */
+  readLog(key: ObjectKey, options: LogOptions): AsyncIterable<Buffer>;
   /** Ends every call and watch and closes all connections. */
   close(): Promise<void>;
 }

@@ -22,6 +22,8 @@ export interface ApiRequest extends CallTarget {
   readonly body?: string | undefined;
   readonly contentType?: string | undefined;
   readonly idempotent: boolean;
+  /** Sent over a connection for large answers. A slow reader of one must not delay small calls. */
+  readonly isBulk?: boolean | undefined;
   readonly priority: Priority;
   readonly deadlineMs: number;
   readonly signal: AbortSignal | undefined;
@@ -148,11 +150,11 @@ export class Transport {
       await this.#throttle(request, deadline);
       const headers = await this.#headers(request);
       deadline.signal.throwIfAborted();
-      const { method, body, verb } = request;
+      const { method, body, verb, isBulk = verb === 'watch' || verb === 'list' } = request;
       const wire = { method, path: this.#basePath + request.path, headers, body, signal: deadline.signal };
       const send = (): Promise<WireResponse> => {
         sent = true;
-        return this.#pool.send(verb === 'watch' || verb === 'list' ? 'bulk' : 'call', wire);
+        return this.#pool.send(isBulk ? 'bulk' : 'call', wire);
       };
       const canWait = request.priority === 'background';
       const response = await (canWait ? this.#background.pass(send, deadline.signal) : send());

@@ -4,6 +4,8 @@ import { buildNetworkRoute } from './egress/replace-egress.ts';
 import type { EgressDeps } from './egress/replace-egress.ts';
 import { buildForkRoute } from './fork/routes.ts';
 import type { ForkRouteDeps } from './fork/fork-sandbox.ts';
+import { buildLogRoutes } from './logs/routes.ts';
+import type { LogDeps } from './logs/routes.ts';
 import { buildMetricsRoutes } from './metrics/routes.ts';
 import type { MetricsDeps } from './metrics/routes.ts';
 import { connectRoutes } from './operations/connect-sandbox.ts';
@@ -36,6 +38,7 @@ export type E2bDeps = CreateDeps &
   EgressDeps &
   ListDeps &
   ForkRouteDeps &
+  LogDeps &
   MetricsDeps &
   SecretDeps &
   SnapshotRouteDeps &
@@ -51,6 +54,7 @@ export function buildE2bRoutes(deps: E2bDeps): readonly Route[] {
     buildNetworkRoute(deps),
     ...buildMetricsRoutes(deps),
     ...listRoutes(deps),
+    ...buildLogRoutes(deps),
     ...buildSnapshotRoutes(deps),
     buildForkRoute(deps),
     ...buildSecretRoutes(deps),

@@ -9,8 +9,6 @@ import { errorAnswer } from '../errors/schema.ts';
  * answers it.
  */
 const PATHS: readonly (readonly [feature: string, path: string, methods: readonly Method[]])[] = [
-  ['logs', '/sandboxes/{sandboxID}/logs', ['get']],
-  ['logs', '/v2/sandboxes/{sandboxID}/logs', ['get']],
   ['team metrics', '/teams/{teamID}/metrics', ['get']],
   ['team metrics', '/teams/{teamID}/metrics/max', ['get']],
   ['template builds', '/templates', ['post']],

@@ -88,10 +88,24 @@ async function prepareTenant(
   await client.create(namespaces, { metadata: { name: namespace } }).catch((error: unknown) => {
     if (!isAlreadyExists(error)) throw error;
   });
-  const manifests = await Promise.all(tenant.offers.map((offer) => readManifest(offer, options)));
+  const offered = await Promise.all(tenant.offers.map((offer) => readManifest(offer, options)));
+  const manifests = [...offered, JSON.stringify(buildLogBinding())];
   const applied = await target.kubectl(['-n', namespace, 'apply', '-f', '-'], manifests.join('---\n'));
   if (applied.code !== 0) throw createCommandError(STEP, `kubectl -n ${namespace} apply`, applied);
   return tenant.offers.map((name) => ({ namespace, name }));
+}
+
+/** Lets the API read the logs of the tenant's sandboxes. The namespace is made after the chart, so no value can name it. */
+function buildLogBinding(): object {
+  const name = `${release.name}-api-logs`;
+  const apiGroup = 'rbac.authorization.k8s.io';
+  return {
+    apiVersion: `${apiGroup}/v1`,
+    kind: 'RoleBinding',
+    metadata: { name },
+    roleRef: { apiGroup, kind: 'ClusterRole', name },
+    subjects: [{ kind: 'ServiceAccount', name: `${release.name}-api`, namespace: release.namespace }],
+  };
 }
 
 async function readManifest(offer: Offer, { images, registry }: TenantOptions): Promise<string> {

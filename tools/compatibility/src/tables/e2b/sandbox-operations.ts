@@ -1,5 +1,4 @@
 import type { Table } from '../../model.ts';
-import { NOT_BUILT } from './not-built.ts';
 
 const STOCK = [
   'services/api/src/e2b/stock-client.integration.test.ts',
@@ -7,6 +6,7 @@ const STOCK = [
 ] as const;
 const LIFE = 'e2e/src/sdk/lifecycle.test.ts';
 const OLDER = ['e2e/src/sdk/older-clients.test.ts', 'connects and resumes with the v1 routes'] as const;
+const LOGS = 'services/api/src/e2b/logs/logs.integration.test.ts';
 const SNAPSHOTS = 'services/api/src/e2b/snapshots/snapshots.integration.test.ts';
 
 export const sandboxOperations: Table = {
@@ -69,8 +69,18 @@ export const sandboxOperations: Table = {
       ],
       'the last sample that the replica has seen, of the minute before',
     ],
-    ['GET /sandboxes/{sandboxID}/logs', 'no', '501; `e2b sandbox logs` needs it', NOT_BUILT],
-    ['GET /v2/sandboxes/{sandboxID}/logs', 'no', '501', NOT_BUILT],
+    [
+      'GET /sandboxes/{sandboxID}/logs',
+      'partly',
+      [LOGS, 'is followed as the CLI does it without a loss, although many lines are of one millisecond'],
+      'what the container prints, while there is its Pod; without commands of clients',
+    ],
+    [
+      'GET /v2/sandboxes/{sandboxID}/logs',
+      'partly',
+      [LOGS, 'is searched, and read backward unless the query says otherwise'],
+      'as `GET /sandboxes/{sandboxID}/logs`',
+    ],
     [
       'POST /sandboxes/{sandboxID}/snapshots',
       'partly',

@@ -1,0 +1,65 @@
+import type { Sandbox } from 'e2b';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually } from '../support/team.ts';
+import { openSandbox, readAccess } from '../support/sdk/client.ts';
+import type { Access } from '../support/sdk/client.ts';
+
+let access: Access;
+let sandbox: Sandbox & AsyncDisposable;
+beforeAll(async () => {
+  access = await readAccess();
+  sandbox = await openSandbox();
+});
+afterAll(() => sandbox[Symbol.asyncDispose]());
+
+interface Logs {
+  readonly logs: readonly { readonly timestamp: string; readonly line: string }[];
+}
+
+async function read<T>(path: string, key = access.apiKey): Promise<{ readonly status: number; readonly body: T }> {
+  const response = await fetch(`${access.apiUrl}${path}`, { headers: { 'X-API-KEY': key } });
+  return { status: response.status, body: (await response.json()) as T };
+}
+
+/** Has the container print a line, as the program of its entry point would. */
+const print = (text: string): Promise<unknown> =>
+  sandbox.commands.run(`printf '%s\\n' '${text}' > /proc/1/fd/1`, { user: 'root' });
+
+/** Follows the log as `e2b sandbox logs -f` does, from a time on, until it has the message. */
+async function follow(wanted: string): Promise<readonly string[]> {
+  const seen: string[] = [];
+  let start = '';
+  await eventually(`the log has ${wanted}`, async () => {
+    const { body } = await read<Logs>(`/sandboxes/${sandbox.sandboxId}/logs${start}`);
+    for (const { timestamp, line } of body.logs) {
+      const { level, message } = JSON.parse(line) as { readonly level: string; readonly message: string };
+      expect(level.toUpperCase()).toBe('INFO');
+      seen.push(message);
+      start = `?start=${Date.parse(timestamp) + 1}`;
+    }
+    return seen.includes(wanted) ? true : undefined;
+  });
+  return seen;
+}
+
+it('the log of a sandbox has what its container prints, in order, once, for a client that follows it', async () => {
+  await print('first');
+  await print('{"level":7}');
+  await print('last');
+  const seen = (await follow('last')).filter((message) => ['first', '{"level":7}', 'last'].includes(message));
+  expect(seen).toEqual(['first', '{"level":7}', 'last']);
+  const newest = await read<{ readonly logs: readonly { readonly message: string }[] }>(
+    `/v2/sandboxes/${sandbox.sandboxId}/logs?search=level&limit=1`,
+  );
+  expect(newest.body.logs.map(({ message }) => message)).toEqual(['{"level":7}']);
+});
+
+it('the log of a sandbox is not for another tenant, and ends with the sandbox', async () => {
+  await using other = await openSandbox();
+  const { apiKey: foreign } = await readAccess('E2B_API_KEY_2');
+  const path = `/sandboxes/${other.sandboxId}/logs`;
+  expect((await read(path, foreign)).status).toBe(404);
+  expect((await read(path)).status).toBe(200);
+  await other.kill();
+  expect((await read(path)).status).toBe(404);
+});
