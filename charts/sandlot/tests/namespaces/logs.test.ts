@@ -25,8 +25,7 @@ describe('the right of the API to read logs', () => {
       subjects: [{ kind: 'ServiceAccount', name: 'sandlot-api', namespace: 'sandlot-system' }],
     });
     const inCluster = objects.filter(({ kind }) => kind === 'ClusterRoleBinding');
-    const binding = expect.objectContaining({ roleRef: expect.objectContaining({ name: NAME }) });
-    expect(inCluster).not.toContainEqual(binding);
+    expect(JSON.stringify(inCluster)).not.toContain(NAME);
   });
 
   it('is in each namespace that a release serves, which then needs no value', async () => {

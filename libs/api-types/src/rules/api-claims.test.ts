@@ -23,6 +23,6 @@ it.each([
     'source',
   ],
   ['nothing, for a claim that names neither', {}, {}, ''],
-])('the id of the template names %s', (_, annotations, spec, expected) => {
+])('the id of the template names %s', (...[, annotations, spec, expected]) => {
   expect(getTemplateId({ metadata: { annotations }, spec })).toBe(expected);
 });

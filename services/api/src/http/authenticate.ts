@@ -4,18 +4,9 @@ import { ApiError } from '../errors/api-error.ts';
 import type { Route } from './route.ts';
 
 /** The API key of the request; undefined for a public route. Throws an ApiError 401. */
-export function authenticate(
-  keys: Pick<KeyRing, 'find'>,
-  { access, bearerRefusal }: Route,
-  request: Request,
-): ApiKey | undefined {
-  if (access === 'public') return undefined;
-  const bearer = /^Bearer (.+)$/i.exec(request.get('authorization') ?? '')?.[1];
-  const given = request.get('x-api-key');
-  if (given === undefined && bearer !== undefined && bearerRefusal !== undefined) {
-    throw new ApiError({ status: 401, message: bearerRefusal });
-  }
-  const text = given ?? bearer;
+export function authenticate(keys: Pick<KeyRing, 'find'>, route: Route, request: Request): ApiKey | undefined {
+  if (route.access === 'public') return undefined;
+  const text = findKeyText(route, request);
   const key = text === undefined ? undefined : keys.find(text);
   if (key === undefined) {
     const message =
@@ -23,4 +14,12 @@ export function authenticate(
     throw new ApiError({ status: 401, message });
   }
   return key;
+}
+
+function findKeyText({ bearerRefusal }: Route, request: Request): string | undefined {
+  const given = request.get('x-api-key');
+  if (given !== undefined) return given;
+  const bearer = /^Bearer (.+)$/i.exec(request.get('authorization') ?? '')?.[1];
+  if (bearer !== undefined && bearerRefusal !== undefined) throw new ApiError({ status: 401, message: bearerRefusal });
+  return bearer;
 }

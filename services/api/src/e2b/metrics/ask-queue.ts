@@ -12,8 +12,8 @@ export interface Question {
 
 interface Asked extends Question {
   /** Resolves when it has its answer. */
-  readonly answered: Promise<void>;
-  readonly end: () => void;
+  readonly answered: Promise<undefined>;
+  readonly end: (nothing: undefined) => void;
 }
 
 /** Asks a few questions at a time, those of a namespace in their order. */
@@ -35,7 +35,7 @@ export class AskQueue {
   add(question: Question): Promise<void> {
     const before = this.#asked.get(question.id);
     if (before !== undefined) return before.answered;
-    const { promise: answered, resolve: end } = Promise.withResolvers<void>();
+    const { promise: answered, resolve: end } = Promise.withResolvers<undefined>();
     const asked = { ...question, answered, end };
     this.#asked.set(question.id, asked);
     this.#waiting.set(question.namespace, [...(this.#waiting.get(question.namespace) ?? []), asked]);
@@ -58,7 +58,7 @@ export class AskQueue {
     await ask();
     this.#add(namespace, -1);
     this.#asked.delete(id);
-    end();
+    end(undefined);
     this.#startNext();
   }
 

@@ -60,7 +60,9 @@ export class Samples {
 
   #ask(claimed: ClaimedSandbox): Promise<void> {
     const { namespace = '' } = claimed.claim.metadata;
-    const ask = async (): Promise<void> => void (await this.read(claimed, this.#deps.closing));
+    const ask = async (): Promise<void> => {
+      await this.read(claimed, this.#deps.closing);
+    };
     return this.#queue.add({ namespace, id: getUid(claimed), ask });
   }
 

@@ -1,6 +1,7 @@
 import { hasUnresponsiveDaemon } from '@sandlot/api-types';
 import { endPatch } from '../../claim/lifetime.ts';
-import { ApiError, noSandbox } from '../../errors/api-error.ts';
+import { noSandbox } from '../../errors/api-error.ts';
+import type { ApiError } from '../../errors/api-error.ts';
 import { conflict } from '../../errors/refusals.ts';
 import { rulesTooLate } from '../../errors/create-errors.ts';
 import { endpoint, route } from '../../http/route.ts';

@@ -45,9 +45,15 @@ function findTerminalError({ reason, message }: Condition, { isPatient, template
   if (reason === sandboxReasons.restoreFailed) return restoreFailed(templateID, message);
   const blocked = findBlock(reason, message);
   if (blocked !== undefined) return blocked;
+  return findEndingError(reason, message);
+}
+
+/** The error of a claim that has ended. The metadata are the client's own; what else is refused, the template does not allow. */
+function findEndingError(reason: string, message: string): ApiError | undefined {
   const ending = findClaimEnding(reason);
-  if (reason === claimReasons.invalidMetadata) return badRequest(message);
-  if (ending === 'refused') return notPossible(message);
+  if (ending === 'refused') {
+    return reason === claimReasons.invalidMetadata ? badRequest(message) : notPossible(message);
+  }
   if (ending === 'late' || ending === 'expired') return readyTooLate(message);
   return ending === 'broken' || HOPELESS.has(reason) ? startFailed(message) : undefined;
 }

@@ -120,7 +120,7 @@ describe('the tags of a template that no build made', () => {
     const { createdAt } = (await ask('/templates/base')) as Shown;
     const assigned = { buildID, assignedAt: createdAt, buildCreatedAt: createdAt, buildFinishedAt: createdAt };
     const assignments = [
-      { ...assigned, assignmentID: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8/) },
+      { ...assigned, assignmentID: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8/) as string },
     ];
     expect(await ask('/templates/base/tags')).toEqual([{ tag: 'default', buildID, createdAt }]);
     expect(await ask('/templates/base/tags/count')).toEqual({ total: 1 });
