@@ -60,11 +60,11 @@ function buildSeveralRoute(deps: MetricsDeps, samples: Samples): Route {
       },
     },
     async ({ key, query, signal }) => {
-      const ids = new Set(query.sandbox_ids);
-      if (ids.size > MAX_SANDBOXES) {
+      const { sandbox_ids: ids } = query;
+      if (ids.length > MAX_SANDBOXES) {
         throw badRequest(`Too many sandboxes requested, maximum is ${MAX_SANDBOXES}`);
       }
-      const found = [...ids].flatMap((id) => findKnown(deps, key, id) ?? []);
+      const found = [...new Set(ids)].flatMap((id) => findKnown(deps, key, id) ?? []);
       return { status: 200, body: { sandboxes: await samples.readLast(found, signal) } };
     },
   );
