@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"sandlot.dev/runtime/internal/config"
+	"sandlot.dev/runtime/internal/layers"
 	"sandlot.dev/runtime/internal/lifecycle"
 	"sandlot.dev/runtime/internal/restore"
 )
@@ -21,7 +22,7 @@ const usage = `usage: sandlot-runtime MODE
   start -- COMMAND ARGS…  the same, and then become the command
   run -- COMMAND ARGS…  run the daemon beside a command, as PID 1
   version               print the version of the protocol
-`
+  ` + layers.Usage + "\n"
 
 func main() {
 	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
@@ -46,6 +47,8 @@ func mode(args []string) int {
 		return exitCode(lifecycle.Supervise())
 	case name == "run" && len(rest) > 1 && rest[0] == "--":
 		return lifecycle.Run(rest[1:])
+	case name == "layer":
+		return exitCode(layers.Run(rest, os.Stdout))
 	case name == "version" && len(rest) == 0:
 		fmt.Println(config.Version)
 		return 0
