@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"sandlot.dev/egress/internal/resolve"
+	"sandlot.dev/egress/addresses"
 )
 
 const (
@@ -49,7 +49,7 @@ func New(lookup Lookup, isBlocked Check) *Dialer {
 }
 
 func refuse(address netip.Addr, isBlocked Check) error {
-	for _, each := range resolve.Reveal(address) {
+	for _, each := range addresses.Reveal(address) {
 		if isBlocked(each) {
 			return ErrForbidden
 		}
@@ -92,7 +92,7 @@ func filter(found []netip.Addr, isAllowed Check) []netip.Addr {
 
 // Allows says whether neither the address itself nor one inside it is refused.
 func Allows(address netip.Addr, isAllowed Check) bool {
-	for _, each := range resolve.Reveal(address) {
+	for _, each := range addresses.Reveal(address) {
 		if !isAllowed(each) {
 			return false
 		}

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 	"sandlot.dev/egress/internal/rules"
-	"sandlot.dev/egress/internal/secret"
+	"sandlot.dev/egress/secret"
 )
 
 // Lookup returns what a reference stands for now.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"sandlot.dev/egress/internal/rules"
-	"sandlot.dev/egress/internal/secret"
+	"sandlot.dev/egress/secret"
 )
 
 func values(known map[string]string) Lookup {

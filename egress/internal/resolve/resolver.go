@@ -1,3 +1,4 @@
+// Package resolve looks names up for the proxy.
 package resolve
 
 import (

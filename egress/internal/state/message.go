@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 	"sandlot.dev/egress/internal/names"
 	"sandlot.dev/egress/internal/rules"
-	"sandlot.dev/egress/internal/secret"
+	"sandlot.dev/egress/secret"
 )
 
 // message is a line from the rules process. Type says which of the fields it has.

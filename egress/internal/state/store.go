@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"sandlot.dev/egress/internal/rules"
-	"sandlot.dev/egress/internal/secret"
+	"sandlot.dev/egress/secret"
 )
 
 const (

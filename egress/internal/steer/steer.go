@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+	"sandlot.dev/egress/addresses"
 	"sandlot.dev/egress/internal/names"
 	"sandlot.dev/egress/internal/resolve"
 	"sandlot.dev/egress/internal/rules"
@@ -171,7 +172,7 @@ func (r Resolver) isPrivate(record dns.RR) bool {
 	if !isOne {
 		return false
 	}
-	for _, each := range resolve.Reveal(address) {
+	for _, each := range addresses.Reveal(address) {
 		if r.IsBlocked(each) {
 			return true
 		}

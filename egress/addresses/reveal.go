@@ -1,5 +1,5 @@
-// Package resolve looks names up for the proxy, and knows which addresses hide others.
-package resolve
+// Package addresses knows which addresses hide others, and which are not the internet.
+package addresses
 
 import "net/netip"
 
