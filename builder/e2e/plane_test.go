@@ -176,6 +176,20 @@ func (p *plane) ask(method, path string, body any) answer {
 	return got
 }
 
+func (p *plane) metrics() string {
+	p.t.Helper()
+	response, err := http.Get(p.admin + "/metrics")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(text)
+}
+
 type object map[string]any
 
 func (p *plane) resolve(image string) answer {
