@@ -78,10 +78,16 @@ func (p Policy) control(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// hostOf returns HOST:PORT, or HOST where the port is that of the scheme.
-func hostOf(host string) string {
-	if name, port, err := net.SplitHostPort(host); err == nil && (port == "443" || port == "80") {
+// Canonical returns one text for all ways to write the host of a registry: lower case, without the dot of the root, and without a port
+// that a scheme has anyway.
+func Canonical(host string) string {
+	host = strings.ToLower(host)
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		return strings.TrimSuffix(host, ".")
+	}
+	if name = strings.TrimSuffix(name, "."); port == "443" || port == "80" {
 		return name
 	}
-	return host
+	return net.JoinHostPort(name, port)
 }

@@ -83,7 +83,7 @@ func (s *session) RoundTrip(request *http.Request) (*http.Response, error) {
 	if s.requests.Add(1) > mostRequests {
 		return nil, fmt.Errorf("%w: more than %d requests", refuse.ErrTooLarge, mostRequests)
 	}
-	if request.URL.Scheme != "https" && !s.transport.policy.IsPlain(hostOf(request.URL.Host)) {
+	if request.URL.Scheme != "https" && !s.transport.policy.IsPlain(Canonical(request.URL.Host)) {
 		return nil, fmt.Errorf("%s is reached over TLS only", request.URL.Host)
 	}
 	response, err := s.transport.http.RoundTrip(request)

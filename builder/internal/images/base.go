@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"sandlot.dev/builder/internal/credentials"
+	"sandlot.dev/builder/internal/guard"
 	"sandlot.dev/builder/internal/refuse"
 )
 
@@ -70,7 +71,10 @@ func (p *Plane) parse(base Base) (name.Reference, error) {
 	return reference, nil
 }
 
-func (p *Plane) isOwn(host string) bool { return host == p.config.Registry }
+// isOwn says whether the host is that of the operator's registry, however it is written.
+func (p *Plane) isOwn(host string) bool {
+	return guard.Canonical(host) == guard.Canonical(p.config.Registry)
+}
 
 // admit decides whether the registry of a base may be asked. A tenant that names the operator's registry would read images of others.
 func (p *Plane) admit(base Base, host string) error {

@@ -1,5 +1,5 @@
 // Checks the Go modules: format, vet, generated code, builds, tests and short fuzzing of the daemon; the same without generated code of
-// the data plane of egress; format, vet, builds and tests of the node component and its shim, in the real gVisor; and the tests of the
+// the data plane of egress and of the image plane; format, vet, builds and tests of the node component and its shim, in the real gVisor; and the tests of the
 // programs that enforce NetworkPolicies and provide volumes on the local cluster. Writes a report with vitest's counters, so that `npm test` counts each test.
 import { execFile } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,6 +13,7 @@ import { raceOptions } from './race-options.ts';
 const MODULE = join(import.meta.dirname, '../../../runtime');
 const NODE_MODULE = join(import.meta.dirname, '../../../node');
 const EGRESS_MODULE = join(import.meta.dirname, '../../../egress');
+const BUILDER_MODULE = join(import.meta.dirname, '../../../builder');
 const SHIM_MODULE = join(NODE_MODULE, 'shim');
 const POLICY_MODULE = join(import.meta.dirname, '../../local-cluster/go-policy');
 const VOLUMES = join(import.meta.dirname, '../../local-cluster/go/volumes');
@@ -54,6 +55,8 @@ const staticChecks: readonly Check[] = [
   () => isVetted(NODE_MODULE),
   () => isVetted(SHIM_MODULE, ['-trimpath']),
   () => isVetted(EGRESS_MODULE),
+  () => isVetted(BUILDER_MODULE),
+  () => isVetted(join(MODULE, 'apply')),
   async () => (await run(['go', 'run', '.', '--check'], join(MODULE, 'generate'))).ok,
   () => canBuildFor('amd64', DAEMON),
   () => canBuildFor('arm64', DAEMON),
@@ -61,11 +64,13 @@ const staticChecks: readonly Check[] = [
   () => canBuildFor('arm64', NODE_PACKAGES),
   () => canBuildFor('amd64', PROXY),
   () => canBuildFor('arm64', PROXY),
+  () => canBuildFor('amd64', IMAGE_PLANE),
+  () => canBuildFor('arm64', IMAGE_PLANE),
 ];
 
 async function isFormatted(): Promise<boolean> {
   const { ok, out } = await run(
-    ['gofmt', '-l', '.', NODE_MODULE, EGRESS_MODULE, POLICY_MODULE, VOLUMES, CLIENT],
+    ['gofmt', '-l', '.', NODE_MODULE, EGRESS_MODULE, BUILDER_MODULE, POLICY_MODULE, VOLUMES, CLIENT],
     MODULE,
   );
   if (out !== '') console.log(`run gofmt -w on:\n${out}`);
@@ -84,6 +89,8 @@ interface Build {
 const DAEMON: Build = { module: MODULE, options: ['-o', devNull, './cmd/sandlot-runtime'] };
 const NODE_PACKAGES: Build = { module: NODE_MODULE, options: ['./...'] };
 const PROXY: Build = { module: EGRESS_MODULE, options: ['-o', devNull, './cmd/sandlot-egress'] };
+
+const IMAGE_PLANE: Build = { module: BUILDER_MODULE, options: ['-o', devNull, './cmd/sandlot-image'] };
 
 /** Nodes have both architectures, so what runs there must build for both on any machine. */
 async function canBuildFor(GOARCH: string, { module, options }: Build): Promise<boolean> {
@@ -146,11 +153,12 @@ const lanes: readonly (readonly Check[])[] = [
     // The same flags as of the programs' builds, so that the build cache serves both.
     () => passesTests(SHIM_MODULE, ['-trimpath'], shim),
     () => passesTests(EGRESS_MODULE, race.args, race.env),
+    () => passesTests(BUILDER_MODULE, race.args, race.env),
     () => passesTests(POLICY_MODULE, ['-trimpath'], { CGO_ENABLED: '0' }),
     () => passesTests(VOLUMES, ['-trimpath'], { CGO_ENABLED: '0' }),
   ],
 ];
-const fuzzing: readonly Check[] = [MODULE, EGRESS_MODULE]
+const fuzzing: readonly Check[] = [MODULE, EGRESS_MODULE, BUILDER_MODULE]
   .flatMap(listFuzzTargets)
   .map((target) => () => withstandsFuzzing(target));
 // Compiling and fuzzing would take both cores from tests with bounded waits, so they come afterwards.
@@ -165,7 +173,7 @@ for (const event of ended) {
 }
 
 const fuzzed = withstood.filter(Boolean).length;
-const folders = [MODULE, NODE_MODULE, EGRESS_MODULE, SHIM_MODULE, POLICY_MODULE, VOLUMES];
+const folders = [MODULE, NODE_MODULE, EGRESS_MODULE, BUILDER_MODULE, SHIM_MODULE, POLICY_MODULE, VOLUMES];
 const tests = reportOf(ended, Object.fromEntries(folders.map((folder) => [readImportPath(folder), folder])));
 const report = {
   ...tests,

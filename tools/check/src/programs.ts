@@ -1,6 +1,6 @@
 // Compiles the programs that the tests start, unless the cache outside the checkout has them. On a new machine this takes
 // a quarter of an hour, which must not count against the time limit of a test suite.
-import { createConsoleProgress, ensureBinaries, ensureS3Server } from '@sandlot/local-cluster';
+import { createConsoleProgress, ensureBinaries, ensureDistribution, ensureS3Server } from '@sandlot/local-cluster';
 import type { BinaryName } from '@sandlot/local-cluster';
 
 /** Whether `npm test` starts the program. */
@@ -34,6 +34,7 @@ const PROGRAMS: Readonly<Record<BinaryName, boolean>> = {
   'sandlot-node': true,
   'sandlot-node-installer': true,
   'sandlot-egress': true,
+  'sandlot-image': true,
 };
 
 const names = Object.keys(PROGRAMS) as BinaryName[];
@@ -42,5 +43,6 @@ await ensureBinaries(
   { progress: createConsoleProgress() },
 );
 
-// Tests of the node component start it as well, from the cache of Go.
+// Tests of the node component and of the image plane start them, from the cache of Go.
 await ensureS3Server();
+await ensureDistribution();

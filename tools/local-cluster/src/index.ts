@@ -1,7 +1,7 @@
 export type { AddedNode } from './added-node/added-node.ts';
 export { ensureBinaries } from './binaries/ensure.ts';
 export { findGatewayApiCrds, findGoModule } from './binaries/modules.ts';
-export { ensureS3Server } from './binaries/s3-server.ts';
+export { ensureDistribution, ensureS3Server } from './binaries/go-tools.ts';
 export type { Binaries } from './binaries/ensure.ts';
 export type { BinaryName } from './binaries/catalog.ts';
 export { ensureComponent } from './cluster/component.ts';

@@ -14,8 +14,8 @@ const oldestGo = [1, 26, 6];
 export const goEnvironment = { GOTOOLCHAIN: 'local', CGO_ENABLED: '0' };
 
 /** Returns the folder with a module's sources. */
-export function goModuleDir(module: GoModule): string {
-  return join(import.meta.dirname, '../..', module.folder);
+export function goModuleDir({ folder }: Pick<GoModule, 'folder'>): string {
+  return join(import.meta.dirname, '../..', folder);
 }
 
 let found: Promise<(module: GoModule) => string> | undefined;
@@ -39,12 +39,18 @@ async function findDirs(): Promise<(module: GoModule) => string> {
 async function hashInputs(module: GoModule, version: string): Promise<string> {
   const hash = createHash('sha256');
   hash.update(version).update(JSON.stringify(module.recipes));
-  const dir = goModuleDir(module);
-  const files = await readdir(dir, { recursive: true });
-  for (const file of files.filter((name) => /((?<!_test)\.go|\.tmpl|\.patch|^go\.(mod|sum))$/.test(name)).sort()) {
-    hash.update(`\0${file}\0`).update(await readFile(join(dir, file)));
+  for (const folder of [module.folder, ...(module.imports ?? [])]) {
+    const dir = goModuleDir({ folder });
+    for (const file of (await readdir(dir, { recursive: true })).filter(isInput).sort()) {
+      hash.update(`\0${file}\0`).update(await readFile(join(dir, file)));
+    }
   }
   return hash.digest('hex');
+}
+
+/** Whether a build depends on the file of a module. */
+function isInput(file: string): boolean {
+  return /((?<!_test)\.go|\.tmpl|\.patch|^go\.(mod|sum))$/.test(file);
 }
 
 /** Root of the cache for everything that is slow to build. It is outside the checkout. */

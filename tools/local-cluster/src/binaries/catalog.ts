@@ -118,6 +118,11 @@ const egressRecipes = {
   'sandlot-egress': { package: './cmd/sandlot-egress' },
 } as const satisfies Record<string, Recipe>;
 
+const builderRecipes = {
+  /** The image plane of template builds. */
+  'sandlot-image': { package: './cmd/sandlot-image' },
+} as const satisfies Record<string, Recipe>;
+
 /** A program built from one of the Go modules. */
 export type BinaryName =
   | keyof typeof clusterRecipes
@@ -130,19 +135,22 @@ export type BinaryName =
   | keyof typeof agentSandboxRecipes
   | keyof typeof runtimeRecipes
   | keyof typeof nodeRecipes
-  | keyof typeof egressRecipes;
+  | keyof typeof egressRecipes
+  | keyof typeof builderRecipes;
 
 /** A folder with a go.mod and the binaries built from it. Each module has its own cache folder. */
 export interface GoModule {
   /** Relative to the package's folder. */
   folder: string;
+  /** Folders of our modules that it imports: a change of them builds its binaries anew. */
+  imports?: readonly string[];
   recipes: Readonly<Partial<Record<BinaryName, Recipe>>>;
 }
 
 /**
  * Every Go module. containerd, gVisor, Jaeger and agent-sandbox have modules of their own because their dependencies conflict with those of
  * Kubernetes. The policy enforcer, etcd's tools and kube-score have their own so that changing them rebuilds nothing else. The daemon, gVisor's
- * shim, the agent and the data plane of egress belong to the product and live outside this package.
+ * shim, the agent, the data plane of egress and the image plane belong to the product and live outside this package.
  */
 export const goModules: readonly GoModule[] = [
   { folder: 'go', recipes: clusterRecipes },
@@ -156,6 +164,7 @@ export const goModules: readonly GoModule[] = [
   { folder: '../../runtime', recipes: runtimeRecipes },
   { folder: '../../node', recipes: nodeRecipes },
   { folder: '../../egress', recipes: egressRecipes },
+  { folder: '../../builder', imports: ['../../egress'], recipes: builderRecipes },
 ];
 
 /** Returns the module and the recipe of a binary. */

@@ -1,5 +1,5 @@
 import { ensureBinaries } from '../binaries/ensure.ts';
-import { ensureS3Server } from '../binaries/s3-server.ts';
+import { ensureS3Server } from '../binaries/go-tools.ts';
 import { ensurePackages } from '../packages.ts';
 import { createConsoleProgress } from '../progress.ts';
 import { useCompileCache } from './compile-cache.ts';

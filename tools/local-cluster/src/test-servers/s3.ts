@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureBinaries } from '../binaries/ensure.ts';
-import { ensureS3Server } from '../binaries/s3-server.ts';
+import { ensureS3Server } from '../binaries/go-tools.ts';
 import { isHealthy } from '../cluster/probe.ts';
 import { issueCertificates } from '../pki.ts';
 import { createTempFolder, removeTempFolder } from '../process/temp-folder.ts';
