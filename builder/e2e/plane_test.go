@@ -25,7 +25,7 @@ const patience = 30 * time.Second
 
 // plane is a running image plane.
 type plane struct {
-	t      *testing.T
+	t      testing.TB
 	client *http.Client
 	admin  string
 	log    *buffer
@@ -55,7 +55,7 @@ func (b *buffer) String() string {
 // local lets tenants of a test use registries on loopback without TLS.
 var local = []string{"-plain-http=127.0.0.1:*,localhost:*", "-private-addresses=127.0.0.0/8,::1/128", "-tenant-registries=127.0.0.1:*,localhost:*"}
 
-func startPlane(t *testing.T, args ...string) *plane {
+func startPlane(t testing.TB, args ...string) *plane {
 	t.Helper()
 	socket, admin := filepath.Join(t.TempDir(), "socket"), freeAddress(t)
 	settings, err := serve.ReadSettings(append([]string{"-socket=" + socket, "-admin=" + admin, "-architecture=amd64", "-drain=5s"}, args...), func(string) string { return "" })
@@ -98,7 +98,7 @@ func (p *plane) end() {
 	})
 }
 
-func freeAddress(t *testing.T) string {
+func freeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -108,7 +108,7 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
+func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -125,7 +125,7 @@ type answer struct {
 }
 
 // read decodes a good answer.
-func (a answer) read(t *testing.T, into any) {
+func (a answer) read(t testing.TB, into any) {
 	t.Helper()
 	if a.status != http.StatusOK {
 		t.Fatalf("the answer is %d %s", a.status, a.body)
@@ -197,7 +197,7 @@ func (p *plane) resolve(image string) answer {
 	return p.ask("POST", "/v1/resolve", object{"image": image})
 }
 
-func expect(t *testing.T, what, got, want string) {
+func expect(t testing.TB, what, got, want string) {
 	t.Helper()
 	if got != want {
 		t.Errorf("%s is %q, want %q", what, got, want)

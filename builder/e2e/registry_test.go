@@ -44,7 +44,7 @@ type registry struct {
 type registryOptions struct{ isOpen, keeps bool }
 
 // startRegistry starts the distribution registry on loopback. It asks for a password unless it is open.
-func startRegistry(t *testing.T, o registryOptions) registry {
+func startRegistry(t testing.TB, o registryOptions) registry {
 	t.Helper()
 	path, err := program()
 	if err != nil {
@@ -82,7 +82,7 @@ func startRegistry(t *testing.T, o registryOptions) registry {
 	return r
 }
 
-func write(t *testing.T, path, text string) {
+func write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -90,14 +90,14 @@ func write(t *testing.T, path, text string) {
 }
 
 // settings make it the operator's registry of a plane, with the prefix builds.
-func (r registry) settings(t *testing.T) []string {
+func (r registry) settings(t testing.TB) []string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config.json")
 	write(t, file, fmt.Sprintf(`{"auths":{"http://%s/v2/":{"username":%q,"password":%q}}}`, r.host, operator, password))
 	return append([]string{"-registry=" + r.host + "/builds", "-docker-config=" + file}, local...)
 }
 
-func (r registry) reference(t *testing.T, path string) name.Reference {
+func (r registry) reference(t testing.TB, path string) name.Reference {
 	t.Helper()
 	reference, err := name.ParseReference(r.host + "/" + path)
 	if err != nil {
@@ -107,7 +107,7 @@ func (r registry) reference(t *testing.T, path string) name.Reference {
 }
 
 // push puts an image there.
-func (r registry) push(t *testing.T, path string, image v1.Image) v1.Hash {
+func (r registry) push(t testing.TB, path string, image v1.Image) v1.Hash {
 	t.Helper()
 	if err := remote.Write(r.reference(t, path), image, remote.WithAuth(r.auth)); err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func (r registry) push(t *testing.T, path string, image v1.Image) v1.Hash {
 }
 
 // pull reads an image back.
-func (r registry) pull(t *testing.T, path string) v1.Image {
+func (r registry) pull(t testing.TB, path string) v1.Image {
 	t.Helper()
 	image, err := remote.Image(r.reference(t, path), remote.WithAuth(r.auth))
 	if err != nil {
@@ -130,7 +130,7 @@ func (r registry) pull(t *testing.T, path string) v1.Image {
 }
 
 // newImage makes one for an architecture.
-func newImage(t *testing.T, architecture string, layers int64) v1.Image {
+func newImage(t testing.TB, architecture string, layers int64) v1.Image {
 	t.Helper()
 	made, err := random.Image(10_000, layers)
 	if err != nil {
@@ -153,7 +153,7 @@ func newImage(t *testing.T, architecture string, layers int64) v1.Image {
 }
 
 // newIndex makes an index of images for two architectures.
-func newIndex(t *testing.T, first, second v1.Image) v1.ImageIndex {
+func newIndex(t testing.TB, first, second v1.Image) v1.ImageIndex {
 	t.Helper()
 	add := func(image v1.Image, architecture string) mutate.IndexAddendum {
 		return mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: architecture}}}

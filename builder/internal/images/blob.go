@@ -80,15 +80,16 @@ func (e *exact) Read(into []byte) (int, error) {
 // opaque streams a body into a registry as it is. Its digest is known at the end.
 type opaque struct {
 	body   io.ReadCloser
+	kind   types.MediaType
 	mutex  sync.Mutex
 	hash   hash.Hash
 	size   int64
 	isDone bool
 }
 
-const fileType = types.MediaType("application/vnd.sandlot.build-files.v1")
-
-func newOpaque(body io.ReadCloser) *opaque { return &opaque{body: body, hash: sha256.New()} }
+func newOpaque(body io.ReadCloser, kind types.MediaType) *opaque {
+	return &opaque{body: body, kind: kind, hash: sha256.New()}
+}
 
 // Digest implements v1.Layer. The error is the one by which go-containerregistry recognises a stream.
 func (o *opaque) Digest() (v1.Hash, error) {
@@ -110,7 +111,7 @@ func (o *opaque) Size() (int64, error) {
 }
 
 func (o *opaque) DiffID() (v1.Hash, error)             { return o.Digest() }
-func (o *opaque) MediaType() (types.MediaType, error)  { return fileType, nil }
+func (o *opaque) MediaType() (types.MediaType, error)  { return o.kind, nil }
 func (o *opaque) Uncompressed() (io.ReadCloser, error) { return nil, errOpaque }
 
 // Compressed implements v1.Layer. The body can be read once.

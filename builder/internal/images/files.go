@@ -15,6 +15,9 @@ import (
 // emptyType is that of the configuration of an artifact, which has none.
 const emptyType = types.MediaType("application/vnd.oci.empty.v1+json")
 
+// fileType is that of an archive, and of the artifact that has it.
+const fileType = types.MediaType("application/vnd.sandlot.build-files.v1")
+
 // File is an archive of build files.
 type File struct {
 	Digest string `json:"digest"`
@@ -45,7 +48,7 @@ func (p *Plane) PutFile(ctx context.Context, f FileName, body io.ReadCloser) (*F
 		return nil, err
 	}
 	watched := &watched{ReadCloser: http.MaxBytesReader(nil, body, p.config.Limits.FileBytes)}
-	streamed := newOpaque(watched)
+	streamed := newOpaque(watched, fileType)
 	if err := remote.WriteLayer(tag.Repository, streamed, p.once(ctx)...); err != nil {
 		return nil, watched.explain("the archive of build files", err)
 	}

@@ -1,15 +1,19 @@
 package images
 
 import (
+	"bufio"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"hash"
 	"io"
 	"net/http"
 	"sync"
 
 	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"github.com/google/go-containerregistry/pkg/v1/stream"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/klauspost/compress/gzip"
 	"sandlot.dev/builder/internal/refuse"
 )
 
@@ -20,7 +24,8 @@ func (p *Plane) PushLayer(ctx context.Context, path string, body io.ReadCloser) 
 		return nil, err
 	}
 	watched := &watched{ReadCloser: http.MaxBytesReader(nil, body, p.config.Limits.LayerBytes)}
-	layer := stream.NewLayer(watched, stream.WithMediaType(types.OCILayer))
+	packed, tar := pack(watched)
+	layer := newOpaque(packed, types.OCILayer)
 	if err := remote.WriteLayer(repository, layer, p.once(ctx)...); err != nil {
 		return nil, watched.explain("the layer", err)
 	}
@@ -28,13 +33,30 @@ func (p *Plane) PushLayer(ctx context.Context, path string, body io.ReadCloser) 
 	if err != nil {
 		return nil, err
 	}
-	diffID, err := layer.DiffID()
-	if err != nil {
-		return nil, err
-	}
 	size, err := layer.Size()
-	return &Layer{digest.String(), diffID.String(), size, string(types.OCILayer)}, err
+	return &Layer{digest.String(), fmt.Sprintf("sha256:%x", tar.Sum(nil)), size, string(types.OCILayer)}, err
 }
+
+// pack compresses a tar while it is read. The hash is that of the tar, once all of it was read.
+func pack(tar io.Reader) (io.ReadCloser, hash.Hash) {
+	reader, writer := io.Pipe()
+	sum := sha256.New()
+	go func() {
+		buffered := bufio.NewWriterSize(writer, bufferSize)
+		packer, err := gzip.NewWriterLevel(buffered, gzip.BestSpeed)
+		if err == nil {
+			_, err = io.CopyBuffer(io.MultiWriter(sum, packer), tar, make([]byte, bufferSize))
+		}
+		if err == nil {
+			err = errors.Join(packer.Close(), buffered.Flush())
+		}
+		// Without an error the reader sees the end.
+		_ = writer.CloseWithError(err)
+	}()
+	return reader, sum
+}
+
+const bufferSize = 1 << 17
 
 // once are the options for a body that can be read once.
 func (p *Plane) once(ctx context.Context) []remote.Option {
