@@ -43,19 +43,19 @@ type key struct {
 }
 
 // exchange asks ECR of the region for a password.
-func exchange(ctx context.Context, transport http.RoundTripper, k key, now time.Time) (authn.Authenticator, error) {
+func exchange(ctx context.Context, transport http.RoundTripper, s signature) (authn.Authenticator, error) {
 	domain := "amazonaws.com"
-	if strings.HasPrefix(k.region, "cn-") {
+	if strings.HasPrefix(s.key.region, "cn-") {
 		domain += ".cn"
 	}
 	body := []byte("{}")
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.ecr."+k.region+"."+domain+"/", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.ecr."+s.key.region+"."+domain+"/", bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/x-amz-json-1.1")
 	request.Header.Set("X-Amz-Target", tokenAction)
-	sign(request, body, signature{k, "ecr", now})
+	sign(request, body, s)
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func (g *Given) Exchange(ctx context.Context, transport http.RoundTripper) (auth
 	if g.kind != "aws" {
 		return Basic{g.user, g.password}, nil
 	}
-	return exchange(ctx, transport, key{id: g.user, secret: g.password, region: g.region}, time.Now())
+	return exchange(ctx, transport, signature{key{g.user, g.password, g.region}, "ecr", time.Now()})
 }
 
 // Basic is a user and a password that no way of printing shows.

@@ -72,7 +72,7 @@ func TestExchangesAKeyOfAWS(t *testing.T) {
 		"a refusal": {status: 400, body: "aws-secret"}, "no JSON": {status: 200, body: "aws-secret"}, "no token": {status: 200, body: `{"authorizationData":[]}`},
 		"a token that is none": {status: 200, body: `{"authorizationData":[{"authorizationToken":"aws-secret"}]}`},
 	} {
-		_, err := exchange(context.Background(), aws, key{"AKID", secret.New("aws-secret"), "eu-central-1"}, time.Now())
+		_, err := exchange(context.Background(), aws, signature{key{"AKID", secret.New("aws-secret"), "eu-central-1"}, "ecr", time.Now()})
 		if !errors.Is(err, ErrAWS) || strings.Contains(err.Error(), "aws-secret") {
 			t.Errorf("%s: %v", name, err)
 		}

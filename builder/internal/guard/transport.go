@@ -90,7 +90,7 @@ func (s *session) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The size of a blob is known from its manifest, and whoever reads it counts.
+	// The manifest says the size of a blob, and its reader counts.
 	if !strings.Contains(first(request).URL.Path, "/blobs/") {
 		response.Body = &short{response.Body, mostText}
 	}

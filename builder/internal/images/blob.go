@@ -17,7 +17,7 @@ import (
 	"sandlot.dev/builder/internal/refuse"
 )
 
-// errOpaque answers whoever wants to look into a blob. No process outside of sandboxes unpacks what a tenant made.
+// errOpaque refuses to look into a blob. No process outside of sandboxes unpacks what a tenant made.
 var errOpaque = errors.New("the builder unpacks nothing")
 
 // blob is a v1.Layer of a known digest.

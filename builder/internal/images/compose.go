@@ -72,11 +72,11 @@ func (p *Plane) Compose(ctx context.Context, c Composition) (*Composed, error) {
 	if len(base.manifest.Layers)+len(added) > mostLayers+mostSteps {
 		return nil, refuse.New(refuse.TooLarge, "the image has more than %d layers", mostLayers+mostSteps)
 	}
-	options := p.ours(ctx)
-	if err := p.bring(ctx, base, tag, options); err != nil {
+	to := target{tag, p.ours(ctx)}
+	if err := p.bring(ctx, base, to); err != nil {
 		return nil, err
 	}
-	if err := p.find(tag, added, options); err != nil {
+	if err := to.find(added); err != nil {
 		return nil, err
 	}
 	made, err := assemble(base, c, added)
@@ -86,11 +86,17 @@ func (p *Plane) Compose(ctx context.Context, c Composition) (*Composed, error) {
 	if made.size() > p.config.Limits.ImageBytes {
 		return nil, refuse.New(refuse.TooLarge, "the image is too large: this installation allows %d bytes", p.config.Limits.ImageBytes)
 	}
-	digest, err := push(tag, made, options)
+	digest, err := to.push(made)
 	if err != nil {
 		return nil, refuse.Own(c.Target, err)
 	}
 	return &Composed{digest.String(), made.size()}, nil
+}
+
+// target is where an image goes.
+type target struct {
+	tag     name.Tag
+	options []remote.Option
 }
 
 // mostSteps is how many layers a build may add.
@@ -125,21 +131,21 @@ func (c Composition) check() ([]v1.Descriptor, error) {
 }
 
 // bring mounts or copies the layers of the base that the repository of the target lacks.
-func (p *Plane) bring(ctx context.Context, base *image, tag name.Tag, options []remote.Option) error {
+func (p *Plane) bring(ctx context.Context, base *image, to target) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(copies)
 	from := source{
 		base.reference.Context(), append(slices.Clone(base.options), remote.WithContext(ctx)),
 		func(err error) *refuse.Refusal { return refuse.Image(base.name, err) },
 	}
-	target := append(slices.Clone(options), remote.WithContext(ctx))
+	options := append(slices.Clone(to.options), remote.WithContext(ctx))
 	for _, descriptor := range base.manifest.Layers {
 		group.Go(func() error {
 			var layer v1.Layer = from.blob(descriptor)
 			if p.isOwn(from.repository.RegistryStr()) {
 				layer = &remote.MountableLayer{Layer: layer, Reference: base.reference}
 			}
-			return remote.WriteLayer(tag.Repository, layer, target...)
+			return remote.WriteLayer(to.tag.Repository, layer, options...)
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -149,11 +155,11 @@ func (p *Plane) bring(ctx context.Context, base *image, tag name.Tag, options []
 }
 
 // find refuses layers that are not in the repository of the target.
-func (p *Plane) find(tag name.Tag, added []v1.Descriptor, options []remote.Option) error {
+func (t target) find(added []v1.Descriptor) error {
 	for _, each := range added {
-		absent := refuse.New(refuse.NotFound, "layer %s is not in '%s'", each.Digest, tag.RepositoryStr())
+		absent := refuse.New(refuse.NotFound, "layer %s is not in '%s'", each.Digest, t.tag.RepositoryStr())
 		layer := &blob{each, func() (io.ReadCloser, error) { return nil, absent }}
-		if err := remote.WriteLayer(tag.Repository, layer, options...); err != nil {
+		if err := remote.WriteLayer(t.tag.Repository, layer, t.options...); err != nil {
 			return refuse.Own(each.Digest.String(), err)
 		}
 	}
@@ -221,16 +227,16 @@ func (d document) RawManifest() ([]byte, error)        { return d.text, nil }
 func (d document) MediaType() (types.MediaType, error) { return d.mediaType, nil }
 
 // push writes the configuration, and then the manifest under the tag.
-func push(tag name.Tag, made *image, options []remote.Option) (v1.Hash, error) {
+func (t target) push(made *image) (v1.Hash, error) {
 	config, err := json.Marshal(made.config)
 	if err != nil {
 		return v1.Hash{}, err
 	}
-	made.manifest.Config, err = write(tag.Repository, content{config, made.manifest.Config.MediaType}, options)
+	made.manifest.Config, err = write(t.tag.Repository, content{config, made.manifest.Config.MediaType}, t.options)
 	if err != nil {
 		return v1.Hash{}, err
 	}
-	return publish(tag, made.manifest, options)
+	return publish(t.tag, made.manifest, t.options)
 }
 
 // content is a small blob.

@@ -23,7 +23,7 @@ var layerTypes = []types.MediaType{
 	types.DockerLayer, types.DockerUncompressedLayer, types.OCILayer, types.OCIUncompressedLayer, types.OCILayerZStd,
 }
 
-// image is what is known of one that a registry has.
+// image is one that a registry has, without its layers.
 type image struct {
 	// name is how the caller wrote it.
 	name      string

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -79,6 +80,16 @@ func New(log *slog.Logger, registry prometheus.Registerer, open func() int) *Tel
 // Refused counts an address that was not dialled.
 func (t *Teller) Refused() { t.refused.Inc() }
 
+// mostError bounds what a registry can write into the log by its answers.
+const mostError = 500
+
+func short(text string) string {
+	if len(text) <= mostError {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostError], "") + "…"
+}
+
 // Record tells of an operation.
 func (t *Teller) Record(e Event) {
 	result, attributes := done, []slog.Attr{
@@ -91,7 +102,7 @@ func (t *Teller) Record(e Event) {
 		result = string(refusal.Reason)
 		attributes = append(attributes, slog.String("reason", result), slog.String("message", secret.Redact(refusal.Message, e.Secrets)))
 		if refusal.Cause != nil {
-			attributes = append(attributes, slog.String("error", secret.Redact(refusal.Cause.Error(), e.Secrets)))
+			attributes = append(attributes, slog.String("error", short(secret.Redact(refusal.Cause.Error(), e.Secrets))))
 		}
 		if refusal.Reason == refuse.Unreachable {
 			level = slog.LevelWarn

@@ -159,7 +159,7 @@ func (a *archive) firstName(e Entry) string {
 	return known.path
 }
 
-// copy writes as many bytes as the header says, whatever the file has by now.
+// copy writes as many bytes as the header says, also if the file has more or fewer by now.
 func (a *archive) copy(file *os.File, e Entry) error {
 	read, err := io.Copy(a.tar, io.LimitReader(file, e.Size))
 	if err != nil {
