@@ -53,11 +53,12 @@ it('the log of a sandbox has what its container prints, in order, once, for a cl
 });
 
 it('the log of a sandbox is not for another tenant, and ends with the sandbox', async () => {
+  const foreign = await readAccess('E2B_API_KEY_2');
   await using other = await openSandbox();
-  const { apiKey: foreign } = await readAccess('E2B_API_KEY_2');
-  const path = `/sandboxes/${other.sandboxId}/logs`;
-  expect((await read(path, foreign)).status).toBe(404);
-  expect((await read(path)).status).toBe(200);
+  await using theirs = await openSandbox(foreign);
+  const [path, theirPath] = [other, theirs].map(({ sandboxId }) => `/sandboxes/${sandboxId}/logs`) as [string, string];
+  expect([(await read(path)).status, (await read(theirPath, foreign.apiKey)).status]).toEqual([200, 200]);
+  expect([(await read(path, foreign.apiKey)).status, (await read(theirPath)).status]).toEqual([404, 404]);
   await other.kill();
   expect((await read(path)).status).toBe(404);
 });
