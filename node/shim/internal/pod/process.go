@@ -67,7 +67,7 @@ func (p process) kill(ctx context.Context) bool {
 // checkSandbox refuses a process that is not the sandbox: the number of one that has ended may be another's by now.
 func checkSandbox(pid int, sandbox string) error {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if errors.Is(err, fs.ErrNotExist) {
+	if isEnded(err) {
 		return nil
 	}
 	if err != nil {
@@ -77,6 +77,11 @@ func checkSandbox(pid int, sandbox string) error {
 		return fmt.Errorf("process %d is not sandbox %s", pid, sandbox)
 	}
 	return nil
+}
+
+// isEnded reports whether a file below /proc could not be read because its process has ended, before it was opened or since.
+func isEnded(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
 }
 
 // isSandbox reports whether the command line is that of gVisor's sandbox with this id.
