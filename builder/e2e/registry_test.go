@@ -31,7 +31,9 @@ const (
 var program = sync.OnceValues(func() (string, error) {
 	tool := exec.Command("go", "tool", "-n", "registry")
 	tool.Dir = "../registry"
-	path, err := tool.CombinedOutput()
+	// A machine without the modules says on stderr what it downloads.
+	tool.Stderr = os.Stderr
+	path, err := tool.Output()
 	return strings.TrimSpace(string(path)), err
 })
 
