@@ -33,6 +33,8 @@ type pod struct {
 	program string
 	// state is the folder that the Pod mounts for the daemon's settings.
 	state string
+	// over are files of the image over which the Pod mounts others, as the kubelet does with /etc/hosts.
+	over []string
 }
 
 // newPod returns a Pod of a sandbox with a key and an empty folder of its own.
@@ -61,6 +63,18 @@ func newSandbox(t *testing.T, i image, p pod, command string) *gvisor {
 	g := &gvisor{daemon: &daemon{t: t, port: 49983, said: &safeBuffer{}}, id: id, bundle: t.TempDir(), root: t.TempDir()}
 	t.Cleanup(g.remove)
 	namespace := g.makeNetwork(number)
+	mounts := []any{
+		map[string]any{"destination": "/proc", "type": "proc", "source": "proc"},
+		map[string]any{"destination": "/.sandlot", "type": "bind", "source": p.program, "options": []string{"rbind", "ro"}},
+		map[string]any{"destination": "/state", "type": "bind", "source": p.state, "options": []string{"rbind", "rw"}},
+	}
+	for _, path := range p.over {
+		file := filepath.Join(g.bundle, filepath.Base(path))
+		if err := os.WriteFile(file, []byte("of the Pod\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		mounts = append(mounts, map[string]any{"destination": path, "type": "bind", "source": file, "options": []string{"rbind", "rw"}})
+	}
 	g.url, g.execURL = "http://"+g.address+":49983", "http://"+g.address+":8888"
 	spec := map[string]any{
 		"ociVersion": "1.0.2", "hostname": p.hostname,
@@ -70,11 +84,7 @@ func newSandbox(t *testing.T, i image, p pod, command string) *gvisor {
 			"cwd":  "/", "env": p.env, "user": map[string]any{"uid": 0, "gid": 0},
 			"capabilities": map[string]any{},
 		},
-		"mounts": []any{
-			map[string]any{"destination": "/proc", "type": "proc", "source": "proc"},
-			map[string]any{"destination": "/.sandlot", "type": "bind", "source": p.program, "options": []string{"rbind", "ro"}},
-			map[string]any{"destination": "/state", "type": "bind", "source": p.state, "options": []string{"rbind", "rw"}},
-		},
+		"mounts": mounts,
 		"linux": map[string]any{"namespaces": []any{
 			map[string]any{"type": "pid"}, map[string]any{"type": "ipc"}, map[string]any{"type": "uts"}, map[string]any{"type": "mount"},
 			map[string]any{"type": "network", "path": "/var/run/netns/" + namespace},

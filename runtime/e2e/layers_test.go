@@ -84,6 +84,45 @@ func TestLayersOfASandboxInGVisor(t *testing.T) {
 	layer(`echo more >> /etc/names; cat /etc/other > /other`, `{"entries":3,`, "etc/|", "etc/names|old\nmore", "other|old")
 }
 
+// What gVisor and the kubelet mount, and what the daemon adds, is of this sandbox. /tmp is of the image: gVisor mounts a tmpfs over it
+// only as long as the image has nothing there.
+func TestAnImageHasWhatStepsPutIntoTmpAndNothingOfTheSandbox(t *testing.T) {
+	i := newImage(t)
+	authority, public := makeAuthority(t), makeAuthority(t)
+	for _, name := range []string{"etc/ssl/certs", "usr/local/share/ca-certificates"} {
+		if err := os.MkdirAll(filepath.Join(i.root, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i.write(storeOfImage, public, 0o644)
+	ours, _ := install(t)
+	p := newPod(t, "image", append(ours.podEnv(sandboxUID, "1"), "SANDLOT_EGRESS_CA="+authority)...)
+	p.over = []string{"/etc/hosts", "/etc/hostname", "/etc/resolv.conf"}
+	for _, path := range p.over {
+		i.write(path, "of the image\n", 0o644)
+	}
+	g := newSandbox(t, i, p, command)
+	g.boot()
+	g.initialise(ours, sandboxUID)
+	expectParts(t, "the store before", g.run("cat /"+storeOfImage).stdout, public, authority)
+	const tool = "/.sandlot/sandlot-runtime layer "
+	if got := g.run(tool + "scan --index /.sandlot-build/index"); !strings.Contains(got.stdout, `"unfit":0`) {
+		t.Fatalf("the scan says %+v", got)
+	}
+	expect(t, "the store of the image", g.run("cat /"+storeOfImage+"; busybox ls /usr/local/share/ca-certificates").stdout, public)
+	expect(t, "the roots of processes", g.run("cat $SSL_CERT_FILE").stdout, public+authority)
+	// What update-ca-certificates, a resolver and a restarted daemon write.
+	g.run(`cat /usr/local/share/ca-certificates/* >> /` + storeOfImage + `; echo 1 > /etc/hosts; echo 1 > /etc/resolv.conf; echo 1 > /etc/hostname
+		busybox rm /run/e2b/.E2B_SANDBOX; echo 1 > /run/e2b/.E2B_SANDBOX; echo 1 > /tmp/a; busybox mkdir /tmp/d; echo 2 > /tmp/d/b`)
+	if got := g.run(tool + "diff --index /.sandlot-build/index --out /.sandlot-build/layer; cat /.sandlot-build/layer > /state/layer"); !strings.Contains(got.stdout, `"removed":0`) {
+		t.Fatalf("the diff says %+v", got)
+	}
+	if found, want := layerNames(t, p.state), []string{"tmp/|", "tmp/a|1", "tmp/d/|", "tmp/d/b|2"}; !slices.Equal(found, want) {
+		t.Errorf("the layer has %q, want %q", found, want)
+	}
+	expect(t, "the mode of /tmp", g.run("busybox tar -tvf /.sandlot-build/layer | busybox grep -c '^drwxrwxrwt.* tmp/$'").stdout, "1\n")
+}
+
 // BenchmarkLayerOfManyFiles says how much memory a scan and a diff of 300,000 files need.
 func BenchmarkLayerOfManyFiles(b *testing.B) {
 	root, folder := b.TempDir(), b.TempDir()
@@ -118,4 +157,23 @@ func BenchmarkLayerOfManyFiles(b *testing.B) {
 	run("scan")
 	b.ReportMetric(float64(most["scan"])/1024, "scan-MiB")
 	b.ReportMetric(float64(most["diff"])/1024, "diff-MiB")
+}
+
+func TestTheToolsOfABuildSayWhatIsWrongInOneLineOfText(t *testing.T) {
+	archive := filepath.Join(t.TempDir(), "archive")
+	if err := os.WriteFile(archive, make([]byte, 1024), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	index := filepath.Join(t.TempDir(), "index")
+	for want, args := range map[string][]string{
+		"Error: source path does not exist: app\n":        {"unpack", "--archive", archive, "--source", "app", "--destination", "/a", "--owner", "0:0"},
+		"open " + index + ": no such file or directory\n": {"layer", "diff", "--root", t.TempDir(), "--index", index, "--out", index + ".out"},
+	} {
+		var said bytes.Buffer
+		cmd := exec.Command(program, args...)
+		cmd.Stderr = &said
+		if err := cmd.Run(); err == nil || said.String() != want {
+			t.Errorf("%v says %q (%v)", args, said.String(), err)
+		}
+	}
 }

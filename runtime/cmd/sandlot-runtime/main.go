@@ -3,6 +3,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 
@@ -10,6 +11,7 @@ import (
 	"sandlot.dev/runtime/internal/layers"
 	"sandlot.dev/runtime/internal/lifecycle"
 	"sandlot.dev/runtime/internal/restore"
+	"sandlot.dev/runtime/internal/unpack"
 )
 
 // terminationLog is the file whose content the kubelet publishes when an init container ends.
@@ -21,8 +23,10 @@ const usage = `usage: sandlot-runtime MODE
   start                 run the daemon in the background; return when it answers
   start -- COMMAND ARGS…  the same, and then become the command
   run -- COMMAND ARGS…  run the daemon beside a command, as PID 1
+  ready                 wait a while until the ready command has succeeded; say why it has not
   version               print the version of the protocol
-  ` + layers.Usage + "\n"
+  ` + layers.Usage + `
+  ` + unpack.Usage + "\n"
 
 func main() {
 	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
@@ -47,8 +51,13 @@ func mode(args []string) int {
 		return exitCode(lifecycle.Supervise())
 	case name == "run" && len(rest) > 1 && rest[0] == "--":
 		return lifecycle.Run(rest[1:])
+	case name == "ready" && len(rest) == 0:
+		// The kubelet shows it in an Event.
+		return plainExitCode(os.Stdout, lifecycle.Ready())
 	case name == "layer":
-		return exitCode(layers.Run(rest, os.Stdout))
+		return plainExitCode(os.Stderr, layers.Run(rest, os.Stdout))
+	case name == "unpack":
+		return plainExitCode(os.Stderr, unpack.Run(rest))
 	case name == "version" && len(rest) == 0:
 		fmt.Println(config.Version)
 		return 0
@@ -78,5 +87,14 @@ func exitCode(err error) int {
 		return 0
 	}
 	slog.Error(err.Error())
+	return 1
+}
+
+// plainExitCode prints an error as a line for people: the text is shown to users as it is.
+func plainExitCode(out io.Writer, err error) int {
+	if err == nil {
+		return 0
+	}
+	_, _ = fmt.Fprintln(out, err)
 	return 1
 }

@@ -23,6 +23,9 @@ const Version = "0.6.4"
 // DefaultDir is the folder of the injected daemon if SANDLOT_RUNTIME_DIR is not set.
 const DefaultDir = "/.sandlot"
 
+// DefaultPort is that of the daemon if SANDLOT_ENVD_PORT is not set.
+const DefaultPort = 49983
+
 // EgressCAVariable names the variable with the authority of the egress proxy.
 const EgressCAVariable = "SANDLOT_EGRESS_CA"
 
@@ -103,7 +106,7 @@ func Read(getenv func(string) string) (Config, error) {
 		Exec:         Exec{BaseDir: getenv("SANDBOX_BASE_DIR"), Argv: getenv("SANDLOT_EXEC_MODE") == "argv"},
 	}
 	var err error
-	if c.EnvdPort, err = number(getenv, "SANDLOT_ENVD_PORT", bounds{49983, 1, 65535}); err != nil {
+	if c.EnvdPort, err = number(getenv, "SANDLOT_ENVD_PORT", bounds{DefaultPort, 1, 65535}); err != nil {
 		return Config{}, err
 	}
 	if c.ExecPort, err = number(getenv, "SANDLOT_EXEC_PORT", bounds{8888, 0, 65535}); err != nil {
@@ -153,7 +156,7 @@ func (c Config) ReadAgain(getenv func(string) string) (Config, error) {
 // Ports returns the ports that a daemon with this environment serves. An installer has no daemon's environment, so the
 // agent-sandbox API counts only if its port is named.
 func Ports(getenv func(string) string) ([]int, error) {
-	envd, err := number(getenv, "SANDLOT_ENVD_PORT", bounds{49983, 1, 65535})
+	envd, err := number(getenv, "SANDLOT_ENVD_PORT", bounds{DefaultPort, 1, 65535})
 	if err != nil {
 		return nil, err
 	}

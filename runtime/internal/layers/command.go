@@ -7,7 +7,12 @@ import (
 	"flag"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
+
+	"sandlot.dev/runtime/internal/config"
+	"sandlot.dev/runtime/internal/restore"
+	"sandlot.dev/runtime/internal/trust"
 )
 
 // Usage says how the command is used.
@@ -63,7 +68,14 @@ func readOptions(args []string) (string, options, error) {
 
 func (o options) next() string { return o.index + ".next" }
 
+// runScan makes the folder of the index, which may be the one that no layer has.
 func runScan(o options) (Result, error) {
+	if err := os.MkdirAll(filepath.Dir(o.index), 0o700); err != nil {
+		return Result{}, err
+	}
+	if err := leaveImage(o.root); err != nil {
+		return Result{}, err
+	}
 	t, err := openTree(o.root, o.index, o.next())
 	if err != nil {
 		return Result{}, err
@@ -77,6 +89,14 @@ func runScan(o options) (Result, error) {
 		return result, err
 	}
 	return result, os.Rename(o.next(), o.index)
+}
+
+// leaveImage keeps the authorities of this installation out of the files whose state is about to be recorded.
+func leaveImage(root string) error {
+	if filepath.Clean(root) != "/" {
+		return nil
+	}
+	return trust.Open(config.Dir(restore.Open().Getenv)).LeaveImage()
 }
 
 // runDiff replaces the index last: until then it can be repeated.

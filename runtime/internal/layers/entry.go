@@ -76,10 +76,10 @@ func isBelow(path, directory string) bool {
 	return found && directory != "" && (rest == "" || rest[0] == '/')
 }
 
-// look returns what there is at a path of this machine. It is false if there is nothing.
-func look(place, path string) (Entry, bool, error) {
+// look returns what has this name in an open directory, under its path in the tree. It is false if there is nothing.
+func look(in int, name, path string) (Entry, bool, error) {
 	var stat unix.Stat_t
-	if err := unix.Lstat(place, &stat); err != nil {
+	if err := unix.Fstatat(in, name, &stat, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return Entry{}, false, unlessGone(err)
 	}
 	entry := entryOf(path, &stat)
@@ -87,7 +87,7 @@ func look(place, path string) (Entry, bool, error) {
 		return entry, true, nil
 	}
 	target := make([]byte, longestPath)
-	length, err := unix.Readlink(place, target)
+	length, err := unix.Readlinkat(in, name, target)
 	if err != nil {
 		return Entry{}, false, unlessGone(err)
 	}

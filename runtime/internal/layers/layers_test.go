@@ -94,6 +94,61 @@ func TestLeavesOutWhatIsMountedAndKeepsWhatItHides(t *testing.T) {
 	w.expectNames()
 }
 
+// gVisor mounts a tmpfs over an empty /tmp, and the kubelet files over those that say how the network is reached.
+func TestATmpfsIsPartOfTheImageAtTmpOnly(t *testing.T) {
+	w := newWork(t)
+	w.sh("mkdir -p tmp etc var/tmp run/e2b; touch etc/hosts etc/hostname etc/resolv.conf")
+	mount := func(source, target, kind string, flags uintptr) {
+		t.Helper()
+		w.do(unix.Mount(source, w.root+target, kind, flags, ""))
+		t.Cleanup(func() { _ = unix.Unmount(w.root+target, unix.MNT_DETACH) })
+	}
+	mount("none", "/tmp", "tmpfs", 0)
+	mount("none", "/var/tmp", "tmpfs", 0)
+	w.do(os.WriteFile(w.dir+"/given", []byte("1"), 0o600))
+	for _, file := range []string{"/etc/hosts", "/etc/hostname", "/etc/resolv.conf"} {
+		mount(w.dir+"/given", file, "", unix.MS_BIND)
+	}
+	w.sh("chmod 1777 tmp; mkdir tmp/below; touch tmp/bound")
+	mount("none", "/tmp/below", "tmpfs", 0)
+	mount(w.dir+"/given", "/tmp/bound", "", unix.MS_BIND)
+	w.scan()
+	w.sh("echo 1 > tmp/a; mkdir tmp/d; echo 1 > tmp/d/b; echo 1 > tmp/below/c; echo 2 > tmp/bound; echo 1 > var/tmp/e")
+	w.sh("echo 2 > etc/hosts; echo 2 > etc/hostname; echo 2 > etc/resolv.conf; echo 1 > run/e2b/.E2B_SANDBOX")
+	w.do(unix.Mknod(w.root+"/tmp/socket", unix.S_IFSOCK|0o600, 0))
+	_, layer := w.diff()
+	if got, want := names(t, layer), []string{"tmp/", "tmp/a", "tmp/d/", "tmp/d/b"}; !slices.Equal(got, want) {
+		t.Errorf("the layer has %q, want %q", got, want)
+	}
+	if header, err := tar.NewReader(bytes.NewReader(layer)).Next(); err != nil || header.Mode != 0o1777 {
+		t.Errorf("the folder is %+v (%v)", header, err)
+	}
+	w.sh("rm -r tmp/d")
+	w.expectNames("tmp/", "tmp/.wh.d")
+}
+
+func TestWhatIsNoTmpfsIsLeftOutAtTmp(t *testing.T) {
+	for name, row := range map[string]struct {
+		mounts string
+		want   []string
+	}{
+		"a tmpfs":                     {"1 0 0:1 / /r/tmp rw - tmpfs none rw\n", nil},
+		"with optional fields":        {"1 0 0:1 / /r/tmp rw shared:7 master:1 - tmpfs none rw\n", nil},
+		"a volume":                    {"1 0 0:1 / /r/tmp rw - ext4 /dev/sda rw\n", []string{"/r/tmp"}},
+		"a tmpfs over a volume":       {"1 0 0:1 / /r/tmp rw - 9p none rw\n2 1 0:2 / /r/tmp rw - tmpfs none rw\n", nil},
+		"a volume over a tmpfs":       {"1 0 0:1 / /r/tmp rw - tmpfs none rw\n2 1 0:2 / /r/tmp rw - 9p none rw\n", []string{"/r/tmp"}},
+		"a tmpfs elsewhere, escaped":  {"1 0 0:1 / /r/a\\040b rw - tmpfs none rw\n", []string{"/r/a b"}},
+		"a line that was cut off":     {"1 0 0:1 /\n", nil},
+		"a tmpfs below it":            {"1 0 0:1 / /r/tmp/a rw - tmpfs none rw\n", []string{"/r/tmp/a"}},
+		"a line without file systems": {"1 0 0:1 / /r/tmp rw\n", []string{"/r/tmp"}},
+	} {
+		got, err := readMounts(strings.NewReader(row.mounts), "/r/tmp")
+		if err != nil || !slices.Equal(got, row.want) {
+			t.Errorf("%s: got %q (%v)", name, got, err)
+		}
+	}
+}
+
 func TestLeavesOutItsOwnFiles(t *testing.T) {
 	w := newWork(t)
 	w.sh("mkdir work")
@@ -104,6 +159,15 @@ func TestLeavesOutItsOwnFiles(t *testing.T) {
 	w.expectNames("work/", "work/n")
 	// The directory changed when the index was replaced.
 	w.expectNames("work/")
+}
+
+func TestLeavesOutTheFolderOfTheBuild(t *testing.T) {
+	w := newWork(t)
+	w.dir = w.root + "/.sandlot-build"
+	w.scan()
+	w.sh("echo 1 > .sandlot-build/archive; echo 1 > n")
+	w.expectNames("n")
+	w.expectNames()
 }
 
 func TestATreeThatChangesWhileItIsReadGivesAWholeLayer(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"sandlot.dev/runtime/internal/marks"
 )
 
 // whiteout begins the name by which a layer says that a file is gone, so that no file of a layer can have such a name.
@@ -23,7 +25,17 @@ type tree struct {
 	unfit int
 }
 
-// openTree leaves out what the system mounts, the folder of the daemon, and the files given.
+// temporary is where gVisor mounts a tmpfs if the image has nothing there. Programs take it for a part of the image, and it is one in
+// the next sandbox from the layers: gVisor mounts nothing over a folder with content.
+const temporary = "tmp"
+
+// ofTheBuild is a folder on the disk of the container for layers and archives, which may be large. That of the daemon is in memory.
+const ofTheBuild = ".sandlot-build"
+
+// ofTheSandbox are mounted by the system, or written by the daemon or for a build.
+var ofTheSandbox = []string{"proc", "sys", "dev", ".sandlot", ofTheBuild, strings.TrimPrefix(marks.DefaultDir, "/")}
+
+// openTree leaves out what the system mounts, what the daemon writes, and the files given.
 func openTree(root string, files ...string) (*tree, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -34,11 +46,14 @@ func openTree(root string, files ...string) (*tree, error) {
 		return nil, err
 	}
 	defer func() { _ = mounts.Close() }()
-	paths, err := readMounts(mounts)
+	paths, err := readMounts(mounts, filepath.Join(root, temporary))
 	if err != nil {
 		return nil, err
 	}
-	made := &tree{root: root, leftOut: map[string]bool{"proc": true, "sys": true, "dev": true, ".sandlot": true}}
+	made := &tree{root: root, leftOut: map[string]bool{}}
+	for _, path := range ofTheSandbox {
+		made.leftOut[path] = true
+	}
 	for _, file := range files {
 		place, err := realPlace(file)
 		if err != nil {
@@ -64,19 +79,34 @@ func realPlace(file string) (string, error) {
 	return filepath.Join(folder, filepath.Base(absolute)), err
 }
 
-// readMounts returns the mount points of a mountinfo: the fifth field of each line.
-func readMounts(in io.Reader) ([]string, error) {
+// readMounts returns the mount points of a mountinfo, without the one that is kept if that is a tmpfs.
+func readMounts(in io.Reader, kept string) ([]string, error) {
 	text, err := io.ReadAll(in)
 	if err != nil {
 		return nil, err
 	}
 	var points []string
 	for line := range strings.Lines(string(text)) {
-		if fields := strings.Fields(line); len(fields) > 4 {
-			points = append(points, escapes.Replace(fields[4]))
+		point, kind := readMount(line)
+		if point == kept && kind == "tmpfs" {
+			// It hides what is mounted there before it, as a later mount hides it.
+			points = slices.DeleteFunc(points, func(other string) bool { return other == kept })
+		} else if point != "" {
+			points = append(points, point)
 		}
 	}
 	return points, nil
+}
+
+// readMount returns the fifth field of a line, and the one that follows the hyphen behind the optional ones.
+func readMount(line string) (point, kind string) {
+	before, after, _ := strings.Cut(line, " - ")
+	fields := strings.Fields(before)
+	if len(fields) < 5 {
+		return "", ""
+	}
+	kind, _, _ = strings.Cut(after, " ")
+	return escapes.Replace(fields[4]), kind
 }
 
 // escapes are the bytes that mountinfo writes in octal.
@@ -96,20 +126,26 @@ func (t *tree) place(path string) string { return filepath.Join(t.root, path) }
 
 // walk calls visit for all that a layer can have, in the order of compare.
 func (t *tree) walk(visit func(Entry) error) error {
-	return t.walkInto("", visit)
+	root, err := openDirectory(unix.AT_FDCWD, t.root)
+	if root == nil {
+		return err
+	}
+	return t.walkInto(root, "", visit)
 }
 
-func (t *tree) walkInto(directory string, visit func(Entry) error) error {
-	names, err := t.list(directory)
+// walkInto closes the directory. It looks at files by their names in it: gVisor takes longer the more directories a path has.
+func (t *tree) walkInto(opened *os.File, directory string, visit func(Entry) error) error {
+	defer func() { _ = opened.Close() }()
+	names, err := list(opened)
 	if err != nil {
-		return err
+		return fmt.Errorf("%q: %w", directory, err)
 	}
 	for _, name := range names {
 		path := filepath.Join(directory, name)
 		if t.leftOut[path] {
 			continue
 		}
-		entry, isThere, err := look(t.place(path), path)
+		entry, isThere, err := look(int(opened.Fd()), name, path)
 		if err != nil {
 			return fmt.Errorf("%q: %w", path, err)
 		}
@@ -122,26 +158,32 @@ func (t *tree) walkInto(directory string, visit func(Entry) error) error {
 		if !entry.isDirectory() {
 			continue
 		}
-		if err := t.walkInto(path, visit); err != nil {
+		below, err := openDirectory(int(opened.Fd()), name)
+		if err != nil {
+			return fmt.Errorf("%q: %w", path, err)
+		}
+		if below == nil {
+			continue
+		}
+		if err := t.walkInto(below, path, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// list returns the names in a directory. One that was removed or replaced meanwhile has none.
-func (t *tree) list(directory string) ([]string, error) {
-	place := t.place(directory)
-	descriptor, err := unix.Open(place, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+// openDirectory opens a directory by its name in another one. It is nil if it was removed or replaced meanwhile.
+func openDirectory(in int, name string) (*os.File, error) {
+	descriptor, err := unix.Openat(in, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		if err := unlessGone(err); err != nil {
-			return nil, fmt.Errorf("%q: %w", directory, err)
-		}
-		return nil, nil
+		return nil, unlessGone(err)
 	}
-	opened := os.NewFile(uintptr(descriptor), place)
-	defer func() { _ = opened.Close() }()
-	names, err := opened.Readdirnames(-1)
+	return os.NewFile(uintptr(descriptor), name), nil
+}
+
+// list returns the names in a directory, sorted.
+func list(directory *os.File) ([]string, error) {
+	names, err := directory.Readdirnames(-1)
 	slices.Sort(names)
 	return names, unlessGone(err)
 }

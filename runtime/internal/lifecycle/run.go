@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandlot.dev/runtime/internal/reaper"
+	"sandlot.dev/runtime/internal/startup"
 )
 
 // The exit codes of a shell.
@@ -26,6 +27,7 @@ const (
 // orphans, and returns the exit code of the command.
 func Run(argv []string) int {
 	reduceMemory()
+	commands := startup.TakeCommands()
 	trusted := trustBeforeCommand()
 	signals := make(chan os.Signal, 64)
 	signal.Notify(signals)
@@ -33,6 +35,7 @@ func Run(argv []string) int {
 	daemon := &supervisor{reaper: r, output: os.Stderr}
 	go daemon.keep()
 	defer daemon.stop()
+	defer beginStartup(r, commands)()
 
 	program, err := lookPath(argv[0])
 	if err == nil {

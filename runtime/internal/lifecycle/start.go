@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sandlot.dev/runtime/internal/config"
+	"sandlot.dev/runtime/internal/startup"
 	"sandlot.dev/runtime/internal/trust"
 )
 
@@ -55,6 +56,7 @@ func StartAnd(c config.Config, argv []string) error {
 	if err := Start(c); err != nil {
 		return err
 	}
+	startup.TakeCommands()
 	program, err := lookPath(argv[0])
 	if err == nil {
 		err = syscall.Exec(program, argv, withTrusted(os.Environ(), trust.Open(c.Dir).Variables()))

@@ -12,6 +12,7 @@ import (
 
 	"sandlot.dev/runtime/internal/idle"
 	"sandlot.dev/runtime/internal/reaper"
+	"sandlot.dev/runtime/internal/startup"
 )
 
 const (
@@ -116,9 +117,14 @@ func (s *supervisor) stop() *reaper.Child {
 // Supervise runs the daemon and restarts it when it ends, until SIGTERM or SIGINT.
 func Supervise() error {
 	reduceMemory()
+	commands := startup.TakeCommands()
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGTERM, syscall.SIGINT)
 	s := &supervisor{reaper: reaper.Run(), output: os.Stderr}
+	if !commands.AreNone() {
+		_ = trustBeforeCommand()
+		defer beginStartup(s.reaper, commands)()
+	}
 	go s.keep()
 	<-end
 	child := s.stop()

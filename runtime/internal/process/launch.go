@@ -70,7 +70,7 @@ func launch(r *reaper.Reaper, spec Spec) (*launched, error) {
 	child, err := withOOMScore(spec.OOMScoreAdj, func() (*reaper.Child, error) {
 		return r.Start(program, append([]string{nameOf(spec.Cmd, program)}, spec.Args...), attr)
 	})
-	users.ForbidDumps()
+	users.RestoreDumps()
 	ends.closeChild()
 	if err != nil {
 		ends.closeOwn()

@@ -62,7 +62,7 @@ func (s *Store) Apply(authorities string) error {
 		return fmt.Errorf("storing the authorities that programs trust: %w", err)
 	}
 	s.used = true
-	if s.changesImage {
+	if s.changesImage && !s.leavesImage() {
 		s.changeImage(authorities)
 	}
 	return nil

@@ -17,7 +17,7 @@ func As(user User, work func() error) error {
 		// The goroutine never unlocks its thread, so the kernel thread ends with it and does no other work.
 		runtime.LockOSThread()
 		err := takeRights(user)
-		ForbidDumps()
+		RestoreDumps()
 		if err != nil {
 			done <- err
 			return

@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
+import type { Container } from '@sandlot/kube/objects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NAMESPACE, RealCluster } from '../../test/real-cluster.ts';
 
@@ -27,10 +28,15 @@ beforeAll(async () => {
 afterAll(() => cluster[Symbol.asyncDispose]());
 
 describe('a Pod with the daemon, in a namespace that enforces the restricted Pod Security Standard', () => {
-  it.each([
-    ['wrapped', { ...restricted, command: ['sleep', '3600'] }],
-    ['hooked', restricted],
-  ])('is accepted: %s', async (name, container) => {
+  it.each<[string, Container, unknown]>([
+    ['wrapped', { ...restricted, command: ['sleep', '3600'] }, undefined],
+    ['hooked', restricted, undefined],
+    [
+      'held-back',
+      { ...restricted, env: [{ name: 'SANDLOT_READY_COMMAND', value: 'test -e /up' }] },
+      expect.objectContaining({ exec: { command: ['/.sandlot/bin/sandlot-runtime', 'ready'] } }),
+    ],
+  ])('is accepted: %s', async (name, container, startupProbe) => {
     const podTemplate = { spec: { containers: [container] } };
     const made = await cluster.create(name, { podTemplate, runtime: { inject: true } });
     const pod = await cluster.untilPod(name);
@@ -42,6 +48,7 @@ describe('a Pod with the daemon, in a namespace that enforces the restricted Pod
     expect(main?.env?.find((variable) => variable.name === 'SANDLOT_RUNTIME_PUBLIC_KEY')?.value).toMatch(
       /^[\w+/]{43}=$/,
     );
+    expect(main?.['startupProbe']).toEqual(startupProbe);
     const kept = await cluster.sandbox(name);
     expect(kept.spec.podTemplate.spec).toEqual(made.spec.podTemplate.spec);
   });

@@ -198,6 +198,28 @@ describe('a Pod with the daemon', () => {
     expect(first(injected({})).command).toBeUndefined();
   });
 
+  it.each<[string, EnvVar[]]>([
+    ['a start command', [{ name: 'SANDLOT_START_COMMAND', value: 'serve' }]],
+    ['a ready command', [{ name: 'SANDLOT_READY_COMMAND', value: 'test -e /up' }]],
+    ['a command from a reference', [{ name: 'SANDLOT_START_COMMAND', valueFrom: {} }]],
+  ])('waits at its start for %s, without an end by which the kubelet would restart it', (_, env) => {
+    expect(first(injected({ env }))['startupProbe']).toEqual({
+      exec: { command: [PROGRAM, 'ready'] },
+      periodSeconds: 1,
+      timeoutSeconds: 30,
+      failureThreshold: 2_147_483_647,
+    });
+  });
+
+  it.each<[string, EnvVar[]]>([
+    ['without commands', []],
+    ['whose command is empty', [{ name: 'SANDLOT_START_COMMAND', value: '' }]],
+  ])('has the startup probe of its template, %s', (_, env) => {
+    const startupProbe = { exec: { command: ['true'] } };
+    expect(first(injected({ env }))['startupProbe']).toBeUndefined();
+    expect(first(injected({ env, startupProbe }))['startupProbe']).toEqual(startupProbe);
+  });
+
   it.each<[string, Container['resources'], Container['resources']]>([
     [
       'little, where the container states nothing',
@@ -253,6 +275,14 @@ describe('a daemon that cannot be started', () => {
   it('because the hook of a container runs no command names that container', () => {
     const snapshot = buildSnapshot({ sandbox: asking({ lifecycle: { postStart: { sleep: { seconds: 1 } } } }) });
     expect(getStep(decidePod(snapshot), 'reportFailure').message).toContain('container "main"');
+  });
+
+  it('because a startup probe of the template takes the place of that of its commands names the container', () => {
+    const env = [{ name: 'SANDLOT_READY_COMMAND', value: 'test -e /up' }];
+    const snapshot = buildSnapshot({ sandbox: asking({ env, startupProbe: { exec: { command: ['true'] } } }) });
+    expect(getStep(decidePod(snapshot), 'reportFailure').message).toContain(
+      'runtime.inject takes no startupProbe beside SANDLOT_START_COMMAND and SANDLOT_READY_COMMAND; container "main" has one',
+    );
   });
 
   it.each<[string, EnvVar[], boolean]>([

@@ -13,6 +13,7 @@ import {
   STATE_FOLDER,
 } from './runtime-delivery.ts';
 import type { Delivery, MountedKey } from './runtime-delivery.ts';
+import { buildStartupProbe, findProbeRefusal } from './startup-probe.ts';
 
 export interface Injection {
   readonly image: string;
@@ -64,7 +65,7 @@ export function findInjectionRefusal(
   if (delivery === 'ImageVolume' && identitySeed === undefined) {
     return 'runtime.inject needs the seed of the installation, from which the key of a Sandbox comes; set RUNTIME_IDENTITY_SEED of the sandbox-controller, or the chart value runtime.delivery to InitContainer';
   }
-  return findPortRefusal(first) ?? findHookRefusal(first);
+  return findPortRefusal(first) ?? findHookRefusal(first) ?? findProbeRefusal(first);
 }
 
 /** The variables by which a template switches APIs of the daemon on or off, and the one value besides 0 that each takes. */
@@ -104,6 +105,7 @@ function withDaemon(container: Container, injection: Injection, delivery: Delive
     env: [...withoutReserved(env), ...listDaemonVariables(container, injection), ...delivered],
     volumeMounts: [...volumeMounts, ...delivery.mounts],
     ...startDaemon(container),
+    ...buildStartupProbe(container),
   };
 }
 
@@ -178,7 +180,7 @@ function withoutReserved(env: readonly EnvVar[]): EnvVar[] {
   return env.filter(({ name }) => !RESERVED.has(name));
 }
 
-/** The template may set the other variables: SANDLOT_DEFAULT_USER, SANDLOT_WORKDIR, and those of the ports. */
+/** The template may set the other variables: SANDLOT_DEFAULT_USER, SANDLOT_WORKDIR, those of the ports and of commands. */
 function listDaemonVariables(
   { env = [], workingDir }: Container,
   { publicKey, gatewayKeys, sandboxUid, isAuthored, isGuarded, egressCa }: Injection,
