@@ -19,11 +19,14 @@ export interface ListenOptions {
   readonly port: number;
   /** Default: all addresses, because kubelet and Prometheus connect from outside the pod. */
   readonly host?: string | undefined;
+  /** How long one request may take to come, milliseconds. Default: 10 s. */
+  readonly requestTimeoutMs?: number | undefined;
 }
 
 /** Starts a server; rejects when the port cannot be bound. */
 export async function listen(requested: ListenOptions, handler: RequestListener): Promise<HttpListener> {
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: HEADERS_TIMEOUT_MS }, handler);
+  const { requestTimeoutMs: requestTimeout = REQUEST_TIMEOUT_MS } = requested;
+  const server = createServer({ requestTimeout, headersTimeout: HEADERS_TIMEOUT_MS }, handler);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(requested.port, requested.host, resolve);
