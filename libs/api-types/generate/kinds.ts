@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '../src/objects.ts';
-import { sandboxSnapshotClasses, sandboxSnapshots } from '../src/objects.ts';
+import { sandboxSnapshotClasses, sandboxSnapshots, sandboxTemplateBuilds } from '../src/objects.ts';
+import { sandboxTemplateBuildSpec, sandboxTemplateBuildStatus } from '../src/schema/build.ts';
 import { sandboxClaimSpec, sandboxClaimStatus } from '../src/schema/claim.ts';
 import { sandboxSpec, sandboxStatus } from '../src/schema/sandbox.ts';
 import { sandboxSnapshotClassSpec, sandboxSnapshotSpec, sandboxSnapshotStatus } from '../src/schema/snapshot.ts';
@@ -141,6 +142,23 @@ export const kinds: readonly Kind[] = [
       age,
       wide(integer('FailedSeconds', '.spec.retention.failedSeconds')),
       wide(integer('ReadySeconds', '.spec.retention.readySeconds')),
+    ],
+  },
+  {
+    ...sandboxTemplateBuilds,
+    singular: 'sandboxtemplatebuild',
+    shortNames: ['sbtb'],
+    spec: sandboxTemplateBuildSpec,
+    status: sandboxTemplateBuildStatus,
+    scale: false,
+    columns: [
+      text('Template', '.spec.templates[0].name'),
+      text('Phase', '.status.phase'),
+      reason,
+      text('Step', '.status.failedStep'),
+      age,
+      wide(integer('Cached', '.status.cachedSteps')),
+      wide(text('Image', '.status.image')),
     ],
   },
 ];

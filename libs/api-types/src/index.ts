@@ -7,6 +7,8 @@ export {
   warmPoolReasons,
 } from './catalogue/extensions.ts';
 export { sandboxConditions, sandboxMessages, sandboxReasons } from './catalogue/sandbox.ts';
+export { buildConditions, buildMessages, buildReasons } from './catalogue/build.ts';
+export type { BuildReason } from './catalogue/build.ts';
 export { snapshotConditions, snapshotMessages, snapshotReasons } from './catalogue/snapshot.ts';
 export type { SnapshotReason } from './catalogue/snapshot.ts';
 export { findCondition, removeCondition, formatRfc3339, setCondition } from './rules/conditions.ts';
@@ -102,6 +104,7 @@ export {
   sandboxesV1Alpha1,
   sandboxSnapshotClasses,
   sandboxSnapshots,
+  sandboxTemplateBuilds,
   sandboxTemplates,
   sandboxTemplatesV1Alpha1,
   sandboxWarmPools,
@@ -119,6 +122,9 @@ export type {
   SandboxSnapshotClassSpec,
   SandboxSnapshotSpec,
   SandboxSnapshotStatus,
+  SandboxTemplateBuild,
+  SandboxTemplateBuildSpec,
+  SandboxTemplateBuildStatus,
   SandboxSpec,
   SandboxStatus,
   SandboxTemplate,
@@ -157,6 +163,12 @@ export { DAEMON_VOLUME, findDaemonImage } from './rules/daemon-image.ts';
 export { isFinished, isReady } from './rules/readiness.ts';
 export { findPinnedKey, KEY_SECRET_TYPE } from './rules/runtime-identity.ts';
 export type { RuntimeIdentity } from './rules/runtime-identity.ts';
+export {
+  findStoredCredentialsUid,
+  formatStoredCredentialsName,
+  hasStoredCredentials,
+  STORED_CREDENTIALS,
+} from './rules/stored-credentials.ts';
 export { formatStoredEnvsName, hasStoredEnvs, namesSecrets, STORED_ENVS } from './rules/stored-envs.ts';
 export {
   buildDiskCopyName,

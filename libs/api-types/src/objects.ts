@@ -1,6 +1,7 @@
 import { defineResource } from '@sandlot/kube/objects';
 import type { KubeObject, Resource } from '@sandlot/kube/objects';
 import type { z } from 'zod';
+import type { sandboxTemplateBuildSpec, sandboxTemplateBuildStatus } from './schema/build.ts';
 import type { sandboxClaimSpec, sandboxClaimStatus } from './schema/claim.ts';
 import type { sandboxSpec, sandboxStatus } from './schema/sandbox.ts';
 import type { sandboxSnapshotClassSpec, sandboxSnapshotSpec, sandboxSnapshotStatus } from './schema/snapshot.ts';
@@ -12,7 +13,7 @@ export const CORE_GROUP = 'agents.x-k8s.io';
 /** API group of SandboxClaim, SandboxTemplate and SandboxWarmPool. */
 export const EXTENSIONS_GROUP = 'extensions.agents.x-k8s.io';
 
-/** API group of SandboxSnapshot and SandboxSnapshotClass, which agent-sandbox does not have. */
+/** API group of the kinds that agent-sandbox does not have: SandboxSnapshot, SandboxSnapshotClass and SandboxTemplateBuild. */
 export const SNAPSHOT_GROUP = 'sandlot.dev';
 
 /** The input side of a schema: a field with a default may be left out. */
@@ -62,6 +63,14 @@ export interface SandboxSnapshotClass extends KubeObject {
   spec: SandboxSnapshotClassSpec;
 }
 
+export type SandboxTemplateBuildSpec = z.input<typeof sandboxTemplateBuildSpec>;
+export type SandboxTemplateBuildStatus = z.input<typeof sandboxTemplateBuildStatus>;
+/** Steps on top of an image, which become an image of their own and a SandboxTemplate. */
+export interface SandboxTemplateBuild extends KubeObject {
+  spec: SandboxTemplateBuildSpec;
+  status?: SandboxTemplateBuildStatus | undefined;
+}
+
 export type PodTemplate = SandboxSpec['podTemplate'];
 export type VolumeClaimTemplate = NonNullable<SandboxSpec['volumeClaimTemplates']>[number];
 
@@ -75,6 +84,13 @@ const snapshotClass = {
   plural: 'sandboxsnapshotclasses',
   kind: 'SandboxSnapshotClass',
   namespaced: false,
+};
+
+const build = {
+  group: SNAPSHOT_GROUP,
+  plural: 'sandboxtemplatebuilds',
+  kind: 'SandboxTemplateBuild',
+  namespaced: true,
 };
 
 /** The storage version, which the controllers use. */
@@ -97,3 +113,4 @@ export const sandboxSnapshotClasses: Resource<SandboxSnapshotClass> = defineReso
   ...snapshotClass,
   version: V1ALPHA1,
 });
+export const sandboxTemplateBuilds: Resource<SandboxTemplateBuild> = defineResource({ ...build, version: V1ALPHA1 });

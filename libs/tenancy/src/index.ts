@@ -10,6 +10,7 @@ export {
   VIA_API,
 } from './api-key.ts';
 export type { ApiKey, ApiKeyInput, KeyLimits, Role } from './api-key.ts';
+export { deriveBuilderToken, isBuilderAuthorization } from './builder-token.ts';
 export { EgressProofs, egressProofSettings, readEgressProofs } from './egress-proof.ts';
 export type { ProofHolder } from './egress-proof.ts';
 export { watchKeys } from './key-ring.ts';

@@ -49,6 +49,11 @@ export class TokenKeys {
     return (this.#all.find((each) => each.number === number) ?? this.current).bytes;
   }
 
+  /** All keys, the current one first. */
+  list(): readonly Uint8Array[] {
+    return this.#all.map(({ bytes }) => bytes);
+  }
+
   /**
    * The key from which ids of repeated creates are derived. It is the same before and after the switch of a rotation, so that two
    * processes of which one has restarted find the same sandbox.

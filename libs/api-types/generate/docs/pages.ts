@@ -2,6 +2,7 @@ import { isUpstream } from '../crd.ts';
 import { kinds } from '../kinds.ts';
 import type { Kind } from '../kinds.ts';
 import type { Output } from '../outputs.ts';
+import { buildRows } from './build-conditions.ts';
 import { claimRows } from './claim-conditions.ts';
 import { formatConditionTable } from './condition-table.ts';
 import { formatFieldTable, formatRuleTable } from './fields.ts';
@@ -26,6 +27,7 @@ const pages: readonly Page[] = [
   formatKindPage('sandbox-warm-pool.md', 'SandboxWarmPool', { conditions: formatConditionTable(warmPoolRows) }),
   formatKindPage('sandbox-claim.md', 'SandboxClaim', { conditions: formatConditionTable(claimRows) }),
   formatKindPage('sandbox-snapshot.md', 'SandboxSnapshot', { conditions: formatConditionTable(snapshotRows) }),
+  formatKindPage('sandbox-template-build.md', 'SandboxTemplateBuild', { conditions: formatConditionTable(buildRows) }),
   formatKindPage('sandbox-snapshot-class.md', 'SandboxSnapshotClass', {}),
   {
     path: `${FOLDER}/labels-and-annotations.md`,

@@ -48,6 +48,16 @@ export const labels = {
   memory: 'sandlot.dev/memory',
   /** On the golden Sandbox of a template and its snapshot: NameHash of the template. */
   golden: 'sandlot.dev/golden',
+  /** On a SandboxTemplate that a build made: the kind of object that made it. */
+  builtBy: 'sandlot.dev/built-by',
+  /** On a SandboxTemplate that a build made, and on the sandbox in which its steps run: UID of the SandboxTemplateBuild. */
+  templateBuild: 'sandlot.dev/template-build',
+  /** On a SandboxTemplate and a SandboxTemplateBuild that the API asked for, and on a claim: id of the template for clients of E2B. */
+  templateId: 'sandlot.dev/template-id',
+  /** On a SandboxTemplate that the API had built, always `true`: other namespaces may start sandboxes of a copy. */
+  public: 'sandlot.dev/public',
+  /** On a Secret, always `true`: builds of its namespace may use it as credentials for a registry. */
+  registryCredentials: 'sandlot.dev/registry-credentials',
   /** On a Node: hash of what it has in common with the nodes whose snapshots it can restore. */
   snapshotFingerprint: 'sandlot.dev/snapshot-fingerprint',
 } as const;
@@ -73,6 +83,16 @@ export const annotations = {
   claimName: 'sandlot.dev/claim-name',
   lastActivityAt: 'sandlot.dev/last-activity-at',
   suspendedBy: 'sandlot.dev/suspended-by',
+  /** On a SandboxTemplate that a build made: name of the SandboxTemplateBuild. */
+  buildName: 'sandlot.dev/build-name',
+  /** On a SandboxTemplate that the API had built, and on a claim that starts from it: the name that clients gave it. */
+  templateName: 'sandlot.dev/template-name',
+  /** On such a SandboxTemplate: the tag that leads to it. */
+  templateTag: 'sandlot.dev/template-tag',
+  /** On such a SandboxTemplate: when a client gave the tag to a build that was there, RFC 3339. */
+  taggedAt: 'sandlot.dev/tagged-at',
+  /** On a SandboxTemplateBuild: the template that it starts from, as the client wrote it. */
+  fromTemplate: 'sandlot.dev/from-template',
   /** On a Sandbox: what the API is doing with it, which no other request may disturb, and until when that counts. */
   transition: 'sandlot.dev/transition',
   /** On a Sandbox: the generation of the pause at which its daemon did not answer. */
@@ -119,7 +139,7 @@ export const annotations = {
   trafficTokenHash: 'sandlot.dev/traffic-token-sha256',
   /** On a claim that the API made: the number of the key by which its tokens are made. Absent: 1. */
   tokenKey: 'sandlot.dev/token-key',
-  /** On a claim with an idempotency key: the digest of its request. */
+  /** On a claim with an idempotency key, and on a SandboxTemplateBuild that was started: the digest of its request. */
   requestDigest: 'sandlot.dev/request-digest',
   /** On a claim: how it narrows the egress of its template, as JSON. */
   network: 'sandlot.dev/network',
@@ -156,7 +176,7 @@ export const annotations = {
   savedTemplate: 'sandlot.dev/saved-template',
   /** On a SandboxSnapshot: the image of the daemon that the saved Pod mounts, which its successor mounts too. */
   savedRuntimeImage: 'sandlot.dev/saved-runtime-image',
-  /** On a SandboxSnapshot that is a copy: UID of the SandboxSnapshot whose data it has. */
+  /** On a SandboxSnapshot that is a copy: UID of the one whose data it has. On the copy of a public SandboxTemplate: its namespace. */
   copiedFrom: 'sandlot.dev/copied-from',
   /** On the copy of a disk: when the memory was saved with which it belongs, as the node said. */
   savedAt: 'sandlot.dev/saved-at',

@@ -26,3 +26,11 @@ it.each([
 ])('the id of the template names %s', (...[, annotations, spec, expected]) => {
   expect(getTemplateId({ metadata: { annotations }, spec })).toBe(expected);
 });
+
+it('the id of a template that was built over the API is the same for all its tags, and for a fork that of its source', () => {
+  const labels = { 'sandlot.dev/template-id': 'built' };
+  const spec = { sandboxTemplateRef: { name: 'built-0123456789' } };
+  expect(getTemplateId({ metadata: { labels }, spec })).toBe('built');
+  const annotations = { 'sandlot.dev/forked-template': 'source' };
+  expect(getTemplateId({ metadata: { labels, annotations }, spec })).toBe('source');
+});

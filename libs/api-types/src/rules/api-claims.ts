@@ -28,17 +28,19 @@ export function isMadeByApi(claim: Marked): boolean {
 
 /** The spec and annotations that say what a claim started from. */
 interface Started {
-  readonly metadata: Pick<ObjectMeta, 'annotations'>;
+  readonly metadata: Pick<ObjectMeta, 'annotations' | 'labels'>;
   readonly spec: Pick<SandboxClaim['spec'], 'warmPoolRef' | 'sandboxTemplateRef'>;
 }
 
 /**
- * The `templateID` of a sandbox for clients of E2B: the name of the pool or template that the claim names. That of a fork names
- * the template of the sandbox it was forked from.
+ * The `templateID` of a sandbox for clients of E2B: the name of the pool or template that the claim names, and the id of a template that
+ * was built over the API, whatever its tag. That of a fork names the template of the sandbox it was forked from.
  */
 export function getTemplateId({ metadata, spec }: Started): string {
   const forked = metadata.annotations?.[annotations.forkedTemplate];
-  return forked ?? spec.warmPoolRef?.name ?? spec.sandboxTemplateRef?.name ?? '';
+  return (
+    forked ?? metadata.labels?.[labels.templateId] ?? spec.warmPoolRef?.name ?? spec.sandboxTemplateRef?.name ?? ''
+  );
 }
 
 /**

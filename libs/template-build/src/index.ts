@@ -1,0 +1,14 @@
+export { logLevels, pageEntries } from './log/entries.ts';
+export type { LogEntry, LogLevel, LogQuery } from './log/entries.ts';
+export { collectTags, DEFAULT_TAG, findTagProblem, readTemplateReference } from './names/reference.ts';
+export type { ReadReference, TemplateReference } from './names/reference.ts';
+export { computeTemplateId } from './names/template-id.ts';
+export { describeBase, describeStep } from './steps/describe.ts';
+export type { StepPlace } from './steps/describe.ts';
+export { isProblem } from './steps/instruction.ts';
+export type { Instruction, InstructionOf, Step, StepProblem } from './steps/instruction.ts';
+export { readStep } from './steps/read-step.ts';
+export { advanceState, initialState, needsLogin, resolveDestination } from './steps/state.ts';
+export type { BuildState, Destination } from './steps/state.ts';
+export { computeBaseKey, computeStepKeys, countCacheable } from './steps/step-key.ts';
+export type { StepKey } from './steps/step-key.ts';
