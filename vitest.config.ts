@@ -9,6 +9,7 @@ const longest = [
   'services/claim-controller/src/claim.integration.test.ts',
   'services/claim-controller/src/lifetime/deadlines.integration.test.ts',
   'services/api/src/openapi/fuzz.integration.test.ts',
+  'services/template-builder/src/controller.integration.test.ts',
   'libs/bus/src/bus.integration.test.ts',
   'services/sandbox-controller/src/lifetime/deadlines.integration.test.ts',
   'charts/sandlot/tests/server.test.ts',

@@ -90,6 +90,18 @@ func short(text string) string {
 	return strings.ToValidUTF8(text[:mostError], "") + "…"
 }
 
+// levelOf is that of a refusal. A build asks for every step that may be cached, so what is not there is no news.
+func levelOf(operation string, reason refuse.Reason) slog.Level {
+	switch {
+	case reason == refuse.Unreachable:
+		return slog.LevelWarn
+	case reason == refuse.NotFound && (operation == "find_image" || operation == "get_file"):
+		return slog.LevelDebug
+	default:
+		return slog.LevelInfo
+	}
+}
+
 // Record tells of an operation.
 func (t *Teller) Record(e Event) {
 	result, attributes := done, []slog.Attr{
@@ -104,9 +116,7 @@ func (t *Teller) Record(e Event) {
 		if refusal.Cause != nil {
 			attributes = append(attributes, slog.String("error", short(secret.Redact(refusal.Cause.Error(), e.Secrets))))
 		}
-		if refusal.Reason == refuse.Unreachable {
-			level = slog.LevelWarn
-		}
+		level = levelOf(e.Operation, refusal.Reason)
 	}
 	t.operations.WithLabelValues(e.Operation, result).Inc()
 	t.seconds.WithLabelValues(e.Operation).Observe(e.Took.Seconds())

@@ -1,0 +1,64 @@
+import { createOwnWrites } from '@sandlot/kube';
+import type { ControllerParts } from '@sandlot/service';
+import { readTokenKeys } from '@sandlot/tenancy';
+import { parseJobId } from './apply.ts';
+import { dropCredentials } from './credentials/drop-credentials.ts';
+import { servePort } from './port/serve.ts';
+import { openRedis } from './wiring/redis.ts';
+import { PlaneClient } from './plane/plane-client.ts';
+import { reconcile } from './reconcile.ts';
+import { runAttempt } from './run/attempt.ts';
+import type { BuilderSettings } from './wiring/config.ts';
+import { createInformers, watchSources } from './wiring/informers.ts';
+
+/** Adds the controller of SandboxTemplateBuilds to a manager. Every replica runs builds; the leader alone decides over them. */
+export function addTemplateBuilder(parts: ControllerParts, settings: BuilderSettings): { close(): Promise<void> } {
+  const { client, manager, clock, random, log, kubeMetrics } = parts;
+  const shared = { client, clock, random, log, metrics: kubeMetrics };
+  const informers = createInformers(shared, settings.WATCH_NAMESPACES);
+  const builds = createOwnWrites({ informer: informers.builds, clock });
+  const redis = openRedis(settings, log);
+  const { queue, logs } = redis;
+  const stop = new AbortController();
+  const tokenKeys = readTokenKeys(settings);
+  const registry = settings.BUILD_REGISTRY;
+  const plane = new PlaneClient({ socketPath: settings.IMAGE_PLANE_SOCKET, registry, clock });
+  const attempt = {
+    ...{ client, clock, log, logs, builds: informers.builds },
+    ...{ plane, tokenKeys, registry },
+    gatewayUrl: settings.GATEWAY_URL,
+    aliases: settings.BUILD_BASE_IMAGES,
+    envsNamespace: settings.ENVS_NAMESPACE,
+    mayReadSecrets: settings.BUILD_NAMESPACE_SECRETS,
+    defaults: settings.BUILD_TEMPLATE,
+    poolReplicas: settings.BUILD_POOL_REPLICAS,
+  };
+  queue.handle({
+    concurrency: settings.BUILD_CONCURRENCY,
+    run: (id) => runAttempt(attempt, parseJobId(id), stop.signal),
+  });
+  const serving = servePort({ port: settings.PORT, logs, plane, tokenKeys });
+  const deps = {
+    client,
+    clock,
+    builds,
+    queue,
+    templates: informers.templates.store,
+    mostRunning: settings.BUILDS_PER_NAMESPACE,
+  };
+  manager.add({
+    name: 'template-build',
+    concurrency: settings.CONCURRENCY,
+    sources: watchSources(informers),
+    reconcile: (key, context) => reconcile(deps, key, context),
+  });
+  dropCredentials({ client, manager, builds: informers.builds, namespace: settings.ENVS_NAMESPACE });
+  return {
+    close: async () => {
+      stop.abort();
+      builds[Symbol.dispose]();
+      await (await serving).close();
+      await redis.close();
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import type { SandboxTemplate, SandboxTemplateBuild } from '@sandlot/api-types';
+import type { OwnWrites, Store } from '@sandlot/kube';
+import type { Clock } from '@sandlot/std';
+import type { Scene } from './plan/scene.ts';
+import { hasEnded } from './status/build-status.ts';
+import { BY_NAMESPACE } from './wiring/informers.ts';
+
+export interface ObserveDeps {
+  readonly clock: Pick<Clock, 'now'>;
+  /** The cache, ahead of it by our own writes. */
+  readonly builds: OwnWrites<SandboxTemplateBuild>;
+  readonly templates: Store<SandboxTemplate>;
+  readonly mostRunning: number;
+}
+
+/** Everything known about one SandboxTemplateBuild. */
+export function observe({ clock, builds, templates, mostRunning }: ObserveDeps, object: SandboxTemplateBuild): Scene {
+  const { namespace = '', uid } = object.metadata;
+  const others = [...builds.listByIndex(BY_NAMESPACE, namespace)].filter(
+    (other) => other.metadata.uid !== uid && !hasEnded(other) && other.metadata.deletionTimestamp === undefined,
+  );
+  const found = object.spec.templates.flatMap(({ name }) => {
+    const template = templates.get(`${namespace}/${name}`);
+    return template === undefined ? [] : [[name, template] as const];
+  });
+  return {
+    nowMs: clock.now(),
+    object,
+    running: others.filter(({ status }) => status?.phase === 'Building').length,
+    mostRunning,
+    isSuperseded: others.some((other) => supersedes(other, object)),
+    templates: new Map(found),
+  };
+}
+
+/** A newer build of one of the same templates ends one that waits, and once it begins itself, also one that runs. */
+function supersedes(other: SandboxTemplateBuild, object: SandboxTemplateBuild): boolean {
+  const names = new Set(object.spec.templates.map(({ name }) => name));
+  if (!other.spec.templates.some(({ name }) => names.has(name)) || !isNewer(other, object)) return false;
+  return object.status?.phase !== 'Building' || other.spec.paused !== true;
+}
+
+function isNewer({ metadata: a }: SandboxTemplateBuild, { metadata: b }: SandboxTemplateBuild): boolean {
+  const [made, before] = [Date.parse(a.creationTimestamp ?? ''), Date.parse(b.creationTimestamp ?? '')];
+  // Times have whole seconds, so the name decides between builds of one second.
+  return made === before ? (a.name ?? '') > (b.name ?? '') : made > before;
+}

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import type { BuildSandbox } from '../sandbox/build-sandbox.ts';
+import { SandboxLost } from '../sandbox/build-sandbox.ts';
+import type { ImagePlane, Layer } from '../plane/plane.ts';
+import type { BuildRequest } from './build-run.ts';
+
+/** The program of the daemon, which also notes and collects changes, and a folder on its disk that is no part of the image. */
+const PROGRAM = '/.sandlot/bin/sandlot-runtime';
+const INDEX = '/.sandlot-build/index';
+const LAYER = '/.sandlot-build/layer';
+
+const summary = z.object({ entries: z.number(), bytes: z.number() });
+
+interface CaptureOptions {
+  readonly sandbox: BuildSandbox;
+  readonly plane: Pick<ImagePlane, 'pushLayer'>;
+  readonly request: Pick<BuildRequest, 'cacheRepository'>;
+  readonly signal: AbortSignal;
+}
+
+/** Notes every file of the sandbox. */
+export async function beginCapture({ sandbox, signal }: Pick<CaptureOptions, 'sandbox' | 'signal'>): Promise<void> {
+  await runTool(sandbox, ['layer', 'scan', '--index', INDEX], signal);
+}
+
+/** Pushes what has changed since the last capture. Undefined: nothing has. */
+export async function captureLayer({ sandbox, plane, request, signal }: CaptureOptions): Promise<Layer | undefined> {
+  const { entries } = await runTool(sandbox, ['layer', 'diff', '--index', INDEX, '--out', LAYER], signal);
+  if (entries === 0) return undefined;
+  return plane.pushLayer(request.cacheRepository, await sandbox.download(LAYER, signal), signal);
+}
+
+async function runTool(
+  sandbox: BuildSandbox,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<z.output<typeof summary>> {
+  const lines: string[] = [];
+  const command = {
+    program: PROGRAM,
+    args,
+    user: 'root',
+    workdir: '/',
+    onLine: (line: string) => void lines.push(line),
+  };
+  const { isSuccess, status } = await sandbox.run(command, signal);
+  const { data } = summary.safeParse(parseLine(lines.findLast((line) => line.startsWith('{'))));
+  // The steps run as root and may have broken it. Another attempt begins with a fresh sandbox.
+  if (!isSuccess || data === undefined) {
+    throw new SandboxLost(`the files of the sandbox cannot be read: ${lines.at(-1) ?? status}`);
+  }
+  return data;
+}
+
+function parseLine(line: string | undefined): unknown {
+  try {
+    return JSON.parse(line ?? 'null');
+  } catch {
+    return undefined;
+  }
+}
