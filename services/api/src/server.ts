@@ -24,7 +24,6 @@ const DRAIN_MS = 60_000;
 const KEEP_ALIVE_MS = 75_000;
 /** Headers are small. A client that takes longer occupies a connection. */
 const HEADERS_MS = 10_000;
-const REQUEST_MS = 60_000;
 const CONNECTION_CHECK_MS = 2_000;
 const MAX_HEADER_BYTES = 32_768;
 
@@ -56,6 +55,7 @@ export async function startApi(process: ProcessParts, settings: ApiSettings): Pr
     await Promise.all(Object.values(servers).map((each) => closeServer(each, clock)));
     parts.state.close();
     parts.snapshots.close();
+    parts.builds.close();
     await sweeping;
     sharedRate[Symbol.dispose]();
   };
@@ -96,7 +96,8 @@ async function listen(parts: ApiParts, settings: ApiSettings, { port, host, rout
   serveWith(server, createApp({ ...parts, metrics, routes, maxBodyBytes, trustedProxies, traces }));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = HEADERS_MS;
-  server.requestTimeout = REQUEST_MS;
+  // It would end uploads: http/arrival.ts bounds the time of every other body.
+  server.requestTimeout = 0;
   server.listen({ port, host });
   await once(server, 'listening');
   return { server, hangUp };

@@ -270,7 +270,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the templates of all teams: none. */
+        /** Lists the templates of the installation for all teams: none. */
         get: operations["listDefaultTemplates"];
         put?: never;
         post?: never;
@@ -619,8 +619,60 @@ export interface paths {
         get: operations["getTemplate"];
         put?: never;
         post?: never;
-        /** Deletes a snapshot. Templates and pools are deleted where they were made. */
+        /** Deletes a snapshot, or a template that was built. Others are deleted where they were made. */
         delete: operations["deleteTemplate"];
+        options?: never;
+        head?: never;
+        /** Does the same for older clients. */
+        patch: operations["changeTemplate"];
+        trace?: never;
+    };
+    "/templates/{templateID}/builds/{buildID}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Reads the log of a build. */
+        get: operations["getTemplateBuildLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/templates/{templateID}/builds/{buildID}/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Says how far a build is, with a page of its log. */
+        get: operations["getTemplateBuildStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/templates/{templateID}/files/{hash}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Says whether files of a build are there, and where to send them. */
+        get: operations["getTemplateFiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -728,6 +780,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/templates/tags": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives tags to the build that a template has now. */
+        post: operations["assignTemplateTags"];
+        /** Takes tags from a template. */
+        delete: operations["deleteTemplateTags"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/sandboxes": {
         parameters: {
             query?: never;
@@ -790,7 +860,59 @@ export interface paths {
         /** Lists the same page by page. */
         get: operations["listTemplatesV2"];
         put?: never;
+        /** Asks for the same, as older clients do. */
+        post: operations["requestTemplateV2"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/templates/{templateID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Lets other teams use a template, or no longer. */
+        patch: operations["changeTemplateV2"];
+        trace?: never;
+    };
+    "/v2/templates/{templateID}/builds/{buildID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives a build its steps, and starts it. */
+        post: operations["startTemplateBuild"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Asks for a build of a template, which waits for its steps. */
+        post: operations["requestTemplateV3"];
         delete?: never;
         options?: never;
         head?: never;
@@ -817,6 +939,18 @@ export interface components {
             /** @enum {string} */
             role: "tenant" | "admin";
             team: string;
+        };
+        AssignedTags: {
+            /** Format: uuid */
+            buildID: string;
+            tags: string[];
+        };
+        BuildLogEntry: {
+            /** @enum {string} */
+            level: "debug" | "info" | "warn" | "error";
+            message: string;
+            step?: string;
+            timestamp: string;
         };
         Claim: {
             claimed: number;
@@ -885,6 +1019,11 @@ export interface components {
             /** @enum {string} */
             role: "tenant" | "admin";
             team: string;
+        };
+        DeletedTemplateTags: {
+            /** @description A template that was built, without a tag. */
+            name: string;
+            tags: string[];
         };
         DeliveredSandbox: {
             /** @description What the sandbox was to keep and has lost, and why. Absent: nothing. */
@@ -1081,6 +1220,35 @@ export interface components {
             /** @description Name, with ":<tag>" behind if it has one. */
             name?: string | null;
         };
+        NewTemplate: {
+            /** @description Counts as the name. */
+            alias?: string | null;
+            /** @description CPUs, 1 or an even number; default 2. */
+            cpuCount?: number | null;
+            /** @description MiB, an even number; default 1024. */
+            memoryMB?: number | null;
+            /** @description Free disk in MiB. */
+            minFreeDiskMb?: number | null;
+            /** @description `name`, `name:tag` or `team/name`. */
+            name?: string | null;
+            tags?: string[] | null;
+            /** @description The team of the API key: there is no other. */
+            teamID?: string | null;
+        };
+        NewTemplateTags: {
+            tags: string[];
+            /** @description A template that was built, with a tag or without. */
+            target: string;
+        };
+        NewTemplateV2: {
+            alias?: string | null;
+            /** @description CPUs, 1 or an even number; default 2. */
+            cpuCount?: number | null;
+            /** @description MiB, an even number; default 1024. */
+            memoryMB?: number | null;
+            /** @description The team of the API key: there is no other. */
+            teamID?: string | null;
+        };
         PauseSandbox: {
             /** @description False keeps no memory. */
             memory?: boolean | null;
@@ -1272,8 +1440,8 @@ export interface components {
             aliases: string[];
             buildCount: number;
             buildID: string;
-            /** @constant */
-            buildStatus: "ready";
+            /** @enum {string} */
+            buildStatus: "waiting" | "building" | "ready" | "error";
             cpuCount: number;
             /** Format: date-time */
             createdAt: string;
@@ -1301,13 +1469,105 @@ export interface components {
             createdAt: string;
             diskSizeMB: number;
             envdVersion: string;
-            /** Format: date-time */
-            finishedAt: string;
+            /**
+             * Format: date-time
+             * @description Absent: it has not ended.
+             */
+            finishedAt?: string;
             memoryMB: number;
-            /** @constant */
-            status: "ready";
+            /** @enum {string} */
+            status: "waiting" | "building" | "ready" | "error";
             /** Format: date-time */
             updatedAt: string;
+        };
+        TemplateBuildFileUpload: {
+            present: boolean;
+            url: string;
+        };
+        TemplateBuildInfo: {
+            /** Format: uuid */
+            buildID: string;
+            logEntries: components["schemas"]["BuildLogEntry"][];
+            /** @description Empty. */
+            logs: string[];
+            /** @description Why it failed. */
+            reason?: {
+                logEntries: components["schemas"]["BuildLogEntry"][];
+                message: string;
+                step?: string;
+            };
+            /** @enum {string} */
+            status: "waiting" | "building" | "ready" | "error";
+            templateID: string;
+        };
+        TemplateBuildStart: {
+            force?: boolean | null;
+            fromImage?: string | null;
+            fromImageRegistry?: components["schemas"]["TemplateRegistry"] | null;
+            fromTemplate?: string | null;
+            readyCmd?: string | null;
+            startCmd?: string | null;
+            steps?: components["schemas"]["TemplateStep"][] | null;
+        };
+        TemplateChange: {
+            /** @description Whether other teams may start sandboxes of it. */
+            public?: boolean | null;
+        };
+        TemplateNames: {
+            names: string[];
+        };
+        TemplateRegistry: {
+            password: string;
+            /** @constant */
+            type: "registry";
+            username: string;
+        } | {
+            awsAccessKeyId: string;
+            awsRegion: string;
+            awsSecretAccessKey: string;
+            /** @constant */
+            type: "aws";
+        } | {
+            serviceAccountJson: string;
+            /** @constant */
+            type: "gcp";
+        };
+        TemplateRequest: {
+            aliases: string[];
+            /** Format: uuid */
+            buildID: string;
+            names: string[];
+            public: boolean;
+            tags: string[];
+            templateID: string;
+        };
+        TemplateRequestV2: {
+            aliases: string[];
+            buildCount: number;
+            buildID: string;
+            cpuCount: number;
+            /** Format: date-time */
+            createdAt: string;
+            createdBy: null;
+            diskSizeMB: number;
+            envdVersion: string;
+            lastSpawnedAt: null;
+            memoryMB: number;
+            public: boolean;
+            spawnCount: number;
+            templateID: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        TemplateStep: {
+            args?: string[] | null;
+            filesHash?: string | null;
+            force?: boolean | null;
+            /** @description Of the client alone, as the two below. */
+            forceUpload?: unknown;
+            gzip?: unknown;
+            resolveSymlinks?: unknown;
+            type: string;
         };
         TemplateTag: {
             /** Format: uuid */
@@ -1333,8 +1593,8 @@ export interface components {
             buildID: string;
             /** @description Newest first. */
             builds: components["schemas"]["TemplateBuild"][];
-            /** @constant */
-            buildStatus: "ready";
+            /** @enum {string} */
+            buildStatus: "waiting" | "building" | "ready" | "error";
             cpuCount: number;
             /** Format: date-time */
             createdAt: string;
@@ -3197,6 +3457,166 @@ export interface operations {
             504: components["responses"]["Refusal504"];
         };
     };
+    changeTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                templateID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TemplateChange"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    getTemplateBuildLogs: {
+        parameters: {
+            query?: {
+                /** @description Milliseconds since 1970. */
+                cursor?: number;
+                direction?: "forward" | "backward";
+                /** @description The least level. */
+                level?: "debug" | "info" | "warn" | "error";
+                limit?: number;
+                /** @description There is one log, whatever it says. */
+                source?: "temporary" | "persistent";
+            };
+            header?: never;
+            path: {
+                buildID: string;
+                templateID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Entries of the log. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        logs: components["schemas"]["BuildLogEntry"][];
+                    };
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    getTemplateBuildStatus: {
+        parameters: {
+            query?: {
+                /** @description The least level. */
+                level?: "debug" | "info" | "warn" | "error";
+                limit?: number;
+                /** @description Entries of that level that the client has. */
+                logsOffset?: number;
+            };
+            header?: never;
+            path: {
+                buildID: string;
+                templateID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its state. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateBuildInfo"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    getTemplateFiles: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                hash: string;
+                templateID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whether they are there, and the URL for a PUT of the archive, which needs no API key. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateBuildFileUpload"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
     listTemplateTags: {
         parameters: {
             query?: never;
@@ -3431,6 +3851,76 @@ export interface operations {
             504: components["responses"]["Refusal504"];
         };
     };
+    assignTemplateTags: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTemplateTags"];
+            };
+        };
+        responses: {
+            /** @description They lead to it. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AssignedTags"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    deleteTemplateTags: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeletedTemplateTags"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
     listSandboxesV2: {
         parameters: {
             query?: {
@@ -3636,6 +4126,153 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Template"][];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    requestTemplateV2: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewTemplateV2"];
+            };
+        };
+        responses: {
+            /** @description The build waits. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateRequestV2"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    changeTemplateV2: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                templateID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TemplateChange"];
+            };
+        };
+        responses: {
+            /** @description Its names. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateNames"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    startTemplateBuild: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                buildID: string;
+                templateID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TemplateBuildStart"];
+            };
+        };
+        responses: {
+            /** @description It builds, or waits for its turn. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    requestTemplateV3: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewTemplate"];
+            };
+        };
+        responses: {
+            /** @description The build waits. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateRequest"];
                 };
             };
             400: components["responses"]["Refusal400"];

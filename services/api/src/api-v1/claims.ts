@@ -1,9 +1,10 @@
 import { sandboxClaims } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import type { KubeClient } from '@sandlot/kube';
+import type { KubeClient, ObjectKey } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { z } from 'zod';
 import { buildV1Claim } from '../claim/build-v1-claim.ts';
+import { notFound } from '../errors/api-error.ts';
 import { notEnabled } from '../errors/refusals.ts';
 import { endpoint, route } from '../http/route.ts';
 import type { Answer, Route, TenantCall } from '../http/route.ts';
@@ -13,6 +14,7 @@ import type { Limits } from '../limits/limits.ts';
 import { readRefusals } from '../refusals/read-refusals.ts';
 import type { EgressReplicas } from '../replicas/ask-replicas.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
+import { isOfRunningBuild } from '../state/of-running-build.ts';
 import { BY_NAMESPACE } from '../wiring/informers.ts';
 import * as schemas from './schemas.ts';
 import type { ClaimView, NewClaim } from './schemas.ts';
@@ -71,10 +73,7 @@ function listReads(deps: ClaimDeps): readonly Route[] {
         answers: { 200: one },
       },
       async ({ key, query, params: { name }, signal }) => {
-        const claim = await client.get(sandboxClaims, {
-          namespace: getNamespace(key, query),
-          name: formatObjectName(name),
-        });
+        const claim = await getVisibleClaim(client, { namespace: getNamespace(key, query), name });
         const shown = await waitUntilServed(deps, claim, { wait: query.wait, signal });
         return { status: 200, body: claimView(state.withSandbox(shown)) };
       },
@@ -98,7 +97,7 @@ function buildEgressRoute({ client, egressReplicas }: ClaimDeps): Route {
     async ({ key, query, params: { name }, signal }) => {
       if (egressReplicas === undefined) throw notEnabled('names of egress are');
       const namespace = getNamespace(key, query);
-      const { metadata } = await client.get(sandboxClaims, { namespace, name: formatObjectName(name) });
+      const { metadata } = await getVisibleClaim(client, { namespace, name });
       const { refusals, isComplete } = await readRefusals(
         egressReplicas,
         { namespace, uid: metadata.uid ?? '' },
@@ -136,12 +135,20 @@ function listWrites(deps: ClaimDeps): readonly Route[] {
         const namespace = getNamespace(key, query);
         trail.about({ namespace, name });
         const claim = deps.state.claims.get(`${namespace}/${name}`);
-        if (claim !== undefined) await deps.ledger.keep(claim, 'claim');
+        if (claim === undefined) await getVisibleClaim(client, { namespace, name });
+        else await deps.ledger.keep(claim, 'claim');
         await client.delete(sandboxClaims, { namespace, name: formatObjectName(name) });
         return { status: 204 };
       },
     ),
   ];
+}
+
+/** The claim as the API server has it. Rejects with a KubeError, or with an ApiError 404 for one in which a build runs. */
+async function getVisibleClaim(client: ClaimDeps['client'], { namespace, name }: ObjectKey): Promise<SandboxClaim> {
+  const claim = await client.get(sandboxClaims, { namespace, name: formatObjectName(name) });
+  if (isOfRunningBuild(claim)) throw notFound(`there is nothing called '${name}'`);
+  return claim;
 }
 
 async function createClaim(deps: ClaimDeps, call: CreateCall): Promise<Answer> {

@@ -1,8 +1,10 @@
 import { sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { KubeClient, KubeObject } from '@sandlot/kube';
 import { z } from 'zod';
+import { notFound } from '../errors/api-error.ts';
 import { endpoint, route } from '../http/route.ts';
 import type { Route } from '../http/route.ts';
+import { isHiddenTemplate } from '../state/of-running-build.ts';
 import { BY_NAMESPACE } from '../wiring/informers.ts';
 import type { Informers } from '../wiring/informers.ts';
 import * as schemas from './schemas.ts';
@@ -151,6 +153,7 @@ function buildTemplateReads({ client, informers }: PoolDeps): readonly Route[] {
           namespace: getNamespace(key, query),
           name: formatObjectName(name),
         });
+        if (isHiddenTemplate(template)) throw notFound(`there is nothing called '${name}'`);
         return { status: 200, body: buildTemplateView(template) };
       },
     ),

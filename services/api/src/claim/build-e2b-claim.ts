@@ -7,7 +7,7 @@ import type { CreateRequest } from '../e2b/request/read-create.ts';
 import { SUFFIX_LENGTH } from '../e2b/request/sandbox-name.ts';
 import type { SandboxNameWish } from '../e2b/request/sandbox-name.ts';
 import type { SharedVolume } from '../e2b/request/shared-volumes.ts';
-import type { Source } from '../e2b/templates/find-source.ts';
+import type { Source } from '../e2b/templates/source.ts';
 import { buildKeyAnnotations, CONTROL_VIEW } from './annotations.ts';
 import { buildEnvs } from './env-secret.ts';
 import { endFields } from './lifetime.ts';
@@ -20,7 +20,7 @@ export interface ClaimInput {
   readonly sandboxLimit: number;
   /** The sandbox id, which is also the claim's name. */
   readonly id: string;
-  readonly source: Pick<Source, 'kind' | 'name'>;
+  readonly source: Pick<Source, 'kind' | 'name' | 'built'>;
   /** Name of the snapshot from which the sandbox starts; undefined: it has none, or the sandbox starts from no snapshot. */
   readonly snapshotName: string | undefined;
   /** The rules of the request, with keys in place of values. */
@@ -42,7 +42,11 @@ export function buildE2bClaim(input: ClaimInput): SandboxClaim {
     metadata: {
       namespace: key.namespace,
       name: id,
-      labels: { ...request.labels, [labels.sandboxId]: id },
+      labels: {
+        ...request.labels,
+        [labels.sandboxId]: id,
+        ...(source.built === undefined ? {} : { [labels.templateId]: source.built.templateID }),
+      },
       annotations: { ...getAnnotations(input), ...end.annotations },
     },
     spec: {
@@ -67,6 +71,7 @@ function getAnnotations({
   request,
   key,
   sandboxLimit,
+  source,
   snapshotName,
   rules,
   digest,
@@ -79,6 +84,7 @@ function getAnnotations({
     ...buildKeyAnnotations(key.id, sandboxLimit),
     [annotations.createdAt]: new Date(nowMs).toISOString(),
     [annotations.snapshotName]: snapshotName,
+    [annotations.templateName]: source.built?.name,
     [annotations.onTimeout]: autoPause ? 'pause' : 'kill',
     [annotations.autoPauseMemory]: autoPauseMemory ? undefined : 'false',
     [annotations.metadata]: Object.keys(metadata).length === 0 ? undefined : JSON.stringify(metadata),

@@ -29,6 +29,7 @@ export interface ForkInput {
 const INHERITED = [
   annotations.metadata,
   annotations.snapshotName,
+  annotations.templateName,
   annotations.onTimeout,
   annotations.autoPauseMemory,
   annotations.autoResume,

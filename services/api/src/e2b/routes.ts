@@ -1,5 +1,7 @@
 // The E2B dialect: versions 1 and 2 of each operation side by side (docs/reference/e2b-api.md#routes).
 import type { Route } from '../http/route.ts';
+import { buildBuildRoutes } from './builds/routes.ts';
+import type { BuildRouteDeps } from './builds/routes.ts';
 import { buildNetworkRoute } from './egress/replace-egress.ts';
 import type { EgressDeps } from './egress/replace-egress.ts';
 import { buildForkRoute } from './fork/routes.ts';
@@ -42,6 +44,7 @@ export type E2bDeps = CreateDeps &
   MetricsDeps &
   SecretDeps &
   SnapshotRouteDeps &
+  BuildRouteDeps &
   TemplateRouteDeps;
 
 export function buildE2bRoutes(deps: E2bDeps): readonly Route[] {
@@ -58,6 +61,7 @@ export function buildE2bRoutes(deps: E2bDeps): readonly Route[] {
     ...buildSnapshotRoutes(deps),
     buildForkRoute(deps),
     ...buildSecretRoutes(deps),
+    ...buildBuildRoutes(deps),
     ...buildTemplateRoutes(deps),
     buildTeamRoute(),
     buildHealthRoute(),

@@ -12,16 +12,8 @@ const PATHS: readonly (readonly [feature: string, path: string, methods: readonl
   ['team metrics', '/teams/{teamID}/metrics', ['get']],
   ['team metrics', '/teams/{teamID}/metrics/max', ['get']],
   ['template builds', '/templates', ['post']],
-  ['template builds', '/v2/templates', ['post']],
-  ['template builds', '/v3/templates', ['post']],
-  ['template tags', '/templates/tags', ['post', 'delete']],
-  ['template builds', '/templates/{templateID}', ['post', 'patch']],
-  ['template builds', '/v2/templates/{templateID}', ['patch']],
+  ['template builds', '/templates/{templateID}', ['post']],
   ['template builds', '/templates/{templateID}/builds/{buildID}', ['post']],
-  ['template builds', '/v2/templates/{templateID}/builds/{buildID}', ['post']],
-  ['template builds', '/templates/{templateID}/files/{hash}', ['get']],
-  ['template builds', '/templates/{templateID}/builds/{buildID}/status', ['get']],
-  ['template builds', '/templates/{templateID}/builds/{buildID}/logs', ['get']],
 ];
 
 /** Unsupported trees: the root and all paths below it. */

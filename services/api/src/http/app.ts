@@ -1,6 +1,7 @@
 import express from 'express';
-import type { ErrorRequestHandler, Express, NextFunction, Request, Response } from 'express';
+import type { ErrorRequestHandler, Express, NextFunction, Request, RequestHandler, Response } from 'express';
 import { ApiError, notFound } from '../errors/api-error.ts';
+import { endArrivalLimit, limitArrival } from './arrival.ts';
 import { authenticate } from './authenticate.ts';
 import { isBodyAllowed } from './body-limit.ts';
 import { buildExchange, startExchange } from './exchange.ts';
@@ -23,20 +24,24 @@ export function createApp(options: AppOptions): Express {
   app.set('trust proxy', [...options.trustedProxies]);
   app.use((request, response, next) => {
     startExchange(options.clock, request, response);
+    limitArrival(options.clock, buildExchange(request, response));
     next();
   });
   // CORS preflights come without a key, and for any path.
   app.options('/{*path}', (_request, response) => void response.status(204).end());
-  const readBody = express.raw({ type: () => true, limit: options.maxBodyBytes });
   for (const route of options.routes) {
+    const maxBodyBytes = Math.max(route.bodyLimit ?? 0, options.maxBodyBytes);
+    const readBody = express.raw({ type: () => true, limit: maxBodyBytes });
     // The key is checked before the body is read, so that a client without one costs little.
     const guard = (request: Request, response: Response, next: NextFunction): void => {
       authenticate(options.keys, route, request);
-      if (isBodyAllowed(options, buildExchange(request, response))) next();
+      if (isBodyAllowed({ ...options, maxBodyBytes }, buildExchange(request, response))) next();
     };
     const answer = (request: Request, response: Response): Promise<void> =>
       serve(options, route, buildExchange(request, response));
-    app[route.method](formatExpressPath(route), guard, readBody, answer);
+    const path = formatExpressPath(route);
+    if (route.streams === true) app[route.method](path, takeBody, answer);
+    else app[route.method](path, guard, readBody, answer);
   }
   refuseOtherMethods(app, options.routes);
   app.use((request: Request) => {
@@ -44,6 +49,12 @@ export function createApp(options: AppOptions): Express {
   });
   app.use(errorHandler(options));
   return app;
+}
+
+/** Leaves the body, and how long it may take, to the handler. */
+function takeBody(...[, response, next]: Parameters<RequestHandler>): void {
+  endArrivalLimit(response);
+  next();
 }
 
 /** The path in Express's form: `/sandboxes/:sandboxID`. */

@@ -32,6 +32,12 @@ export function sendError(
   response.status(error.status).set(error.headers).json(error.body());
 }
 
+/** Answers a request whose body is not read to its end, and closes the connection. */
+export function sendRefusal({ request, response }: Pick<Exchange, 'request' | 'response'>, error: ApiError): void {
+  response.set('Connection', 'close').once('finish', () => request.destroy());
+  response.status(error.status).set(error.headers).json(error.body());
+}
+
 /** Sends and counts the error of a request that did not reach a handler. */
 export function sendUnroutedError(report: ErrorReport, exchange: Exchange, cause: unknown): void {
   const error = toApiError(cause);

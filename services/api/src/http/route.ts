@@ -30,6 +30,13 @@ export interface Input {
   readonly body?: unknown;
 }
 
+/** A body that nothing has read yet. */
+export interface BodyStream {
+  readonly stream: Readable;
+  /** As the client declares it; undefined: the body says where it ends. */
+  readonly length: number | undefined;
+}
+
 /** A parsed request. */
 export interface Call<I extends Input = Input> {
   readonly params: I['params'];
@@ -41,6 +48,10 @@ export interface Call<I extends Input = Input> {
    */
   readonly readHeaders: () => I['headers'];
   readonly requestId: string;
+  /** Scheme and host by which the client called, such as `https://api.example.com`. */
+  readonly origin: string;
+  /** The body as it arrives, for an operation that `streams`; any other has read it by then. */
+  readonly content: BodyStream;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
   readonly trail: Trail;
@@ -73,6 +84,10 @@ interface Shape<I extends Input> {
   /** Leaves the headers out of the OpenAPI document. */
   readonly hideHeaders?: boolean;
   readonly body?: z.ZodType<I['body']>;
+  /** Longest body, bytes, where it is not that of all operations. */
+  readonly bodyLimit?: number;
+  /** The operation reads the body itself, and bounds its length and its time. */
+  readonly streams?: boolean;
   /** The answers of this operation, besides the errors that every operation has. */
   readonly answers: Readonly<Record<number, AnswerSpec>>;
   /** How the message begins if the input does not fit the schemas; absent: with the field. */

@@ -5,6 +5,7 @@ import { recordAudit } from '../audit/requests.ts';
 import type { AuditDeps } from '../audit/requests.ts';
 import { ApiError, badRequest, forbidden } from '../errors/api-error.ts';
 import { toApiError } from '../errors/to-api-error.ts';
+import { endUnread } from './arrival.ts';
 import { authenticate } from './authenticate.ts';
 import type { Exchange } from './exchange.ts';
 import { parseHeaders, parseInput, parseJson, parseQuery } from './parse.ts';
@@ -40,6 +41,7 @@ export async function serve(options: ServeOptions, route: Route, exchange: Excha
 async function runHandler(options: ServeOptions, { route, key }: Operation, exchange: Exchange): Promise<number> {
   const { request, response } = exchange;
   const gone = new AbortController();
+  if (route.streams === true) response.once('finish', () => endUnread(options.clock, request));
   response.once('close', () => gone.abort());
   const object = { namespace: key?.namespace ?? '', name: getFirstParam(request), uid: '' };
   const report = (status: number, message?: string): void => {
@@ -83,8 +85,15 @@ function parseCall(route: Route, { request, requestId }: Exchange, context: Call
     body: route.body === undefined ? undefined : parseInput(route.body, parseJson(request.body), 'body'),
     readHeaders: () => parseHeaders(route.headers, (name) => request.get(name)),
     requestId,
+    origin: `${request.protocol}://${request.get('host') ?? ''}`,
+    content: { stream: request, length: readLength(request) },
     ...context,
   };
+}
+
+function readLength(request: Request): number | undefined {
+  const text = request.get('content-length');
+  return text === undefined ? undefined : Number(text);
 }
 
 /** The first path parameter: the object in the audit record of a request that fails before its handler names one. */

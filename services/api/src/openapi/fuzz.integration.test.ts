@@ -7,6 +7,7 @@ import { ensurePython } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApiProcess } from '../../test/api-process.ts';
 import type { ApiProcess } from '../../test/api-process.ts';
+import { BuilderStandIn } from '../../test/builder-stand-in.ts';
 import { Stack, VAULT_NAMESPACE } from '../../test/stack.ts';
 
 const FOLDER = join(import.meta.dirname, '../../test/fuzz');
@@ -18,6 +19,7 @@ const LIMIT_MS = Number(EXAMPLES) * 5_000 + 200_000;
 const MEMORY_LIMIT = 512 * 1_048_576;
 
 let stack: Stack;
+let builder: BuilderStandIn;
 let api: ApiProcess;
 let bin: string;
 beforeAll(async () => {
@@ -27,10 +29,14 @@ beforeAll(async () => {
   for (const name of ['broken', 'silent', 'empty']) {
     await stack.client.delete(sandboxWarmPools, { namespace: 'team-a', name });
   }
-  api = await startApiProcess(stack, { CREATE_TIMEOUT: '10s', TRANSITION_TIMEOUT: '10s', VAULT_NAMESPACE });
+  builder = await BuilderStandIn.start(stack.client);
+  const timeouts = { CREATE_TIMEOUT: '10s', TRANSITION_TIMEOUT: '10s' };
+  const builds = { BUILDER_URL: builder.url, BUILDS_UNFINISHED_PER_NAMESPACE: '10000' };
+  api = await startApiProcess(stack, { ...timeouts, ...builds, VAULT_NAMESPACE });
 });
 afterAll(async () => {
   await api[Symbol.asyncDispose]();
+  await builder[Symbol.asyncDispose]();
   await stack[Symbol.asyncDispose]();
 });
 

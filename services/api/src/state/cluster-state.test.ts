@@ -35,7 +35,10 @@ async function setup() {
   });
   server.seed(sandboxClaims, apiClaim(KEY.name));
   const client = server.client();
-  const informers = createInformers({ client, namespaces: ['team'], clock: fastClock }, false);
+  const informers = createInformers(
+    { client, namespaces: ['team'], clock: fastClock },
+    { savesMemory: false, buildsTemplates: false },
+  );
   // The fake clock stands still, so no wait ends by a timeout unless the test advances it.
   const clock = new FakeClock();
   const bus = memoryBus();

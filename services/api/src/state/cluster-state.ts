@@ -5,6 +5,7 @@ import { createOwnWrites, parseKey } from '@sandlot/kube';
 import type { KubeClient, ObjectKey, OwnWrites } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
 import type { Informers } from '../wiring/informers.ts';
+import { isOfRunningBuild } from './of-running-build.ts';
 import { Waiters } from './waiters.ts';
 
 export interface ClusterStateOptions {
@@ -107,10 +108,13 @@ export class ClusterState {
     });
   }
 
-  /** Reads the claim from the API server; undefined if there is none. */
+  /** Reads the claim from the API server; undefined if there is none, or if a build runs in it. */
   async readClaim(key: ObjectKey): Promise<SandboxClaim | undefined> {
     const name = `${key.namespace ?? ''}/${key.name}`;
-    return this.claims.read(name, () => this.#client.find(sandboxClaims, key));
+    return this.claims.read(name, async () => {
+      const found = await this.#client.find(sandboxClaims, key);
+      return found === undefined || isOfRunningBuild(found) ? undefined : found;
+    });
   }
 
   /** Reads the Sandbox from the API server; undefined if there is none. */

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { ProcessParts, RunningServer } from '@sandlot/service';
 import type { Clock } from '@sandlot/std';
-import { CreateRates, Places, readTokenKeys, watchKeys } from '@sandlot/tenancy';
-import type { WatchedKeyRing } from '@sandlot/tenancy';
+import { CreateRates, deriveBuilderToken, Places, readTokenKeys, watchKeys } from '@sandlot/tenancy';
+import type { TokenKeys, WatchedKeyRing } from '@sandlot/tenancy';
 import type { AuditDeps } from '../audit/requests.ts';
+import { createBuilder } from '../e2b/builds/builder/builder.ts';
 import { createCreateMetrics } from '../e2b/operations/create-metrics.ts';
 import { createRequestMetrics } from '../http/metrics.ts';
 import type { RequestMetrics } from '../http/metrics.ts';
@@ -13,6 +15,7 @@ import type { Limits } from '../limits/limits.ts';
 import { SandboxQuota } from '../limits/sandbox-quota.ts';
 import type { EgressReplicas } from '../replicas/ask-replicas.ts';
 import type { OperationDeps } from './routes.ts';
+import { TemplateBuilds } from '../state/builds.ts';
 import { SavedMemory } from '../state/saved-memory.ts';
 import { ClusterState } from '../state/cluster-state.ts';
 import { Snapshots } from '../state/snapshots.ts';
@@ -40,7 +43,11 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
   const { client, bus, clock, random, log, kubeMetrics, registry } = process;
   const shared = { client, clock, random, log, metrics: kubeMetrics };
   const { WATCH_NAMESPACES: namespaces } = settings;
-  const informers = createInformers({ ...shared, namespaces }, settings.SNAPSHOTS_ENABLED);
+  const abilities = {
+    savesMemory: settings.SNAPSHOTS_ENABLED,
+    buildsTemplates: settings.BUILDER_URL !== undefined,
+  };
+  const informers = createInformers({ ...shared, namespaces }, abilities);
   const { KEYS_NAMESPACE: keysNamespace, ENVS_NAMESPACE: envsNamespace } = settings;
   const keys = watchKeys({
     ...shared,
@@ -50,9 +57,10 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
   });
   const state = new ClusterState({ client, bus, informers, clock, log });
   keys.informer.onChange(() => state.waiters.notify('keys'));
-  const { snapshots } = informers;
+  const { snapshots, builds } = informers;
   const always = [informers.claims, informers.sandboxes, informers.pools, informers.templates, keys.informer];
-  const all = snapshots === undefined ? always : [...always, snapshots];
+  const all = [...always, ...[snapshots, builds].filter((informer) => informer !== undefined)];
+  const tokenKeys = readTokenKeys(settings);
   const { POD_NAMESPACE: namespace, ENVD_VERSION: envdVersion } = settings;
   const claims = () => informers.claims.store.values();
   const parts: ApiParts = {
@@ -72,7 +80,7 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     limits: createLimits(process, { settings, state, keys }),
     ledger: new CreateLedger({ client, clock, log, namespace, envdVersion, listClaims: claims }),
     answers: {
-      tokenKeys: readTokenKeys(settings),
+      tokenKeys,
       envdVersion,
       domain: settings.SANDBOX_DOMAIN,
     },
@@ -82,6 +90,7 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     createTimeoutMs: settings.CREATE_TIMEOUT,
     transitionTimeoutMs: settings.TRANSITION_TIMEOUT,
     snapshots: new Snapshots({ client, informer: informers.snapshots, waiters: state.waiters, clock }),
+    ...createBuildParts(process, { settings, informers, tokenKeys }),
     savedMemory: new SavedMemory(client, settings.SNAPSHOTS_ENABLED),
     pauseFallsBack: settings.PAUSE_MEMORY_FALLBACK,
     egressReplicas: findEgressReplicas(settings),
@@ -89,6 +98,23 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     isSynced: () => all.every((informer) => informer.hasSynced()),
   };
   return { parts, informers: all };
+}
+
+interface BuildInputs {
+  readonly settings: ApiSettings;
+  readonly informers: Informers;
+  readonly tokenKeys: TokenKeys;
+}
+
+function createBuildParts({ client, clock }: ProcessParts, { settings, informers, tokenKeys }: BuildInputs) {
+  const mostUnfinished = settings.BUILDS_UNFINISHED_PER_NAMESPACE;
+  return {
+    builds: new TemplateBuilds({ client, informer: informers.builds, clock, mostUnfinished }),
+    builder: createBuilder(settings.BUILDER_URL, deriveBuilderToken(tokenKeys)),
+    newBuildId: randomUUID,
+    uploadPlaces: new Places(),
+    mostFileBytes: settings.BUILD_FILES_MAX_BYTES,
+  };
 }
 
 function findEgressReplicas({

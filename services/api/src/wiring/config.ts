@@ -36,6 +36,12 @@ export const apiSettings = processSettings.extend({
   SNAPSHOTS_ENABLED: flag().default(false),
   /** Whether a pause that does not say `memory: true` may keep the volumes alone where memory cannot be kept. */
   PAUSE_MEMORY_FALLBACK: flag().default(true),
+  /** URL of the template-builder; absent: the installation builds no templates. */
+  BUILDER_URL: url(['http', 'https']).optional(),
+  /** Builds of a namespace that have not ended. */
+  BUILDS_UNFINISHED_PER_NAMESPACE: integer({ min: 1, max: 10_000 }).default(20),
+  /** Longest archive with files of a build, bytes. */
+  BUILD_FILES_MAX_BYTES: integer({ min: 1_024, max: 1_099_511_627_776 }).default(5_368_709_120),
   /** Longest timeout of a sandbox, for keys without a limit of their own. */
   MAX_SANDBOX_TIMEOUT: durationMs().default(86_400_000),
   /** Sandboxes at a time, for keys without a limit of their own; 0: no limit. */

@@ -5,12 +5,21 @@ import {
   sandboxClaims,
   sandboxes,
   sandboxSnapshots,
+  sandboxTemplateBuilds,
   sandboxTemplates,
   sandboxWarmPools,
 } from '@sandlot/api-types';
-import type { Sandbox, SandboxClaim, SandboxSnapshot, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import type {
+  Sandbox,
+  SandboxClaim,
+  SandboxSnapshot,
+  SandboxTemplate,
+  SandboxTemplateBuild,
+  SandboxWarmPool,
+} from '@sandlot/api-types';
 import { createInformer, dropBulk } from '@sandlot/kube';
 import type { Informer, InformerOptions, KubeObject } from '@sandlot/kube';
+import { isHiddenTemplate } from '../state/of-running-build.ts';
 
 /** Index of any object by its namespace. */
 export const BY_NAMESPACE = 'namespace';
@@ -18,13 +27,22 @@ export const BY_NAMESPACE = 'namespace';
 export const BY_KEY = 'key';
 /** Index of pools and templates by `namespace/alias`. */
 export const BY_ALIAS = 'alias';
+/** Index of templates and builds by `namespace/id` of the template for clients of E2B. */
+export const BY_TEMPLATE_ID = 'templateId';
+
+/** Index of public templates by the name that clients gave them, and by the id that all their tags share. */
+export const BY_PUBLIC_NAME = 'publicName';
 
 /** The objects that the API watches. */
 export interface Informers {
+  /** Without those in which builds run. */
   readonly claims: Informer<SandboxClaim>;
   readonly sandboxes: Informer<Sandbox>;
   readonly pools: Informer<SandboxWarmPool>;
+  /** Those of builds that run, and copies of public ones, are in no index. */
   readonly templates: Informer<SandboxTemplate>;
+  /** Undefined: the installation builds no templates. */
+  readonly builds: Informer<SandboxTemplateBuild> | undefined;
   /** Those that clients of the API asked for; undefined: the installation saves no memory. */
   readonly snapshots: Informer<SandboxSnapshot> | undefined;
 }
@@ -44,22 +62,61 @@ function listAliasKeys(object: KubeObject): readonly string[] {
   return listAliases(object).map((alias) => `${object.metadata.namespace ?? ''}/${alias}`);
 }
 
+/** What the installation can do, and the API has rights to watch. */
+export interface Abilities {
+  readonly savesMemory: boolean;
+  readonly buildsTemplates: boolean;
+}
+
 export function createInformers(
   shared: Pick<InformerOptions<KubeObject>, 'client' | 'namespaces' | 'clock' | 'random' | 'metrics' | 'log'>,
-  savesMemory: boolean,
+  { savesMemory, buildsTemplates }: Abilities,
 ): Informers {
   const byName = { [BY_NAMESPACE]: getNamespace, [BY_ALIAS]: listAliasKeys };
   return {
     claims: createInformer({
       ...shared,
       resource: sandboxClaims,
+      labelSelector: `!${labels.templateBuild}`,
       indexers: { [BY_NAMESPACE]: getNamespace, [BY_KEY]: listKeyIds },
     }),
     sandboxes: createInformer({ ...shared, resource: sandboxes, transform: dropPodDetails }),
     pools: createInformer({ ...shared, resource: sandboxWarmPools, indexers: byName }),
-    templates: createInformer({ ...shared, resource: sandboxTemplates, indexers: byName }),
+    templates: createInformer({ ...shared, resource: sandboxTemplates, indexers: buildTemplateIndexers() }),
+    builds: buildsTemplates
+      ? createInformer({
+          ...shared,
+          resource: sandboxTemplateBuilds,
+          indexers: { [BY_NAMESPACE]: getNamespace, [BY_TEMPLATE_ID]: listTemplateIds },
+        })
+      : undefined,
     snapshots: savesMemory ? createSnapshotInformer(shared) : undefined,
   };
+}
+
+/** Templates of builds that run, and copies of public ones, are in none of them. */
+function buildTemplateIndexers() {
+  const unlessHidden =
+    (list: (template: KubeObject) => readonly string[]) =>
+    (template: KubeObject): readonly string[] =>
+      isHiddenTemplate(template) ? [] : list(template);
+  return {
+    [BY_NAMESPACE]: unlessHidden(getNamespace),
+    [BY_ALIAS]: unlessHidden(listAliasKeys),
+    [BY_TEMPLATE_ID]: unlessHidden(listTemplateIds),
+    [BY_PUBLIC_NAME]: unlessHidden(listPublicNames),
+  };
+}
+
+function listPublicNames({ metadata }: KubeObject): readonly string[] {
+  const { [labels.public]: isPublic, [labels.templateId]: id } = metadata.labels ?? {};
+  const name = metadata.annotations?.[annotations.templateName];
+  return isPublic === 'true' && id !== undefined && name !== undefined ? [name, id] : [];
+}
+
+function listTemplateIds({ metadata }: KubeObject): readonly string[] {
+  const id = metadata.labels?.[labels.templateId];
+  return id === undefined ? [] : [`${metadata.namespace ?? ''}/${id}`];
 }
 
 function createSnapshotInformer(shared: Omit<InformerOptions<SandboxSnapshot>, 'resource'>): Informer<SandboxSnapshot> {

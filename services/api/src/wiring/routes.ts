@@ -2,6 +2,7 @@ import { buildApiV1Routes } from '../api-v1/routes.ts';
 import type { ApiV1Deps } from '../api-v1/routes.ts';
 import { limitToServed } from '../api-v1/scope.ts';
 import { accessTokenRoutes } from '../e2b/access-tokens.ts';
+import { buildUploadRoute } from '../e2b/builds/files/routes.ts';
 import { buildE2bRoutes } from '../e2b/routes.ts';
 import type { E2bDeps } from '../e2b/routes.ts';
 import { unsupportedRoutes } from '../e2b/unsupported.ts';
@@ -28,10 +29,10 @@ export function getAbsentDeps(): OperationDeps {
 
 /**
  * Every operation of the API, for the admin port. Where two paths overlap the first one wins. Unsupported operations answer
- * 501 or 410 and are not part of the OpenAPI document.
+ * 501 or 410 and are not part of the OpenAPI document, and neither is the upload, whose URL the API itself makes.
  */
 export function listRoutes(deps: OperationDeps): readonly Route[] {
-  return [...unsupportedRoutes, ...accessTokenRoutes, ...listDocumentedRoutes(deps)];
+  return [buildUploadRoute(deps), ...listDocumentedRoutes(deps), ...accessTokenRoutes, ...unsupportedRoutes];
 }
 
 /** The operations of the public port: all but those of admins, so that a leaked admin key is of no use to strangers. */

@@ -24,9 +24,11 @@ export interface AnswerOptions {
   readonly domain: string | undefined;
 }
 
-/** The name of the snapshot that the sandbox started from, if a client gave it one; else that of the pool or template. */
+/** The name that clients gave to the snapshot or template from which the sandbox started; else that of the pool or template. */
 function getAlias(claim: SandboxClaim): string {
-  return claim.metadata.annotations?.[annotations.snapshotName] ?? getTemplateId(claim);
+  const { [annotations.snapshotName]: snapshot, [annotations.templateName]: template } =
+    claim.metadata.annotations ?? {};
+  return snapshot ?? template ?? getTemplateId(claim);
 }
 
 function getEnvdVersion(sandbox: Sandbox | undefined, { envdVersion }: AnswerOptions): string {

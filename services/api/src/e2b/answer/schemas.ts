@@ -97,7 +97,7 @@ export const templateAnswer = z
   .object({
     templateID: z.string(),
     buildID: z.string(),
-    buildStatus: z.literal('ready'),
+    buildStatus: z.enum(['waiting', 'building', 'ready', 'error']),
     buildCount: z.int(),
     cpuCount: z.int(),
     memoryMB: z.int(),

@@ -27,14 +27,16 @@ import { readCreate } from '../request/read-create.ts';
 import type { CreateRequest } from '../request/read-create.ts';
 import type { NewSandbox } from '../request/schemas.ts';
 import { findSnapshotName } from '../snapshots/snapshot-name.ts';
-import { findSource, findTemplateOf } from '../templates/find-source.ts';
-import type { Source, SourceDeps } from '../templates/find-source.ts';
+import { findTemplateOf } from '../templates/find-source.ts';
+import { findStart } from '../templates/public/copy-public.ts';
+import type { CopyDeps } from '../templates/public/copy-public.ts';
+import type { Source } from '../templates/source.ts';
 import { admitRules, NO_STORED_RULES } from '../egress/admit-rules.ts';
 import type { RuleDeps } from '../egress/admit-rules.ts';
 import type { CreateMetrics } from './create-metrics.ts';
 import { getResult } from './create-metrics.ts';
 
-export interface CreateDeps extends SourceDeps, StartDeps, RuleDeps {
+export interface CreateDeps extends CopyDeps, StartDeps, RuleDeps {
   readonly client: StartDeps['client'];
   readonly limits: Limits;
   readonly ledger: CreateLedger;
@@ -114,7 +116,7 @@ function assertAllowed({ neverTimeout, keepFailed = false, sandboxName }: Contro
 async function createClaimedSandbox(deps: CreateDeps, creation: Creation): Promise<ClaimedSandbox> {
   const { key, request, identity, signal } = creation;
   const { createTimeoutMs, neverTimeout } = request.control;
-  const source = await findSource(deps, key, request.templateID);
+  const source = await findStart(deps, key, request.templateID);
   const stored = await storeRequestRules(deps, creation, source);
   const claim = buildClaim(deps, creation, { source, rules: stored.rules });
   return startClaim(deps, {

@@ -21,7 +21,10 @@ type Server = Awaited<ReturnType<typeof startFakeApiServer>>;
 
 async function startReplica(server: Server, clock: FakeClock) {
   const client = server.client();
-  const informers = createInformers({ client, namespaces: ['team'], clock }, false);
+  const informers = createInformers(
+    { client, namespaces: ['team'], clock },
+    { savesMemory: false, buildsTemplates: false },
+  );
   const bus = memoryBus();
   const state = new ClusterState({ client, bus, informers, clock, log: silentLogger });
   const stopped = new AbortController();

@@ -10,6 +10,7 @@ import type { FindDeps } from '../operations/find-sandbox.ts';
 import { nameInAudit } from '../operations/shape.ts';
 import type { SandboxCall } from '../operations/shape.ts';
 import type { snapshotHeaders } from '../request/headers.ts';
+import { hasBuilt } from '../templates/built/built-templates.ts';
 import { findTemplateByName } from '../templates/find-source.ts';
 import type { SourceDeps } from '../templates/find-source.ts';
 import { findUse } from './delete-snapshot.ts';
@@ -59,8 +60,10 @@ function readWish(headers: z.output<typeof snapshotHeaders>): Pick<SaveWish, 'tt
 }
 
 /** The name of a template always means that template, so a snapshot of the same name could not be found. */
-async function assertNameIsFree(deps: SourceDeps, key: ApiKey, { name }: SnapshotName): Promise<void> {
-  if ((await findTemplateByName(deps, key.namespace, name)) === undefined) return;
+async function assertNameIsFree(deps: SourceDeps, { namespace }: ApiKey, { name }: SnapshotName): Promise<void> {
+  const isFree =
+    (await findTemplateByName(deps, namespace, name)) === undefined && !(await hasBuilt(deps, namespace, name));
+  if (isFree) return;
   throw badRequest(`name: '${name}' is the name of a template; choose another one`);
 }
 

@@ -1,10 +1,12 @@
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import type { ApiKey } from '@sandlot/tenancy';
 import { ApiError, NO_RETRY } from '../../errors/api-error.ts';
+import { noTemplate } from '../../errors/build-errors.ts';
 import { findOwnReference, listNamed } from '../snapshots/find-snapshot.ts';
 import { findSnapshotName } from '../snapshots/snapshot-name.ts';
-import { findOwnTemplate, unknownTemplate } from './find-source.ts';
-import type { Source, SourceDeps } from './find-source.ts';
+import { findOwnTemplate } from './find-source.ts';
+import type { SourceDeps } from './find-source.ts';
+import type { Source } from './source.ts';
 
 /**
  * The snapshots that a deletion of this reference means, at least one. A name stands for all its tags. Throws an ApiError: 404
@@ -17,7 +19,7 @@ export async function findDeletable(deps: SourceDeps, key: ApiKey, text: string)
     source === undefined
       ? await listOfName(deps, key, findOwnReference(key, untagged)?.name)
       : await listWithSnapshot(deps, key, getSnapshot(source, text));
-  if (found.length === 0) throw unknownTemplate(text);
+  if (found.length === 0) throw noTemplate(text);
   return found;
 }
 

@@ -8,20 +8,41 @@ import { done } from '../operations/shape.ts';
 import { deleteSnapshots } from '../snapshots/delete-snapshot.ts';
 import type { DeleteSnapshotDeps } from '../snapshots/delete-snapshot.ts';
 import { findDeletable } from './find-deletable.ts';
-import { findSource } from './find-source.ts';
-import { nextTokenHeader, templateDetail, templatePageQuery, templateQuery } from './schemas.ts';
+import {
+  nextTokenHeader,
+  templateChange,
+  templateDetail,
+  templateNames,
+  templatePageQuery,
+  templateQuery,
+} from './schemas.ts';
+import { deleteBuilt } from './built/delete-built.ts';
+import type { DeleteBuiltDeps } from './built/delete-built.ts';
+import type { PublicDeps } from './public/find-public.ts';
+import type { PublishDeps } from './public/publish.ts';
 import { buildTagRoutes } from './tag-routes.ts';
-import { buildTemplatePage, getTemplate, listTemplates } from './templates.ts';
+import type { TagRouteDeps } from './tag-routes.ts';
+import { buildTemplatePage, changeTemplate, findAlias, findOwnBuilt, getTemplate, listTemplates } from './templates.ts';
 import type { TemplateDeps } from './templates.ts';
 
 const shape = { tag: 'E2B templates' } as const;
 
 /** Templates as E2B clients see them, and snapshots, whose ids are names of templates. */
 export type TemplateRouteDeps = TemplateDeps &
-  DeleteSnapshotDeps & { readonly informers: TemplateDeps['informers'] & DeleteSnapshotDeps['informers'] };
+  PublicDeps &
+  PublishDeps &
+  DeleteSnapshotDeps &
+  TagRouteDeps &
+  DeleteBuiltDeps & { readonly informers: PublicDeps['informers'] & DeleteSnapshotDeps['informers'] };
 
 export function buildTemplateRoutes(deps: TemplateRouteDeps): readonly Route[] {
-  return [...listRoutes(deps), ...readRoutes(deps), ...buildTagRoutes(deps), deleteRoute(deps)];
+  return [
+    ...listRoutes(deps),
+    ...readRoutes(deps),
+    ...buildTagRoutes(deps),
+    ...listChangeRoutes(deps),
+    deleteRoute(deps),
+  ];
 }
 
 function listRoutes(deps: TemplateRouteDeps): readonly Route[] {
@@ -51,7 +72,11 @@ function listRoutes(deps: TemplateRouteDeps): readonly Route[] {
     ),
     route(
       {
-        ...endpoint('listDefaultTemplates', 'get /default-templates', 'Lists the templates of all teams: none.'),
+        ...endpoint(
+          'listDefaultTemplates',
+          'get /default-templates',
+          'Lists the templates of the installation for all teams: none.',
+        ),
         ...shape,
         answers: { 200: { description: 'None: each template is of one team.', schema: z.array(templateAnswer) } },
       },
@@ -74,8 +99,7 @@ function readRoutes(deps: TemplateRouteDeps): readonly Route[] {
         answers: { 200: { description: 'It does.', schema: aliasAnswer } },
       },
       async ({ key, params }) => {
-        const { name } = await findSource(deps, key, params.alias);
-        return { status: 200, body: { templateID: name, public: false } };
+        return { status: 200, body: await findAlias(deps, key, params.alias) };
       },
     ),
     route(
@@ -100,13 +124,45 @@ function readRoutes(deps: TemplateRouteDeps): readonly Route[] {
   ];
 }
 
+function listChangeRoutes(deps: TemplateRouteDeps): readonly Route[] {
+  const change = { ...shape, params: templateParams, body: templateChange, action: 'template.change' } as const;
+  return [
+    route(
+      {
+        ...endpoint(
+          'changeTemplateV2',
+          'patch /v2/templates/{templateID}',
+          'Lets other teams use a template, or no longer.',
+        ),
+        ...change,
+        answers: { 200: { description: 'Its names.', schema: templateNames } },
+      },
+      async ({ key, params, body }) => ({
+        status: 200,
+        body: { names: await changeTemplate(deps, key, { text: params.templateID, toPublic: body.public ?? false }) },
+      }),
+    ),
+    route(
+      {
+        ...endpoint('changeTemplate', 'patch /templates/{templateID}', 'Does the same for older clients.'),
+        ...change,
+        answers: { 200: { description: 'Done.', schema: z.object({}) } },
+      },
+      async ({ key, params, body }) => {
+        await changeTemplate(deps, key, { text: params.templateID, toPublic: body.public ?? false });
+        return { status: 200, body: {} };
+      },
+    ),
+  ];
+}
+
 function deleteRoute(deps: TemplateRouteDeps): Route {
   return route(
     {
       ...endpoint(
         'deleteTemplate',
         'delete /templates/{templateID}',
-        'Deletes a snapshot. Templates and pools are deleted where they were made.',
+        'Deletes a snapshot, or a template that was built. Others are deleted where they were made.',
       ),
       ...shape,
       params: templateParams,
@@ -114,6 +170,12 @@ function deleteRoute(deps: TemplateRouteDeps): Route {
       action: 'template.delete',
     },
     async ({ key, params: { templateID: text }, trail }) => {
+      const template = await findOwnBuilt(deps, key, text);
+      if (template !== undefined) {
+        trail.about({ name: template.templateID });
+        await deleteBuilt(deps, key, { text, template });
+        return { status: 204 };
+      }
       const found = await findDeletable(deps, key, text);
       const { name = '', uid = '' } = found[0]?.metadata ?? {};
       trail.about({ name, uid });

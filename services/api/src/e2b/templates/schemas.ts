@@ -1,6 +1,7 @@
 // What E2B clients send and receive about templates and their tags (docs/reference/e2b-api.md#templates).
 import { z } from 'zod';
 import { shownAs } from '../../openapi/shown-as.ts';
+import { buildStatus } from '../builds/progress/schemas.ts';
 import { templateAnswer } from '../answer/schemas.ts';
 import { listQuery, templateParams } from '../request/schemas.ts';
 
@@ -29,10 +30,10 @@ export const nextTokenHeader = z.object({
 export const templateBuild = z
   .object({
     buildID: z.uuid(),
-    status: z.literal('ready'),
+    status: buildStatus,
     createdAt: timestamp,
     updatedAt: timestamp,
-    finishedAt: timestamp,
+    finishedAt: timestamp.optional().meta({ description: 'Absent: it has not ended.' }),
     cpuCount: z.int(),
     memoryMB: z.int(),
     diskSizeMB: z.int(),
@@ -86,3 +87,28 @@ export const tagGroups = z.object({
   nextCursor,
 });
 export type TagGroups = z.output<typeof tagGroups>;
+
+/** Body of `POST /templates/tags`. */
+export const newTags = z
+  .strictObject({
+    target: z.string().min(1).max(512).meta({ description: 'A template that was built, with a tag or without.' }),
+    tags: z.array(tag).min(1).max(50),
+  })
+  .meta({ id: 'NewTemplateTags' });
+export const assignedTags = z.object({ tags: z.array(z.string()), buildID: z.uuid() }).meta({ id: 'AssignedTags' });
+
+/** Body of `DELETE /templates/tags`. */
+export const deletedTags = z
+  .strictObject({
+    name: z.string().min(1).max(512).meta({ description: 'A template that was built, without a tag.' }),
+    tags: z.array(tag).min(1).max(50),
+  })
+  .meta({ id: 'DeletedTemplateTags' });
+
+/** Body of `PATCH /v2/templates/{templateID}`. */
+export const templateChange = z
+  .strictObject({
+    public: z.boolean().nullish().meta({ description: 'Whether other teams may start sandboxes of it.' }),
+  })
+  .meta({ id: 'TemplateChange' });
+export const templateNames = z.object({ names: z.array(z.string()) }).meta({ id: 'TemplateNames' });

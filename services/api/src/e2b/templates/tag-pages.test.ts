@@ -8,7 +8,7 @@ const given = (tag: string, ms: number): Assignment => ({
   id: `${tag}-${ms}`,
   tag,
   ms,
-  build: { id: `build-${ms}`, createdMs: ms },
+  build: { id: `build-${ms}`, createdMs: ms, finishedMs: ms, status: 'ready' },
 });
 const all = [given('v1', 1), given('v2', 2), given('stable', 2), given('stable', 3), given('v1', 4), given('v1', 5)];
 

@@ -1,5 +1,5 @@
 // The answers about tags, each made from all assignments of a template (docs/reference/e2b-api.md#templates).
-import { notFound } from '../../errors/api-error.ts';
+import { noTag } from '../../errors/build-errors.ts';
 import { buildPlacedPage, compareIds, newestFirst } from '../answer/placed-page.ts';
 import type { Order } from '../answer/placed-page.ts';
 import { formatIsoTime } from '../answer/sandbox.ts';
@@ -46,7 +46,7 @@ export function buildAssignmentPage(
   { cursor, limit }: { readonly cursor?: string | undefined; readonly limit: number },
 ): { readonly data: readonly AssignmentAnswer[]; readonly nextCursor: string | null } {
   const given = all.filter((assignment) => assignment.tag === tag);
-  if (given.length === 0) throw notFound(`tag '${tag}' does not exist for template '${template}'`);
+  if (given.length === 0) throw noTag(tag, template);
   const placed = given.map((item) => ({ place: item, item }));
   const { items, nextToken } = buildPlacedPage(placed, newestFirst, { limit, nextToken: cursor });
   return { data: items.map(buildAssignment), nextCursor: nextToken ?? null };
@@ -64,12 +64,12 @@ function getPlace({ tag, latest }: TagGroup) {
 }
 
 function buildAssignment({ id, build, ms }: Assignment): AssignmentAnswer {
-  const builtAt = formatIsoTime(build.createdMs);
+  const { createdMs, finishedMs } = build;
   return {
     assignmentID: id,
     buildID: build.id,
     assignedAt: formatIsoTime(ms),
-    buildCreatedAt: builtAt,
-    buildFinishedAt: builtAt,
+    buildCreatedAt: formatIsoTime(createdMs),
+    buildFinishedAt: finishedMs === undefined ? null : formatIsoTime(finishedMs),
   };
 }

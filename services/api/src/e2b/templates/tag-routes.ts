@@ -3,19 +3,56 @@ import { endpoint, route } from '../../http/route.ts';
 import type { Route } from '../../http/route.ts';
 import { formatIsoTime } from '../answer/sandbox.ts';
 import { templateParams } from '../request/schemas.ts';
-import type { SourceDeps } from './find-source.ts';
+import { done } from '../operations/shape.ts';
+import { assignTags, removeTags } from './built/assign-tags.ts';
+import type { AssignDeps } from './built/assign-tags.ts';
 import * as schemas from './schemas.ts';
 import { buildAssignmentPage, buildTagGroups, groupByTag } from './tag-pages.ts';
 import { listAssignments, readTag } from './tags.ts';
+import type { TagDeps } from './tags.ts';
 
 const shape = { tag: 'E2B templates' } as const;
 
-/** Reads of the tags of a template, by its id or name. */
-export function buildTagRoutes(deps: SourceDeps): readonly Route[] {
-  return [...buildTagReads(deps), ...buildTagLists(deps)];
+export type TagRouteDeps = TagDeps & AssignDeps;
+
+/** Tags of a template, by its id or name. */
+export function buildTagRoutes(deps: TagRouteDeps): readonly Route[] {
+  return [...buildTagWrites(deps), ...buildTagReads(deps), ...buildTagLists(deps)];
 }
 
-function buildTagReads(deps: SourceDeps): readonly Route[] {
+function buildTagWrites(deps: AssignDeps): readonly Route[] {
+  return [
+    route(
+      {
+        ...endpoint('assignTemplateTags', 'post /templates/tags', 'Gives tags to the build that a template has now.'),
+        ...shape,
+        body: schemas.newTags,
+        answers: { 201: { description: 'They lead to it.', schema: schemas.assignedTags } },
+        action: 'template.tag',
+      },
+      async ({ key, body, trail }) => {
+        trail.about({ name: body.target });
+        return { status: 201, body: await assignTags(deps, key, body) };
+      },
+    ),
+    route(
+      {
+        ...endpoint('deleteTemplateTags', 'delete /templates/tags', 'Takes tags from a template.'),
+        ...shape,
+        body: schemas.deletedTags,
+        answers: done,
+        action: 'template.untag',
+      },
+      async ({ key, body, trail }) => {
+        trail.about({ name: body.name });
+        await removeTags(deps, key, body);
+        return { status: 204 };
+      },
+    ),
+  ];
+}
+
+function buildTagReads(deps: TagDeps): readonly Route[] {
   return [
     route(
       {
@@ -63,7 +100,7 @@ function buildTagReads(deps: SourceDeps): readonly Route[] {
   ];
 }
 
-function buildTagLists(deps: SourceDeps): readonly Route[] {
+function buildTagLists(deps: TagDeps): readonly Route[] {
   return [
     route(
       {

@@ -1,5 +1,6 @@
 // Which builds the tags of a template lead to. All that answers about tags is made from listAssignments.
 import { createHash } from 'node:crypto';
+import { annotations } from '@sandlot/api-types';
 import type { ApiKey } from '@sandlot/tenancy';
 import { badRequest } from '../../errors/api-error.ts';
 import { getRequestedMs } from '../../state/snapshots.ts';
@@ -7,8 +8,12 @@ import { listNamed } from '../snapshots/find-snapshot.ts';
 import { DEFAULT_TAG, findSnapshotName } from '../snapshots/snapshot-name.ts';
 import { getCurrentBuild, toBuild } from './builds.ts';
 import type { Build } from './builds.ts';
+import { getBuildOf } from './built/built-listing.ts';
+import type { BuiltTemplate, ListingDeps } from './built/built-listing.ts';
+import { findBuiltName } from './built/built-name.ts';
 import { findSource } from './find-source.ts';
 import type { SourceDeps } from './find-source.ts';
+import { findOwnBuilt } from './templates.ts';
 
 /** A tag that was given to a build. The newest of a tag is the build that the tag leads to. */
 export interface Assignment {
@@ -20,11 +25,15 @@ export interface Assignment {
   readonly build: Build;
 }
 
+export type TagDeps = SourceDeps & ListingDeps;
+
 /**
- * The tags of a template in the order in which they were given, newest first. What no build made has the tag `default`, and a
- * named snapshot the tags of its name. Throws an ApiError 404 for an unknown template.
+ * The tags of a template with the builds that they were given to. What no build made has the tag `default`, and a named snapshot
+ * the tags of its name. Throws an ApiError 404 for an unknown template.
  */
-export async function listAssignments(deps: SourceDeps, key: ApiKey, text: string): Promise<readonly Assignment[]> {
+export async function listAssignments(deps: TagDeps, key: ApiKey, text: string): Promise<readonly Assignment[]> {
+  const built = await findOwnBuilt(deps, key, text);
+  if (built !== undefined) return listBuiltAssignments(built);
   const source = await findSource(deps, key, text);
   const snapshot = source.kind === 'template' ? source.snapshot : undefined;
   const named = snapshot === undefined ? undefined : findSnapshotName(snapshot);
@@ -36,6 +45,17 @@ export async function listAssignments(deps: SourceDeps, key: ApiKey, text: strin
   return snapshots.map((each) =>
     assign(findSnapshotName(each)?.tag ?? DEFAULT_TAG, toBuild(each), getRequestedMs(each)),
   );
+}
+
+/** Each tag leads to one build, and only that is kept. */
+function listBuiltAssignments({ tagged, builds }: BuiltTemplate): readonly Assignment[] {
+  return tagged.map((template) => {
+    const build = getBuildOf(template, builds);
+    const givenMs = Date.parse(template.metadata.annotations?.[annotations.taggedAt] ?? '') || 0;
+    // A later build of the tag takes it without a word about the time.
+    const ms = Math.max(givenMs, build.finishedMs ?? build.createdMs);
+    return assign(findBuiltName(template)?.tag ?? DEFAULT_TAG, build, ms);
+  });
 }
 
 const TAG = /^[a-z0-9_.-]{1,128}$/;

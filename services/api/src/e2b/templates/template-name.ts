@@ -5,7 +5,7 @@ export interface TemplateName {
   readonly tag: string | undefined;
 }
 
-/** Templates have no versions here, so only these tags exist. */
+/** Templates that no build made have no versions, so only these tags exist. */
 const CURRENT_TAGS: ReadonlySet<string> = new Set(['default', 'latest']);
 const NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 
@@ -13,6 +13,11 @@ const NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 export function parseTemplateName(text: string): TemplateName | undefined {
   const [, team, name = '', tag] = /^(?:([^/:]+)\/)?([^/:]+)(?::([^/:]+))?$/.exec(text) ?? [];
   return NAME.test(name) ? { name, team, tag } : undefined;
+}
+
+/** Whether a pool or template can have that name. */
+export function isObjectName(name: string): boolean {
+  return NAME.test(name);
 }
 
 /** Whether the name can mean a template of `ownTeam`. */

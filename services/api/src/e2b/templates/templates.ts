@@ -1,5 +1,7 @@
+import type { SandboxTemplate } from '@sandlot/api-types';
 import type { ApiKey } from '@sandlot/tenancy';
-import { badRequest } from '../../errors/api-error.ts';
+import { noTemplate } from '../../errors/build-errors.ts';
+import { notEnabled, notPossible } from '../../errors/refusals.ts';
 import { listAliases, BY_NAMESPACE } from '../../wiring/informers.ts';
 import { buildPlacedPage, newestFirst } from '../answer/placed-page.ts';
 import type { Placed, PlacedPage } from '../answer/placed-page.ts';
@@ -8,12 +10,29 @@ import type { AnswerOptions } from '../answer/sandbox.ts';
 import type { TemplateAnswer } from '../answer/schemas.ts';
 import { buildSize } from '../answer/size.ts';
 import type { Size } from '../answer/size.ts';
+import { assertTeam } from '../builds/request/read-template.ts';
 import { buildBuildAnswer, getCurrentBuild, listBuilds } from './builds.ts';
-import { findSource } from './find-source.ts';
-import type { Source, SourceDeps } from './find-source.ts';
+import type { Build } from './builds.ts';
+import {
+  buildBuiltAnswer,
+  findBuiltTemplate,
+  getCreatedMs,
+  listBuildsOf,
+  listBuiltTemplates,
+} from './built/built-listing.ts';
+import type { BuiltTemplate, ListingDeps } from './built/built-listing.ts';
+import { findBuiltName, findReference, isOwnTeam } from './built/built-name.ts';
+import { listTagged } from './built/built-templates.ts';
+import { findOwnSource, findPlainTemplate, findSource } from './find-source.ts';
+import type { SourceDeps } from './find-source.ts';
+import { findPublic, isPublic } from './public/find-public.ts';
+import type { PublicDeps } from './public/find-public.ts';
+import { publish, unpublish } from './public/publish.ts';
+import type { PublishDeps } from './public/publish.ts';
+import type { Source } from './source.ts';
 import type { TemplateDetail } from './schemas.ts';
 
-export interface TemplateDeps extends SourceDeps {
+export interface TemplateDeps extends SourceDeps, ListingDeps {
   readonly answers: Pick<AnswerOptions, 'envdVersion'>;
 }
 
@@ -27,22 +46,30 @@ interface Paging {
  * their own. Throws an ApiError 400 for another team.
  */
 export function listTemplates(deps: TemplateDeps, key: ApiKey, teamID = ''): readonly TemplateAnswer[] {
-  if (teamID !== '' && teamID !== key.namespace && teamID !== key.team) {
-    throw badRequest('Team ID param mismatch with the API key');
-  }
+  assertTeam(teamID, key);
   return buildTemplatePage(deps, key, { limit: Infinity }).items;
 }
 
 /** The same list page by page. Throws an ApiError 400 for a malformed token. */
 export function buildTemplatePage(deps: TemplateDeps, key: ApiKey, paging: Paging): PlacedPage<TemplateAnswer> {
-  const { items, nextToken } = buildPlacedPage(listSources(deps, key), newestFirst, paging);
-  return { items: items.map((source) => buildTemplate(deps, source)), nextToken };
+  const plain = listSources(deps, key).map(({ place, item }) => ({ place, item: () => buildTemplate(deps, item) }));
+  const described = { team: key.team, envdVersion: deps.answers.envdVersion };
+  const built = listBuiltTemplates(deps, key.namespace).map((template) => ({
+    place: { ms: getCreatedMs(template), id: template.templateID },
+    item: () => buildBuiltAnswer(template, described),
+  }));
+  const { items, nextToken } = buildPlacedPage([...plain, ...built], newestFirst, paging);
+  return { items: items.map((build) => build()), nextToken };
 }
 
 function listSources({ informers, snapshots }: TemplateDeps, { namespace }: ApiKey): readonly Placed<Source>[] {
-  const pools = [...informers.pools.store.listByIndex(BY_NAMESPACE, namespace)];
+  const all = [...informers.templates.store.listByIndex(BY_NAMESPACE, namespace)];
+  const builtNames = new Set(all.filter(isBuilt).map(({ metadata }) => metadata.name));
+  const pools = [...informers.pools.store.listByIndex(BY_NAMESPACE, namespace)].filter(
+    ({ metadata }) => !builtNames.has(metadata.name),
+  );
   const poolNames = new Set(pools.map(({ metadata }) => metadata.name));
-  const templates = [...informers.templates.store.listByIndex(BY_NAMESPACE, namespace)];
+  const templates = all.filter(({ metadata }) => !builtNames.has(metadata.name));
   const sources: Source[] = [
     ...pools.map((object) => ({ kind: 'pool', name: object.metadata.name ?? '', object }) as const),
     ...templates
@@ -50,6 +77,10 @@ function listSources({ informers, snapshots }: TemplateDeps, { namespace }: ApiK
       .map((object) => ({ kind: 'template', name: object.metadata.name ?? '', object }) as const),
   ];
   return sources.map((item) => ({ place: { ms: getCurrentBuild(item).createdMs, id: item.name }, item }));
+}
+
+function isBuilt(template: SandboxTemplate): boolean {
+  return findBuiltName(template) !== undefined;
 }
 
 function buildTemplate(deps: TemplateDeps, source: Source): TemplateAnswer {
@@ -74,18 +105,91 @@ function buildTemplate(deps: TemplateDeps, source: Source): TemplateAnswer {
   };
 }
 
-/** One template by name or alias, and a page of its builds. Throws an ApiError: 404 for an unknown one, 400 for a malformed token. */
-export async function getTemplate(
-  deps: TemplateDeps,
-  { key, text }: { readonly key: ApiKey; readonly text: string },
-  paging: Paging,
-): Promise<{ readonly template: TemplateDetail; readonly nextToken: string | undefined }> {
+interface Asked {
+  readonly key: ApiKey;
+  readonly text: string;
+}
+
+interface DetailPage {
+  readonly template: TemplateDetail;
+  readonly nextToken: string | undefined;
+}
+
+/** One template by name, id or alias, and a page of its builds. Throws an ApiError: 404 for an unknown one, 400 for a malformed token. */
+export async function getTemplate(deps: TemplateDeps, { key, text }: Asked, paging: Paging): Promise<DetailPage> {
+  const built = await findOwnBuilt(deps, key, text);
+  if (built !== undefined) {
+    const template = buildBuiltAnswer(built, { team: key.team, envdVersion: deps.answers.envdVersion });
+    return addBuilds(deps, { template, builds: listBuildsOf(built) }, paging);
+  }
   const source = await findSource(deps, key, text);
-  const placed = listBuilds(source).map((item) => ({ place: { ms: item.createdMs, id: item.id }, item }));
+  return addBuilds(deps, { template: buildTemplate(deps, source), builds: listBuilds(source) }, paging);
+}
+
+function addBuilds(
+  { answers: { envdVersion } }: TemplateDeps,
+  { template, builds }: { readonly template: TemplateAnswer; readonly builds: readonly Build[] },
+  paging: Paging,
+): DetailPage {
+  const placed = builds.map((item) => ({ place: { ms: item.createdMs, id: item.id }, item }));
   const { items, nextToken } = buildPlacedPage(placed, newestFirst, paging);
-  const size = getSize(deps, source);
-  const builds = items.map((build) => buildBuildAnswer(build, size, deps.answers.envdVersion));
-  return { template: { ...buildTemplate(deps, source), builds }, nextToken };
+  const { cpuCount, memoryMB, diskSizeMB } = template;
+  const size = { cpuCount, memoryMB, diskSizeMB };
+  return {
+    template: { ...template, builds: items.map((build) => buildBuildAnswer(build, size, envdVersion)) },
+    nextToken,
+  };
+}
+
+/**
+ * Publishes a template of the key's namespace, or takes it back, and returns its names. Throws an ApiError: 404 for an unknown one, 403
+ * where no templates are built, and 400 or 409 for one that cannot be public.
+ */
+export async function changeTemplate(
+  deps: TemplateDeps & PublishDeps,
+  key: ApiKey,
+  { text, toPublic }: { readonly text: string; readonly toPublic: boolean },
+): Promise<readonly string[]> {
+  const { template } = await getTemplate(deps, { key, text }, { limit: 1 });
+  const built = await findOwnBuilt(deps, key, text);
+  if (toPublic) {
+    if (deps.informers.builds === undefined) throw notEnabled('publishing templates is');
+    if (built === undefined)
+      throw notPossible(`template '${text}' was not built over this API, so it cannot be public`);
+    await publish(deps, key.namespace, built);
+  } else if (built !== undefined) await unpublish(deps, key.namespace, built.templateID);
+  return template.names;
+}
+
+/** What a name leads to for a create. Throws an ApiError 404. */
+export async function findAlias(
+  deps: PublicDeps,
+  key: ApiKey,
+  text: string,
+): Promise<{ readonly templateID: string; readonly public: boolean }> {
+  const own = await findOwnSource(deps, key, text);
+  if (own === undefined) {
+    const found = findPublic(deps, key, text);
+    if (found === undefined) throw noTemplate(text);
+    return { templateID: found.built.templateID, public: true };
+  }
+  const { name, built } = own;
+  if (built === undefined) return { templateID: name, public: false };
+  return { templateID: built.templateID, public: isPublic(await listTagged(deps, key.namespace, built.templateID)) };
+}
+
+/** The template of the key's namespace that the text means, if a build of the API makes it. Its tag does not matter. */
+export async function findOwnBuilt(
+  deps: SourceDeps & ListingDeps,
+  key: ApiKey,
+  text: string,
+): Promise<BuiltTemplate | undefined> {
+  const reference = findReference(text);
+  if (reference === undefined || !isOwnTeam(reference.team, key)) return undefined;
+  const { name } = reference;
+  // The name of a pool or template always means that one.
+  const isPlain = (await findPlainTemplate(deps, key.namespace, name)) !== undefined;
+  return isPlain ? undefined : findBuiltTemplate(deps, key.namespace, name);
 }
 
 function getSize({ informers }: Pick<TemplateDeps, 'informers'>, source: Source): Size {

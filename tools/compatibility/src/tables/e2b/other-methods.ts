@@ -1,8 +1,13 @@
 import type { Item, Table } from '../../model.ts';
 
 const EXISTS = ['e2e/src/sdk/lifecycle.test.ts', 'Template.exists tells which templates a tenant may use'] as const;
-const BUILD = 'there are no builds of templates';
-const TAGS = 'tags cannot be changed';
+const STOCK = 'services/api/src/e2b/builds/stock-build.integration.test.ts';
+const NEEDS_BUILDER = 'in an installation that builds templates, else 403';
+const STEP = 'the API hands it to the template-builder';
+const TAGS = [
+  'services/api/src/e2b/templates/built/built.integration.test.ts',
+  'lead to the build that the target has, move, and go, with the stock client',
+] as const;
 const VOLUMES = 'there are no volumes';
 const SECRETS = [
   'services/api/src/e2b/secrets/secrets.integration.test.ts',
@@ -59,11 +64,26 @@ export const templateMethods: Table = {
   items: [
     ['Template.exists', 'yes', EXISTS],
     ['Template.aliasExists', 'yes', EXISTS],
-    ['Template.build', 'no', BUILD],
-    ['Template.buildInBackground', 'no', BUILD],
-    ['Template.getBuildStatus', 'no', BUILD],
-    ['Template.assignTags', 'no', TAGS],
-    ['Template.removeTags', 'no', TAGS],
+    [
+      'Template.build',
+      'partly',
+      [STOCK, 'a template is built by the stock client: steps, files, log and start command'],
+      NEEDS_BUILDER,
+    ],
+    [
+      'Template.buildInBackground',
+      'partly',
+      [STOCK, 'a build in the background goes on without its client, which asks for its state'],
+      NEEDS_BUILDER,
+    ],
+    [
+      'Template.getBuildStatus',
+      'partly',
+      [STOCK, 'a build in the background goes on without its client, which asks for its state'],
+      NEEDS_BUILDER,
+    ],
+    ['Template.assignTags', 'partly', TAGS, 'of templates that were built'],
+    ['Template.removeTags', 'partly', TAGS, 'of templates that were built'],
     [
       'Template.getTags',
       'partly',
@@ -71,11 +91,11 @@ export const templateMethods: Table = {
         'services/api/src/e2b/templates/templates.integration.test.ts',
         'are `default` alone, for the stock client as well',
       ],
-      'a template has the tag `default` alone, a named snapshot those of its name',
+      'what no build made has the tag `default` alone, a named snapshot those of its name',
     ],
-    ['Template.toJSON', 'no', BUILD],
-    ['Template.toDockerfile', 'no', BUILD],
-    ...STEPS.map((step): Item => [`Template.${step}`, 'no', BUILD]),
+    ['Template.toJSON', 'no', 'it asks nothing of the API', 'untested'],
+    ['Template.toDockerfile', 'no', 'it asks nothing of the API', 'untested'],
+    ...STEPS.map((step): Item => [`Template.${step}`, 'no', STEP, 'untested']),
   ],
 };
 

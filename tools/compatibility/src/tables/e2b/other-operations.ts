@@ -1,12 +1,20 @@
 import type { Table } from '../../model.ts';
 import { NOT_BUILT } from './not-built.ts';
 
-const SNAPSHOTS = 'services/api/src/e2b/snapshots/snapshots.integration.test.ts';
-const BUILD = '501; `Template.build` needs it';
-const TAGS = '501';
+const BUILDS = 'services/api/src/e2b/builds/builds.integration.test.ts';
+const PROGRESS = 'services/api/src/e2b/builds/progress/progress.integration.test.ts';
+const NEEDS_BUILDER = 'in an installation that builds templates, else 403';
+const BUILT = 'services/api/src/e2b/templates/built/built.integration.test.ts';
 const TEMPLATES = 'services/api/src/e2b/templates/templates.integration.test.ts';
 const DEFAULT_TAG = [TEMPLATES, 'are `default` alone, for the stock client as well'] as const;
-const ONE_TAG = 'a template has the tag `default` alone, a named snapshot those of its name';
+const TAGS = [BUILT, 'lead to the build that the target has, move, and go, with the stock client'] as const;
+const ONE_TAG =
+  'what no build made has the tag `default` alone, a named snapshot those of its name; of a tag only the last build is kept';
+const PUBLISHED = [
+  'services/api/src/e2b/templates/public/public.integration.test.ts',
+  'starts sandboxes of another team by name, team, tag and id, from a copy that has no more than the Pod',
+] as const;
+const PUBLISHES = 'templates that were built, where others get nothing but their Pod; else 400';
 const VOLUME = '501; `Volume` needs it';
 const CONTENT = '501; `Volume` needs it for files';
 const SECRETS = [
@@ -39,7 +47,7 @@ export const templates: Table = {
         TEMPLATES,
         'has the fields of the list and the one build that it has, which was ready when the template was made',
       ],
-      'one build, because there are no builds of templates',
+      'what no build made has one build',
     ],
     [
       'GET /templates/aliases/{alias}',
@@ -49,23 +57,46 @@ export const templates: Table = {
     [
       'DELETE /templates/{templateID}',
       'partly',
-      [SNAPSHOTS, 'are made, listed, started from and deleted'],
-      'deletes snapshots; a template is deleted where it was made, and gets 403',
+      [BUILT, 'takes all its tags and builds, once no sandbox uses it'],
+      'deletes snapshots, and templates that were built; others are deleted where they were made, and get 403',
     ],
-    ['POST /v3/templates', 'no', BUILD, NOT_BUILT],
-    ['GET /templates/{templateID}/files/{hash}', 'no', BUILD, NOT_BUILT],
-    ['POST /v2/templates/{templateID}/builds/{buildID}', 'no', BUILD, NOT_BUILT],
-    ['GET /templates/{templateID}/builds/{buildID}/status', 'no', BUILD, NOT_BUILT],
-    ['GET /templates/{templateID}/builds/{buildID}/logs', 'no', '501', NOT_BUILT],
-    ['POST /v2/templates', 'no', '501; clients of before `POST /v3/templates` need it', NOT_BUILT],
+    ['POST /v3/templates', 'partly', [BUILDS, 'makes a build that waits, with an object for each tag'], NEEDS_BUILDER],
+    [
+      'GET /templates/{templateID}/files/{hash}',
+      'partly',
+      [
+        'services/api/src/e2b/builds/files/files.integration.test.ts',
+        'go to the builder as they are, with no API key but a signed URL on the origin of the client',
+      ],
+      NEEDS_BUILDER,
+    ],
+    [
+      'POST /v2/templates/{templateID}/builds/{buildID}',
+      'partly',
+      [BUILDS, 'gives it its steps once: the same again changes nothing, and another is refused'],
+      NEEDS_BUILDER,
+    ],
+    [
+      'GET /templates/{templateID}/builds/{buildID}/status',
+      'partly',
+      [PROGRESS, 'has the log page by page, and an empty page at its end'],
+      NEEDS_BUILDER,
+    ],
+    [
+      'GET /templates/{templateID}/builds/{buildID}/logs',
+      'partly',
+      [PROGRESS, 'the log of a build can be read from both ends, and from a time'],
+      NEEDS_BUILDER,
+    ],
+    ['POST /v2/templates', 'partly', [BUILDS, 'of an older client gets what that one reads'], NEEDS_BUILDER],
     ['POST /templates', 'no', '501; E2B has removed it', NOT_BUILT],
     ['POST /templates/{templateID}', 'no', '501; E2B has removed it', NOT_BUILT],
     ['POST /templates/{templateID}/builds/{buildID}', 'no', '501; E2B has removed it', NOT_BUILT],
-    ['PATCH /v2/templates/{templateID}', 'no', '501; `e2b template publish` needs it', NOT_BUILT],
-    ['PATCH /templates/{templateID}', 'no', '501', NOT_BUILT],
-    ['POST /templates/tags', 'no', TAGS, NOT_BUILT],
-    ['DELETE /templates/tags', 'no', TAGS, NOT_BUILT],
-    ['GET /templates/{templateID}/tags', 'partly', DEFAULT_TAG, ONE_TAG],
+    ['PATCH /v2/templates/{templateID}', 'partly', PUBLISHED, PUBLISHES],
+    ['PATCH /templates/{templateID}', 'partly', PUBLISHED, PUBLISHES],
+    ['POST /templates/tags', 'partly', TAGS, ONE_TAG],
+    ['DELETE /templates/tags', 'partly', TAGS, ONE_TAG],
+    ['GET /templates/{templateID}/tags', 'partly', TAGS, ONE_TAG],
     ['GET /templates/{templateID}/tags/count', 'partly', DEFAULT_TAG, ONE_TAG],
     [
       'GET /templates/{templateID}/tags/exists',
