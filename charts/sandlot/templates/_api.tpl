@@ -29,6 +29,7 @@
 - { name: GATEWAY_URL, value: "http://{{ include "sandlot.fullname" . }}-gateway.{{ .Release.Namespace }}.svc:8080" }
 {{- end }}
 {{- include "sandlot.egress.settings" $scope }}
+{{- include "sandlot.builds.apiSettings" . }}
 - { name: CLIENT_TRACES, value: {{ $api.clientTraces | quote }} }
 - { name: CREATE_TIMEOUT, value: {{ $api.createTimeout | quote }} }
 {{- if $values.hibernation.enabled }}

@@ -10,8 +10,9 @@
 - { name: PROBE_PORT, value: {{ $values.controller.probePort | quote }} }
 - { name: METRICS_PORT, value: {{ $values.controller.metricsPort | quote }} }
 - { name: LEADER_ELECT, value: {{ $values.controller.leaderElection | quote }} }
+{{- /* One leader decides over all builds; every replica runs them. */}}
 {{- with $values.controllers.shards }}
-{{- if gt (int .) 1 }}
+{{- if and (gt (int .) 1) (ne $.name "template-builder") }}
 {{- if not $values.controller.leaderElection }}
 {{- fail "controllers.shards above 1 needs controller.leaderElection, because each shard has a lease" }}
 {{- end }}
@@ -46,13 +47,15 @@
 - { name: K8S_CLUSTER_UID, value: {{ . | quote }} }
 {{- end }}
 {{- end }}
-{{- with include "sandlot.nats.url" .root }}
+{{- /* Builds have no events. */}}
+{{- $natsUrl := ternary "" (include "sandlot.nats.url" .root) (eq .name "template-builder") }}
+{{- with $natsUrl }}
 - { name: NATS_URL, value: {{ . | quote }} }
 - { name: NATS_USER, value: {{ $.name }} }
 - { name: NATS_PASSWORD_FILE, value: {{ include "sandlot.nats.passwordFile" (dict "root" $.root "user" $.name) }} }
 - { name: NATS_DECLARE_STREAMS, value: "false" }
 {{- end }}
-{{- if include "sandlot.nats.caSecret" .root }}
+{{- if and $natsUrl (include "sandlot.nats.caSecret" .root) }}
 - { name: NATS_CA_FILE, value: /etc/sandlot/nats/ca.crt }
 {{- end }}
 {{- with include "sandlot.redis.url" .root }}
@@ -119,7 +122,7 @@
 {{/* Secrets that a controller reads as files: volume -> (secret, folder, keys). */}}
 {{- define "sandlot.controller.secrets" -}}
 {{- $secrets := dict -}}
-{{- range $server := list "nats" "redis" -}}
+{{- range $server := ternary (list "redis") (list "nats" "redis") (eq .name "template-builder") -}}
 {{- with include (printf "sandlot.%s.caSecret" $server) $.root -}}
 {{- $_ := set $secrets (printf "%s-ca" $server) (dict "secret" . "folder" $server "keys" (list "ca.crt")) -}}
 {{- end -}}

@@ -117,4 +117,7 @@ claim-controller: claimController
 {{- if .Values.hibernation.enabled }}
 snapshot-controller: snapshotController
 {{- end }}
+{{- if .Values.builds.enabled }}
+template-builder: builds
+{{- end }}
 {{- end -}}

@@ -196,9 +196,42 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
 - apiGroups: [extensions.agents.x-k8s.io]
   resources: [sandboxwarmpools]
   verbs: [create, delete, get, list, patch, watch]
+{{- if .Values.builds.enabled }}
+# Clients have templates built, give them tags, publish and delete them. A policy keeps the API from other templates.
+- apiGroups: [sandlot.dev]
+  resources: [sandboxtemplatebuilds]
+  verbs: [create, delete, get, list, patch, watch]
+{{- end }}
 - apiGroups: [extensions.agents.x-k8s.io]
   resources: [sandboxtemplates]
-  verbs: [get, list, watch]
+  verbs: [{{ if .Values.builds.enabled }}create, delete, {{ end }}get, list, {{ if .Values.builds.enabled }}patch, {{ end }}watch]
+{{- end -}}
+
+{{- define "sandlot.rules.template-builder" -}}
+- apiGroups: [sandlot.dev]
+  resources: [sandboxtemplatebuilds]
+  verbs: [delete, get, list, watch]
+- apiGroups: [sandlot.dev]
+  resources: [sandboxtemplatebuilds/status]
+  verbs: [patch]
+# The templates that builds make, and those of the sandboxes in which their steps run. An admission policy allows no others.
+- apiGroups: [extensions.agents.x-k8s.io]
+  resources: [sandboxtemplates]
+  verbs: [create, delete, get, list, patch, watch]
+- apiGroups: [extensions.agents.x-k8s.io]
+  resources: [sandboxclaims]
+  verbs: [create, delete, get]
+{{- if gt (int .Values.builds.pool.replicas) 0 }}
+- apiGroups: [extensions.agents.x-k8s.io]
+  resources: [sandboxwarmpools]
+  verbs: [create]
+{{- end }}
+{{- if .Values.builds.namespaceSecrets }}
+# Builds name Secrets with credentials for registries, by a label, and no Role can be limited to one.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get]
+{{- end }}
 {{- end -}}
 
 {{- define "sandlot.rules.egress" -}}

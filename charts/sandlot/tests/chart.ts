@@ -227,6 +227,14 @@ export const valueSets: Readonly<Record<string, object>> = {
     policies: { mode: 'off' },
     flowControl: { enabled: true },
     egress: { enabled: true, credentials: { enabled: true }, upstreamCA: { secret: 'upstreams' }, clusterIP: '10.96.0.53' },
+    builds: {
+      enabled: true,
+      replicas: 2,
+      registry: { name: 'registry.example.com/sandlot', credentialsSecret: 'push', caSecret: 'registry-authority' },
+      tenantRegistries: ['docker.io'],
+      template: { podTemplate: { spec: { runtimeClassName: 'gvisor' } } },
+      pool: { replicas: 1 },
+    },
     networkPolicy: { scrapers: [{ namespaceSelector: { matchLabels: { team: 'observability' } } }] },
   },
   hibernation: {

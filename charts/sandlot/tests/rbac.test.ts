@@ -178,6 +178,8 @@ describe('roles for people', () => {
       'extensions.agents.x-k8s.io/sandboxwarmpools/scale': scale,
       'sandlot.dev/sandboxsnapshots': verbs,
       'sandlot.dev/sandboxsnapshots/status': 'get',
+      'sandlot.dev/sandboxtemplatebuilds': verbs,
+      'sandlot.dev/sandboxtemplatebuilds/status': 'get',
       'sandlot.dev/sandboxsnapshotclasses': 'get list watch',
       ...Object.fromEntries(kinds.map((kind) => [`extensions.agents.x-k8s.io/${kind}`, verbs])),
       ...Object.fromEntries(kinds.map((kind) => [`extensions.agents.x-k8s.io/${kind}/status`, 'get'])),

@@ -53,8 +53,8 @@ describe('the chart', () => {
       (await render({ crds }))
         .filter(({ kind }) => kind === 'CustomResourceDefinition')
         .map(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy']);
-    expect(await crdsWith({ enabled: true, keep: true })).toEqual(Array(6).fill('keep'));
-    expect(await crdsWith({ enabled: true, keep: false })).toEqual(Array(6).fill(undefined));
+    expect(await crdsWith({ enabled: true, keep: true })).toEqual(Array(7).fill('keep'));
+    expect(await crdsWith({ enabled: true, keep: false })).toEqual(Array(7).fill(undefined));
     expect(await crdsWith({ enabled: false })).toEqual([]);
   });
 

@@ -267,6 +267,53 @@ s.?dataSource.?kind.orValue('') == 'PersistentVolumeClaim' && dyn(s.?dataSource.
   holds: object.metadata.generation == oldObject.metadata.generation && variables.owners == variables.oldOwners
 {{- end -}}
 
+{{/* CEL: whether a list of owners has a SandboxTemplateBuild as its controller. */}}
+{{- define "sandlot.policies.ofBuild" -}}
+{{ . }}.exists(o, o.?controller.orValue(false) && o.kind == 'SandboxTemplateBuild' && o.apiVersion.startsWith('sandlot.dev/'))
+{{- end -}}
+
+{{- define "sandlot.policies.buildFences" -}}
+- rule: controllers
+  says: The template-builder may delete SandboxTemplateBuilds, and not change what they ask for, their labels or owners
+  holds: request.operation == 'DELETE'
+{{- end -}}
+
+{{- define "sandlot.policies.buildTemplateFences" -}}
+- rule: controllers
+  says: The template-builder may only write templates that a build made, or in which its steps run
+  holds: >-
+    (request.operation == 'CREATE' && 'sandlot.dev/template-build' in variables.labels
+    && ('sandlot.dev/built-by' in variables.labels || {{ include "sandlot.policies.ofBuild" "variables.owners" }}))
+    || (request.operation == 'UPDATE' && 'sandlot.dev/built-by' in variables.oldLabels && 'sandlot.dev/built-by' in variables.labels
+    && variables.owners == variables.oldOwners)
+    || (request.operation == 'DELETE' && {{ include "sandlot.policies.ofBuild" "variables.oldOwners" }})
+{{- end -}}
+
+{{- define "sandlot.policies.apiTemplateFences" -}}
+- rule: controllers
+  says: The API may only write templates that a build made, and no others
+  holds: >-
+    (request.operation == 'DELETE' || ('sandlot.dev/built-by' in variables.labels && variables.owners == variables.oldOwners))
+    && (request.operation == 'CREATE' || 'sandlot.dev/built-by' in variables.oldLabels)
+{{- end -}}
+
+{{- define "sandlot.policies.buildClaimFences" -}}
+- rule: controllers
+  says: The template-builder may only create and delete claims for the steps of a build, which owns them
+  holds: >-
+    (request.operation == 'CREATE' && 'sandlot.dev/template-build' in variables.labels
+    && {{ include "sandlot.policies.ofBuild" "variables.owners" }})
+    || (request.operation == 'DELETE' && {{ include "sandlot.policies.ofBuild" "variables.oldOwners" }})
+{{- end -}}
+
+{{- define "sandlot.policies.buildPoolFences" -}}
+- rule: controllers
+  says: The template-builder may only create pools of templates, which own them
+  holds: >-
+    request.operation == 'CREATE'
+    && {{ include "sandlot.policies.controlledBy" (dict "of" "variables.owners" "kinds" (list "SandboxTemplate")) }}
+{{- end -}}
+
 {{- define "sandlot.policies.poolFences" -}}
 {{- $isPlain := "!k.matches(r'^((extensions\\.)?agents\\.x-k8s\\.io|sandlot\\.dev)/')" -}}
 - rule: controllers
@@ -307,11 +354,11 @@ s.?dataSource.?kind.orValue('') == 'PersistentVolumeClaim' && dyn(s.?dataSource.
     && object.metadata.?annotations[?'sandlot.dev/stored-for'] == oldObject.metadata.?annotations[?'sandlot.dev/stored-for'])
 {{- end }}
 - rule: controllers
-  says: The API may only write Secrets of API keys, and create Secrets with the variables of claims
+  says: The API may only write Secrets of API keys, and create Secrets with the variables of claims{{ if .Values.builds.enabled }} and with credentials of builds{{ end }}
   holds: >-
     variables.who != '{{ get $accounts "api" }}'{{ with $vault }} || request.namespace == '{{ . }}'{{ end }}
     || (request.operation == 'CREATE' && object.type == 'sandlot.dev/api-key' && {{ printf $isKey "labels" }})
-    || (request.operation == 'CREATE' && object.type == 'Opaque' && object.metadata.?name.orValue('').startsWith('envs-')
+    || (request.operation == 'CREATE' && object.type == 'Opaque' && object.metadata.?name.orValue('').matches('{{ ternary "^(envs|build)-" "^envs-" .Values.builds.enabled }}')
     && object.metadata.?annotations[?'sandlot.dev/stored-for'].hasValue())
     || (request.operation == 'UPDATE' && {{ printf $isKey "oldLabels" }} && {{ printf $isKey "labels" }})
     || (request.operation == 'DELETE' && {{ printf $isKey "oldLabels" }})
@@ -323,6 +370,14 @@ s.?dataSource.?kind.orValue('') == 'PersistentVolumeClaim' && dyn(s.?dataSource.
     && object.?immutable.orValue(false) && 'agents.x-k8s.io/sandbox-name-hash' in variables.labels
     && dyn(object).?data.orValue({}).all(k, k == 'identity.key')
     && {{ include "sandlot.policies.controlledBy" (dict "of" "variables.owners" "kinds" (list "Sandbox")) }})
+{{- if .Values.builds.enabled }}
+- rule: controllers
+  says: The template-builder may only delete Secrets with credentials that the API stored for builds
+  holds: >-
+    variables.who != '{{ include "sandlot.policies.account" (dict "root" . "name" "template-builder") }}'
+    || (request.operation == 'DELETE' && oldObject.metadata.?name.orValue('').startsWith('build-')
+    && oldObject.metadata.?annotations[?'sandlot.dev/stored-for'].hasValue())
+{{- end }}
 - rule: controllers
   says: The claim-controller may only delete Secrets with the variables of claims
   holds: >-

@@ -38,6 +38,7 @@ export const components: readonly Component[] = [
   deployment('key-keeper', 'keyKeeper', false),
   deployment('streams', 'nats.streams', false),
   deployment('egress', 'egress', false),
+  deployment('template-builder', 'builds'),
   server('nats', 'StatefulSet', 'nats'),
   server('redis', 'StatefulSet', 'redis'),
   server('node', 'DaemonSet', 'hibernation.node'),
@@ -47,7 +48,7 @@ export const components: readonly Component[] = [
 export const rows = components.map((component) => [component.name, component] as const);
 
 /** The least with which the chart renders every component. */
-export const withAll = { ...withHibernation, egress: { enabled: true } };
+export const withAll = { ...withHibernation, egress: { enabled: true }, builds: { enabled: true, registry: { name: 'registry.example.com/sandlot' } } };
 
 /** Values that give each of the components these, in a release that has every component. */
 export function valuesOf(chosen: readonly Component[], values: object): object {
