@@ -9,6 +9,7 @@ export type { Component } from './cluster/component.ts';
 export { getClusterPaths, machinePaths } from './cluster/paths.ts';
 export { listEtcdFlags } from './components/flags.ts';
 export { ClusterOwnedError, ComponentError, LocalClusterError, MissingToolError, NotRootError } from './errors.ts';
+export { ensureNodePackages } from './node-packages.ts';
 export { ensurePackages } from './packages.ts';
 export { issueCertificates } from './pki.ts';
 export { ensurePython, ensureWheels } from './python.ts';
@@ -21,6 +22,8 @@ export { findAgentSandboxCrds, findAgentSandboxModule, startAgentSandbox } from 
 export type { AgentSandbox } from './test-servers/agent-sandbox.ts';
 export { startControlPlane } from './test-servers/control-plane.ts';
 export type { ControlPlane, ControlPlaneOptions } from './test-servers/control-plane.ts';
+export { startImagePlane, startRegistry } from './test-servers/images.ts';
+export type { ImagePlaneServer } from './test-servers/images.ts';
 export { startNats, startNatsCluster } from './test-servers/nats.ts';
 export { findFreePort } from './process/ports.ts';
 export { PromQueryError, promExemplars, promQuery } from './test-servers/prometheus-api.ts';

@@ -1,14 +1,8 @@
-import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { getCacheRoot } from './binaries/cache.ts';
-import { LocalClusterError } from './errors.ts';
+import { ensureFolder, runOrThrow } from './installed-folder.ts';
 import { ensurePackages } from './packages.ts';
 import { exec } from './process/exec.ts';
-import { withLock } from './process/lock.ts';
-
-const INSTALL_LIMIT_MS = 5 * 60_000;
 
 /**
  * Returns the `bin` folder of a virtual environment with exactly the packages of a requirements file, from pip's configured
@@ -42,29 +36,6 @@ export async function ensureWheels(requirements: string, version: string): Promi
   return join(folder, 'wheels');
 }
 
-/** Returns the cache folder for the key and fills it once. Starts over if an earlier fill was interrupted. */
-async function ensureFolder(
-  kind: string,
-  key: readonly (Buffer | string)[],
-  fill: (folder: string) => Promise<void>,
-): Promise<string> {
-  const root = join(getCacheRoot(), kind);
-  const hash = createHash('sha256');
-  for (const part of key) hash.update(part);
-  const folder = join(root, hash.digest('hex').slice(0, 16));
-  const complete = join(folder, 'complete');
-  if (existsSync(complete)) return folder;
-  await mkdir(root, { recursive: true });
-  await withLock(`${folder}.lock`, { timeoutMs: 2 * INSTALL_LIMIT_MS }, async () => {
-    if (existsSync(complete)) return;
-    await rm(folder, { recursive: true, force: true });
-    await mkdir(folder);
-    await fill(folder);
-    await writeFile(complete, '');
-  });
-  return folder;
-}
-
 async function makeVenv(folder: string): Promise<void> {
   if ((await exec(['python3', '-c', 'import ensurepip, venv'])).code !== 0) await ensurePackages(['python3-venv']);
   await runOrThrow(['python3', '-m', 'venv', folder]);
@@ -73,11 +44,4 @@ async function makeVenv(folder: string): Promise<void> {
 async function runPip(venv: string, [command = '', ...options]: readonly string[]): Promise<void> {
   const quiet = ['--quiet', '--disable-pip-version-check'];
   await runOrThrow([join(venv, 'bin/python'), '-m', 'pip', command, ...quiet, ...options]);
-}
-
-async function runOrThrow(command: readonly string[]): Promise<void> {
-  const { code, stdout, stderr } = await exec(command, { timeoutMs: INSTALL_LIMIT_MS });
-  if (code === 0) return;
-  const output = `${stdout}\n${stderr}`.trim().split('\n').slice(-15).join('\n');
-  throw new LocalClusterError('PACKAGES_FAILED', `${command.join(' ')} failed:\n${output}`);
 }

@@ -8,6 +8,7 @@ const PROGRAMS = [
   'sandlot-node',
   'sandlot-node-installer',
   'sandlot-egress',
+  'sandlot-image',
   'runsc',
   'containerd-shim-runsc-v1',
 ] as const;
@@ -31,7 +32,8 @@ export async function stageContext(name: string, folder: string): Promise<string
     shim: bin('containerd-shim-runsc-v1'),
   };
   const [runtime, node] = [bin('sandlot-runtime'), bin('sandlot-node')];
-  const programs = { natsServer: '', busybox: '', runtime, node, egress: bin('sandlot-egress'), installer };
+  const [egress, imagePlane] = [bin('sandlot-egress'), bin('sandlot-image')];
+  const programs = { natsServer: '', busybox: '', runtime, node, egress, imagePlane, installer };
   const recipe = listImageRecipes(programs).find((found) => found.name === name);
   if (recipe !== undefined) await fillContext(recipe, folder);
   return image.dockerfile;

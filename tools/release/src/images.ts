@@ -13,6 +13,7 @@ const NO_PROGRAMS = {
   runtime: '',
   node: '',
   egress: '',
+  imagePlane: '',
   installer: { installer: '', runsc: '', shim: '' },
 };
 

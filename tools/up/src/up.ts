@@ -124,6 +124,7 @@ async function installAll(cluster: ClusterHandle, { built, observed, progress }:
     apiServer,
     gvisorBuild,
     upstreamCA,
+    buildRegistry: cluster.registry?.podHost,
     observers: observed ? observers : undefined,
   };
   const values = buildChartValues(images, surroundings);
@@ -219,7 +220,7 @@ async function buildAll(progress: Progress, { observability, installer = false }
   const buildah = await prepareBuilds(progress);
   await bundleServices();
   const programs = [
-    ...(['nats-server', 'sandlot-runtime', 'sandlot-node', 'sandlot-egress'] as const),
+    ...(['nats-server', 'sandlot-runtime', 'sandlot-node', 'sandlot-egress', 'sandlot-image'] as const),
     ...(installer ? (['sandlot-node-installer', 'runsc', 'containerd-shim-runsc-v1'] as const) : []),
     ...(observability ? (['jaeger'] as const) : []),
   ];
@@ -228,10 +229,20 @@ async function buildAll(progress: Progress, { observability, installer = false }
   const jaeger = observability ? bin('jaeger') : undefined;
   const [natsServer, runtime] = [bin('nats-server'), bin('sandlot-runtime')];
   const [node, egress] = [bin('sandlot-node'), bin('sandlot-egress')];
+  const imagePlane = bin('sandlot-image');
   const gvisor = installer
     ? { installer: bin('sandlot-node-installer'), runsc: bin('runsc'), shim: bin('containerd-shim-runsc-v1') }
     : undefined;
-  const recipes = listImageRecipes({ natsServer, busybox, runtime, node, egress, installer: gvisor, jaeger });
+  const recipes = listImageRecipes({
+    natsServer,
+    busybox,
+    runtime,
+    node,
+    egress,
+    imagePlane,
+    installer: gvisor,
+    jaeger,
+  });
   return { buildah, images: await buildImages(recipes, { buildah, progress }) };
 }
 

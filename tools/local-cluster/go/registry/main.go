@@ -1,4 +1,4 @@
-// Command registry is a container registry on a folder: `registry ADDRESS FOLDER`. Blobs are files already with
+// Command registry is a container registry on a folder: `registry ADDRESS[,ADDRESS] FOLDER`. Blobs are files already with
 // go-containerregistry's handler, which keeps manifests in memory only; accepted manifests are therefore written
 // down here and put again, in their first order, at the next start.
 package main
@@ -41,9 +41,9 @@ type server struct {
 
 func main() {
 	if len(os.Args) != 3 {
-		log.Fatal("usage: registry ADDRESS FOLDER")
+		log.Fatal("usage: registry ADDRESS[,ADDRESS] FOLDER")
 	}
-	address, folder := os.Args[1], os.Args[2]
+	addresses, folder := strings.Split(os.Args[1], ","), os.Args[2]
 	blobs := filepath.Join(folder, "blobs")
 	s := &server{dir: filepath.Join(folder, "manifests")}
 	for _, dir := range []string{blobs, s.dir} {
@@ -55,9 +55,13 @@ func main() {
 	if err := s.restore(); err != nil {
 		log.Fatal(err)
 	}
-	log.Printf("serving %s on %s", folder, address)
-	httpServer := &http.Server{Addr: address, Handler: s, ReadHeaderTimeout: 10 * time.Second}
-	log.Fatal(httpServer.ListenAndServe())
+	failed := make(chan error)
+	for _, address := range addresses {
+		log.Printf("serving %s on %s", folder, address)
+		httpServer := &http.Server{Addr: address, Handler: s, ReadHeaderTimeout: 10 * time.Second}
+		go func() { failed <- httpServer.ListenAndServe() }()
+	}
+	log.Fatal(<-failed)
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -2,7 +2,7 @@ import type { AddedNode } from '../added-node/added-node.ts';
 import { addNode } from '../added-node/added-node.ts';
 import type { BinaryName } from '../binaries/catalog.ts';
 import { ensureBinaries } from '../binaries/ensure.ts';
-import { readImageDigest, pushImage } from '../node/registry.ts';
+import { formatPodRegistry, readImageDigest, pushImage } from '../node/registry.ts';
 import type { CommandResult } from '../process/exec.ts';
 import { exec } from '../process/exec.ts';
 import { LocalClusterError } from '../errors.ts';
@@ -22,7 +22,7 @@ export interface ClusterHandle {
   readonly kubeconfigPath: string;
   readonly auditLogPath: string;
   /** Plain HTTP, `127.0.0.1:PORT`. Undefined in a simulated cluster, which pulls no images. */
-  readonly registry: { readonly host: string } | undefined;
+  readonly registry: { readonly host: string; readonly podHost: string } | undefined;
   /** A process on the machine. Only in a simulated cluster. */
   readonly nats: { readonly url: string } | undefined;
   /** A process on the machine. Only in a simulated cluster, and only if redis-server is installed. */
@@ -48,7 +48,7 @@ export function createClusterHandle(context: ClusterContext, address: string, ha
   const simulated = mode === 'simulated';
   const environment = { env: { KUBECONFIG: paths.kubeconfig }, timeoutMs: toolTimeoutMs };
   const bin = async (name: BinaryName) => (await ensureBinaries([name]))(name);
-  const registry = simulated ? undefined : { host: `127.0.0.1:${ports.registry}` };
+  const registry = simulated ? undefined : { host: `127.0.0.1:${ports.registry}`, podHost: formatPodRegistry(choices) };
   const accessRegistry = async () => {
     if (registry === undefined) throw new LocalClusterError('COMPONENT_FAILED', 'a simulated cluster has no registry');
     return { host: registry.host, bin: await ensureBinaries(['crane']) };

@@ -2,16 +2,26 @@ import type { Binaries } from '../binaries/ensure.ts';
 import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
 import { exec, execOrThrow } from '../process/exec.ts';
+import { getNodeAddress } from './network.ts';
 
-/** The registry that the node pulls from. */
+/** The registry that the node pulls from. Pods that push images reach it at the address of the node. */
 export function buildRegistryComponent({ paths, choices, bin }: ClusterContext): Component {
   const address = `127.0.0.1:${choices.ports.registry}`;
+  const addresses = `${address},${formatPodRegistry(choices)}`;
   return {
     name: 'registry',
     cwd: '/',
-    argv: [bin('registry'), address, paths.registry],
+    argv: [bin('registry'), addresses, paths.registry],
     probe: { kind: 'http', url: `http://${address}/v2/` },
   };
+}
+
+/** Host and port of the registry for Pods. */
+export function formatPodRegistry({
+  podNetwork,
+  ports,
+}: Pick<ClusterContext['choices'], 'podNetwork' | 'ports'>): string {
+  return `${getNodeAddress(podNetwork)}:${ports.registry}`;
 }
 
 /**

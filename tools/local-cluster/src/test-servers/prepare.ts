@@ -21,6 +21,9 @@ export default async function prepare(): Promise<void> {
     'helm',
     'kubeconform',
     'jaeger',
+    'registry',
+    'crane',
+    'sandlot-image',
   ] as const;
   await ensureBinaries(programs, { progress });
   await ensureS3Server();

@@ -17,16 +17,22 @@ async function publishRelease(registryHost: string, apiServer: string): Promise<
   await ensurePackages(['buildah', 'mmdebstrap', 'busybox-static'], { progress });
   const buildah = await openBuildah();
   await bundleServices();
-  // Commits from before egress have no recipe for its program.
+  // Commits from before egress, or before template builds, have no recipe for their programs.
   const hasEgress = serviceNames.some((name) => name === 'egress');
-  const programs = ['nats-server', 'sandlot-runtime', 'sandlot-node'] as const;
-  const bin = await ensureBinaries([...programs, ...(hasEgress ? (['sandlot-egress'] as const) : [])], { progress });
+  const hasBuilds = serviceNames.some((name) => name === 'template-builder');
+  const programs = [
+    ...(['nats-server', 'sandlot-runtime', 'sandlot-node'] as const),
+    ...(hasEgress ? (['sandlot-egress'] as const) : []),
+    ...(hasBuilds ? (['sandlot-image'] as const) : []),
+  ];
+  const bin = await ensureBinaries(programs, { progress });
   const recipes = listImageRecipes({
     natsServer: bin('nats-server'),
     busybox: (await findProgram('busybox')) ?? '/bin/busybox',
     runtime: bin('sandlot-runtime'),
     node: bin('sandlot-node'),
     egress: hasEgress ? bin('sandlot-egress') : '',
+    imagePlane: hasBuilds ? bin('sandlot-image') : '',
   });
   // `helm test` makes a sandbox of busybox.
   const wanted = recipes.filter(({ name }) => isOfChart(name) || name === 'busybox');

@@ -5,7 +5,7 @@ import type { ContextFile } from './content-key.ts';
 /** Names of the chart's controllers, which are also the names of their services and images. */
 export const controllerNames = ['sandbox-controller', 'warmpool-controller', 'claim-controller'] as const;
 export type ControllerName = (typeof controllerNames)[number];
-/** Names of all our Node processes in the chart: the controllers, the API, the gateway, who declares the streams, who makes credentials, and those of hibernation and egress. */
+/** Names of all our Node processes in the chart: the controllers, the API, the gateway, who declares the streams, who makes credentials, and those of hibernation, egress and template builds. */
 export const serviceNames = [
   ...controllerNames,
   'api',
@@ -14,6 +14,7 @@ export const serviceNames = [
   'key-keeper',
   'snapshot-controller',
   'egress',
+  'template-builder',
 ] as const;
 type ServiceName = (typeof serviceNames)[number];
 export type ImageName =
@@ -26,6 +27,7 @@ export type ImageName =
   | 'node'
   | 'node-installer'
   | 'egress-proxy'
+  | 'image-plane'
   | 'sandbox-base'
   | 'code-interpreter'
   | 'prometheus'
@@ -39,6 +41,7 @@ const chartImages: ReadonlySet<ImageName> = new Set([
   'node',
   'node-installer',
   'egress-proxy',
+  'image-plane',
 ]);
 
 /** Whether the chart names this image. The others are for sandboxes and observers. */
@@ -77,6 +80,8 @@ export interface ImagePrograms {
   readonly node: string;
   /** The data plane of egress. */
   readonly egress: string;
+  /** The image plane of template builds. */
+  readonly imagePlane: string;
   /** Set to build the image that installs gVisor on nodes, which the local cluster does without. */
   readonly installer?: InstallerPrograms | undefined;
   /** Set to build Prometheus and Jaeger too. */
@@ -107,6 +112,12 @@ export function listImageRecipes(programs: ImagePrograms): readonly ImageRecipe[
       folder: 'egress-proxy',
       base: 'debian',
       context: [{ target: 'sandlot-egress', source: programs.egress }],
+    },
+    {
+      name: 'image-plane',
+      folder: 'image-plane',
+      base: 'debian',
+      context: [{ target: 'sandlot-image', source: programs.imagePlane }],
     },
     { name: 'sandbox-base', folder: 'sandbox-base', base: 'debian', context: [] },
     {

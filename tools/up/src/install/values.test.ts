@@ -19,6 +19,10 @@ const images = (
     'key-keeper',
     'egress',
     'egress-proxy',
+    'template-builder',
+    'image-plane',
+    'sandbox-base',
+    'code-interpreter',
     'nats',
     'redis',
     'busybox',
@@ -38,6 +42,7 @@ describe('buildChartValues', () => {
       hibernation: { node: { image: { tag: 't-node' } }, installer: { image: { tag: 't-node-installer' } } },
       keyKeeper: { image: { tag: 't-key-keeper' } },
       egress: { image: { tag: 't-egress' }, proxyImage: { tag: 't-egress-proxy' } },
+      builds: { image: { tag: 't-template-builder' }, planeImage: { tag: 't-image-plane' } },
       api: { image: { tag: 't-api' } },
       gateway: {
         image: { tag: 't-gateway' },
@@ -96,6 +101,18 @@ describe('buildChartValues', () => {
       credentials: { enabled: true },
       image: { tag: 't-egress' },
       proxyImage: { tag: 't-egress-proxy' },
+    });
+  });
+
+  it('has templates built in the registry of the local cluster, which Pods reach by another host', () => {
+    const local = { registry: { host: 'h', path: '' }, apiServer: 'https://h:1' };
+    expect(buildChartValues(images, local).builds.enabled).toBeUndefined();
+    expect(buildChartValues(images, { ...local, buildRegistry: '10.244.0.1:15000' }).builds).toMatchObject({
+      enabled: true,
+      registry: { name: '10.244.0.1:15000/builds' },
+      plainHTTP: ['10.244.0.1:15000'],
+      baseImages: { 'e2bdev/base': '10.244.0.1:15000/sandlot/sandbox-base:t-sandbox-base' },
+      template: { podTemplate: { spec: { runtimeClassName: 'gvisor' } } },
     });
   });
 

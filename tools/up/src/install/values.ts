@@ -49,6 +49,7 @@ export interface ChartValues {
     readonly image: { readonly tag: string };
     readonly proxyImage: { readonly tag: string };
   };
+  readonly builds: BuildValues;
   readonly api: { readonly image: { readonly tag: string } };
   readonly gateway: {
     readonly image: { readonly tag: string };
@@ -65,6 +66,16 @@ export interface ChartValues {
     readonly scrapers?: readonly object[];
   };
   readonly tracing?: { readonly endpoint: string; readonly sampleRatio: number };
+}
+
+interface BuildValues {
+  readonly enabled?: true;
+  readonly registry?: { readonly name: string; readonly caSecret?: string };
+  readonly plainHTTP?: readonly string[];
+  readonly baseImages?: Readonly<Record<string, string>>;
+  readonly template?: object;
+  readonly image: { readonly tag: string };
+  readonly planeImage: { readonly tag: string };
 }
 
 type NodePlaces = typeof gvisorPlaces;
@@ -87,6 +98,8 @@ export interface Surroundings {
   readonly apiServer?: string | undefined;
   /** Certificate in PEM of an authority whose servers the egress proxy trusts. */
   readonly upstreamCA?: string | undefined;
+  /** Host of the local cluster's registry as Pods reach it, which then gets the images of builds. */
+  readonly buildRegistry?: string | undefined;
   /** {@link readGvisorBuild} of the local cluster. */
   readonly gvisorBuild?: string | undefined;
   readonly observers?: Observers | undefined;
@@ -117,10 +130,34 @@ function buildEgressValues(
   };
 }
 
+/** What the templates of the local cluster have, too. */
+const buildTemplate = {
+  suspensionStrategy: { type: 'Hibernate', hibernate: { onFailure: 'KeepRunning' } },
+  podTemplate: { spec: { runtimeClassName: 'gvisor', terminationGracePeriodSeconds: 1 } },
+};
+
+function buildBuildValues(
+  getTag: (name: ImageName) => string,
+  { buildRegistry: host, upstreamCA }: Pick<Surroundings, 'buildRegistry' | 'upstreamCA'>,
+): BuildValues {
+  const images = { image: { tag: getTag('template-builder') }, planeImage: { tag: getTag('image-plane') } };
+  if (host === undefined) return images;
+  const base = `${host}/sandlot/sandbox-base:${getTag('sandbox-base')}`;
+  const interpreter = `${host}/sandlot/code-interpreter:${getTag('code-interpreter')}`;
+  return {
+    ...images,
+    enabled: true,
+    registry: { name: `${host}/builds`, ...(upstreamCA === undefined ? {} : { caSecret: UPSTREAM_CA }) },
+    plainHTTP: [host],
+    baseImages: { 'e2bdev/base': base, base, 'code-interpreter-v1': interpreter },
+    template: buildTemplate,
+  };
+}
+
 /** Returns the values with which the chart runs these images, NATS and Redis included, from this registry. */
 export function buildChartValues(
   images: readonly BuiltImage[],
-  { registry, apiServer, gvisorBuild, observers, upstreamCA }: Surroundings,
+  { registry, apiServer, gvisorBuild, observers, upstreamCA, buildRegistry }: Surroundings,
 ): ChartValues {
   const getTag = (name: ImageName): string => images.find((image) => image.name === name)?.tag ?? 'missing';
   const controller = (name: ImageName): { image: { tag: string } } => ({ image: { tag: getTag(name) } });
@@ -144,6 +181,7 @@ export function buildChartValues(
     hibernation: buildHibernationValues(controller, { isLocal, gvisorBuild }),
     keyKeeper: controller('key-keeper'),
     egress: buildEgressValues(controller, { isLocal, upstreamCA }),
+    builds: buildBuildValues(getTag, { buildRegistry, upstreamCA }),
     api: controller('api'),
     gateway: {
       ...controller('gateway'),

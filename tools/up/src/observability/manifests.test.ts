@@ -26,7 +26,7 @@ describe('the objects of Prometheus and Jaeger', () => {
       scrape_configs: { job_name: string; dns_sd_configs?: { names: string[] }[] }[];
     };
     const scraped = jobs.filter(({ job_name: job }) => job !== 'prometheus');
-    expect(scraped.map(({ job_name: job }) => job)).toEqual([...serviceNames, 'node', 'egress-proxy']);
+    expect(scraped.map(({ job_name: job }) => job)).toEqual([...serviceNames, 'node', 'egress-proxy', 'image-plane']);
     const headless = objects.filter(({ spec }) => spec?.clusterIP === 'None');
     expect(scraped.map(({ dns_sd_configs: [found] = [] }) => found?.names)).toEqual(
       headless.map(({ metadata }) => [`${metadata.name}.${metadata.namespace ?? ''}.svc.cluster.local`]),
@@ -35,6 +35,7 @@ describe('the objects of Prometheus and Jaeger', () => {
       ...serviceNames,
       'node',
       'egress',
+      'template-builder',
     ]);
   });
 

@@ -24,13 +24,15 @@ interface Scraped {
 
 /** The chart's `controller.metricsPort`. */
 const METRICS_PORT = 9090;
-/** The port at which the data plane of egress has its metrics. */
-const EGRESS_PROXY_PORT = 9464;
+/** The port at which the data plane of egress and the image plane have their metrics. */
+const PLANE_PORT = 9464;
 
 const scraped: readonly Scraped[] = [
   ...[...serviceNames, 'node'].map((job) => ({ job, component: job, name: 'metrics', port: METRICS_PORT })),
   // It shares its Pod with the service `egress`.
-  { job: 'egress-proxy', component: 'egress', name: 'proxy-metrics', port: EGRESS_PROXY_PORT },
+  { job: 'egress-proxy', component: 'egress', name: 'proxy-metrics', port: PLANE_PORT },
+  // It shares its Pod with the service `template-builder`.
+  { job: 'image-plane', component: 'template-builder', name: 'plane-metrics', port: PLANE_PORT },
 ];
 
 /** The variable parts of the manifests. */
