@@ -19,8 +19,9 @@ const [CLAIMS, TEMPLATES, POOLS] = ['sandboxclaims', 'sandboxtemplates', 'sandbo
 ) as [string, string, string];
 
 const [SNAPSHOTS, CLASSES] = ['sandboxsnapshots.sandlot.dev', 'sandboxsnapshotclasses.sandlot.dev'] as const;
+const BUILDS = 'sandboxtemplatebuilds.sandlot.dev';
 
-const [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY, EGRESS] = [
+const [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY, EGRESS, BUILDER] = [
   'sandlot-sandbox-controller',
   'sandlot-warmpool-controller',
   'sandlot-claim-controller',
@@ -28,6 +29,7 @@ const [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY, EGRESS] = [
   'sandlot-api',
   'sandlot-gateway',
   'sandlot-egress',
+  'sandlot-template-builder',
 ] as const;
 
 export const exceptions: readonly Exception[] = [
@@ -44,10 +46,10 @@ export const exceptions: readonly Exception[] = [
     why: 'admission of clusters with OwnerReferencesPermissionEnforcement asks for it, without a request of its own',
   },
   {
-    accounts: [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY, EGRESS],
+    accounts: [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY, EGRESS, BUILDER],
     verbs: ['list'],
     resources: [
-      ...[SANDBOXES, CLAIMS, TEMPLATES, POOLS, POLICIES, BUDGETS, SNAPSHOTS, CLASSES],
+      ...[SANDBOXES, CLAIMS, TEMPLATES, POOLS, POLICIES, BUDGETS, SNAPSHOTS, CLASSES, BUILDS],
       ...['pods', 'services', 'persistentvolumeclaims', 'nodes', 'leases.coordination.k8s.io'],
     ],
     why: 'informers list where the API server cannot stream a list; the one of the tests can',
@@ -65,7 +67,7 @@ export const exceptions: readonly Exception[] = [
     why: 'a replica reads a snapshot that its watch has not shown yet; in the tests one replica makes them all',
   },
   {
-    accounts: [SANDBOXER, POOLER, CLAIMER, SAVER],
+    accounts: [SANDBOXER, POOLER, CLAIMER, SAVER, BUILDER],
     verbs: ['watch'],
     resources: ['leases.coordination.k8s.io'],
     why: 'a standby watches the lease; in the tests a controller seldom meets another holder',
@@ -115,7 +117,7 @@ export const exceptions: readonly Exception[] = [
   {
     accounts: [API],
     verbs: ['get'],
-    resources: [POOLS, TEMPLATES],
+    resources: [POOLS, TEMPLATES, BUILDS],
     why: 'read when a create names one that the watch does not show yet',
   },
   {
@@ -135,6 +137,12 @@ export const exceptions: readonly Exception[] = [
     verbs: ['list'],
     resources: ['events.events.k8s.io'],
     why: 'read when the copy of a disk has no volume after ten seconds; in the tests none takes as long',
+  },
+  {
+    accounts: [BUILDER],
+    verbs: ['delete'],
+    resources: [BUILDS],
+    why: 'builds that no template names are deleted after 30 days',
   },
 ];
 

@@ -13,9 +13,11 @@ const services = [
   'egress',
   'egress-proxy',
   'gateway',
+  'image-plane',
   'key-keeper',
   'node',
   'streams',
+  'template-builder',
 ].toSorted();
 
 interface RulesJson {
