@@ -19,7 +19,7 @@ const BUILT_BY = 'template-build';
 export interface PublishDeps {
   readonly client: Pick<KubeClient, 'create' | 'find' | 'mergePatch'>;
   readonly defaults: Partial<SandboxTemplateSpec>;
-  /** Members of the pool that each template gets with its first build. 0: none. */
+  /** Members of the pool that each template gets that has none. 0: none. */
   readonly poolReplicas: number;
 }
 

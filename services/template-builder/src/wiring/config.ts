@@ -24,7 +24,7 @@ export const builderSettings = controllerSettings.extend({
   ENVS_NAMESPACE: text().optional(),
   /** Whether a build may name a Secret of its namespace with credentials for a registry. */
   BUILD_NAMESPACE_SECRETS: flag().default(false),
-  /** Members of the pool that each template gets with its first build. 0: none. */
+  /** Members of the pool that a build gives each template that has none. 0: none. */
   BUILD_POOL_REPLICAS: integer({ min: 0, max: 1_000 }).default(0),
   /** What every template of a build has besides its image: part of the spec of a SandboxTemplate. */
   BUILD_TEMPLATE: json(
