@@ -21,6 +21,7 @@ function verbsByResource({ rules = [] }: Rendered): Record<string, string> {
 const KEEPER = 'Role sandlot-system sandlot-key-keeper';
 
 /** With credentials of egress, two other services read Secrets of every namespace; the API has only its vault. */
+const OF_BUILDS = 'Role sandlot-system-envs sandlot-template-builder-envs';
 const WITH_CREDENTIALS = [
   'ClusterRole  sandlot-claim-controller',
   'ClusterRole  sandlot-egress',
@@ -54,7 +55,7 @@ describe('the API of the chart', () => {
     for (const [values, keys, others] of [
       [{}, 'sandlot-system-keys', []],
       [{ watchNamespaces: ['team-a', 'team-b'] }, 'sandlot-system-keys', []],
-      [valueSets['high-availability'], 'sandlot-keys', WITH_CREDENTIALS],
+      [valueSets['high-availability'], 'sandlot-keys', [...WITH_CREDENTIALS, OF_BUILDS]],
     ] as const) {
       const objects = await render(values);
       const places = objects

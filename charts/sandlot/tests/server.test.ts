@@ -115,7 +115,7 @@ describe('the chart on a real API server', () => {
     await helm(['uninstall', release.name, '-n', release.namespace], { KUBECONFIG: plane.kubeconfigPath });
     isInstalled = false;
     const left = await kubectl(['get', 'crd', '-o', 'name']);
-    expect(left.trim().split('\n')).toHaveLength(6);
+    expect(left.trim().split('\n')).toHaveLength(7);
     expect(await kubectl(['-n', release.namespace, 'get', 'deployments', '-o', 'name'])).toBe('');
   });
 });
