@@ -5,6 +5,7 @@ export type { ReadReference, TemplateReference } from './names/reference.ts';
 export { computeTemplateId } from './names/template-id.ts';
 export { describeBase, describeStep } from './steps/describe.ts';
 export type { StepPlace } from './steps/describe.ts';
+export { VariablesTooLong } from './steps/expand.ts';
 export { isProblem } from './steps/instruction.ts';
 export type { Instruction, InstructionOf, Step, StepProblem } from './steps/instruction.ts';
 export { readStep } from './steps/read-step.ts';

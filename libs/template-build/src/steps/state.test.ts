@@ -61,3 +61,11 @@ describe('the destination of a COPY', () => {
     expect(resolveDestination({ ...initialState, workdir }, destination)).toEqual({ from, path });
   });
 });
+
+it('takes no variables that a few steps make longer and longer', () => {
+  const double = { kind: 'env', variables: [['A', '$A'.repeat(1_000)]] } as const;
+  const begun = { ...initialState, env: { A: 'x'.repeat(100) } };
+  const once = advanceState(begun, double, {});
+  expect(once.env['A']).toHaveLength(100_000);
+  expect(() => advanceState(once, double, {})).toThrow('ENV: the variables have more than 131072 characters');
+});

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { expandVariables } from './expand.ts';
+import { assertFits, expandVariables } from './expand.ts';
 import type { Instruction, InstructionOf } from './instruction.ts';
 
 /** What earlier steps leave to later ones. User and workdir also become those of the sandboxes; the environment does not. */
@@ -13,7 +13,7 @@ export interface BuildState {
 /** The state after the base step, which creates the user. */
 export const initialState: BuildState = { user: 'user', env: {} };
 
-/** Returns the state after a step. `login` is the environment of a login shell of root, which `ENV` may refer to. */
+/** Returns the state after a step. Throws a VariablesTooLong. `login` is the environment of a login shell of root, which `ENV` may refer to. */
 export function advanceState(
   state: BuildState,
   instruction: Instruction,
@@ -24,12 +24,22 @@ export function advanceState(
     case 'copy':
       return state;
     case 'env':
-      return { ...state, env: { ...state.env, ...expandAll(state, instruction, login) } };
+      return { ...state, env: addVariables(state, instruction, login) };
     case 'workdir':
       return { ...state, workdir: posix.resolve(state.workdir ?? '/', instruction.path) };
     case 'user':
       return { ...state, user: instruction.name };
   }
+}
+
+function addVariables(
+  state: BuildState,
+  instruction: InstructionOf<'env'>,
+  login: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const env = { ...state.env, ...expandAll(state, instruction, login) };
+  assertFits(env);
+  return env;
 }
 
 /** All values see the variables of before the step. */

@@ -25,13 +25,15 @@ export class StoredLog implements BuildLog {
   readonly #clock: Pick<Clock, 'now'>;
   #waiting: { readonly entry: LogEntry; readonly done: Done }[] = [];
   #writing: Promise<void> | undefined;
-  #restBytes = MOST_OUTPUT_BYTES;
+  #restBytes: number;
 
-  constructor(store: LogStore, { metadata }: SandboxTemplateBuild, clock: Pick<Clock, 'now'>) {
+  constructor(store: LogStore, { metadata, status }: SandboxTemplateBuild, clock: Pick<Clock, 'now'>) {
     this.#store = store;
     this.#namespace = metadata.namespace ?? '';
     this.#build = metadata.uid ?? '';
     this.#clock = clock;
+    // A step that kills its sandbox has the build tried again and again: all attempts together have twice the limit at most.
+    this.#restBytes = MOST_OUTPUT_BYTES / 2 ** Math.max(0, (status?.attempt ?? 1) - 1);
   }
 
   /** Makes room for it. */

@@ -35,26 +35,25 @@ async function runTool(
   args: readonly string[],
   signal: AbortSignal,
 ): Promise<z.output<typeof summary>> {
-  const lines: string[] = [];
-  const command = {
-    program: PROGRAM,
-    args,
-    user: 'root',
-    workdir: '/',
-    onLine: (line: string) => void lines.push(line),
+  // Of output that may be hostile, no more than two lines are kept.
+  let [last, answer] = ['', 'null'];
+  const onLine = (line: string): void => {
+    last = line;
+    if (line.startsWith('{')) answer = line;
   };
+  const command = { program: PROGRAM, args, user: 'root', workdir: '/', onLine };
   const { isSuccess, status } = await sandbox.run(command, signal);
-  const { data } = summary.safeParse(parseLine(lines.findLast((line) => line.startsWith('{'))));
+  const { data } = summary.safeParse(parseLine(answer));
   // The steps run as root and may have broken it. Another attempt begins with a fresh sandbox.
   if (!isSuccess || data === undefined) {
-    throw new SandboxLost(`the files of the sandbox cannot be read: ${lines.at(-1) ?? status}`);
+    throw new SandboxLost(`the files of the sandbox cannot be read: ${last === '' ? status : last}`);
   }
   return data;
 }
 
-function parseLine(line: string | undefined): unknown {
+function parseLine(line: string): unknown {
   try {
-    return JSON.parse(line ?? 'null');
+    return JSON.parse(line);
   } catch {
     return undefined;
   }

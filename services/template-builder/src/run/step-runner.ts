@@ -1,5 +1,13 @@
 import { buildMessages, buildReasons } from '@sandlot/api-types';
-import { advanceState, describeBase, describeStep, isProblem, needsLogin, readStep } from '@sandlot/template-build';
+import {
+  advanceState,
+  describeBase,
+  describeStep,
+  isProblem,
+  needsLogin,
+  readStep,
+  VariablesTooLong,
+} from '@sandlot/template-build';
 import type { BuildState, Instruction, Step, StepKey } from '@sandlot/template-build';
 import type { BuildSandbox, Command, Exit } from '../sandbox/build-sandbox.ts';
 import { PlaneError } from '../plane/plane.ts';
@@ -27,6 +35,9 @@ interface Kept {
   readonly text: string;
   readonly mayChangeFiles: boolean;
 }
+
+/** What a hostile profile writes must not fill the memory. */
+const MOST_LOGIN_LINES = 500;
 
 /** Runs the base and the steps of one build in its sandbox, and keeps the image of each. */
 export class StepRunner {
@@ -72,7 +83,7 @@ export class StepRunner {
     const login = needsLogin(instruction) ? await this.#readLogin() : {};
     const mayChangeFiles = instruction.kind !== 'env';
     return this.#keep(
-      { image, state: advanceState(state, instruction, login) },
+      { image, state: advance(state, instruction, { login, step: name }) },
       { key, step: name, text, mayChangeFiles },
     );
   }
@@ -130,8 +141,11 @@ export class StepRunner {
   async #readLogin(): Promise<Readonly<Record<string, string>>> {
     if (this.#login !== undefined) return this.#login;
     const lines: string[] = [];
+    const onLine = (line: string): void => {
+      if (lines.length < MOST_LOGIN_LINES) lines.push(line);
+    };
     const command = { program: '/bin/bash', args: ['-l', '-c', 'env'], user: 'root', workdir: '/' };
-    await this.#o.sandbox.run({ ...command, onLine: (line) => void lines.push(line) }, this.#o.signal);
+    await this.#o.sandbox.run({ ...command, onLine }, this.#o.signal);
     const pairs = lines.flatMap((line) => {
       const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/.exec(line) ?? [];
       return name === undefined ? [] : [[name, value ?? ''] as const];
@@ -160,6 +174,19 @@ export class StepRunner {
       if (!(error instanceof PlaneError) || error.isPassing) throw error;
       throw new BuildFailure(buildReasons.registryFailed, buildMessages.pushFailed(error.message), step);
     }
+  }
+}
+
+function advance(
+  state: BuildState,
+  instruction: Instruction,
+  { login, step }: { readonly login: Readonly<Record<string, string>>; readonly step: StepName },
+): BuildState {
+  try {
+    return advanceState(state, instruction, login);
+  } catch (error) {
+    if (!(error instanceof VariablesTooLong)) throw error;
+    throw new BuildFailure(buildReasons.stepFailed, error.message, step);
   }
 }
 
