@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promExemplars, promQuery } from '@sandlot/local-cluster';
 import {
+  builds,
   collect,
   creationLatency,
   egress,
@@ -84,6 +85,7 @@ describe('after a load in which every kind of event happens', () => {
   it.each([
     ['hibernation', 'hibernates', { dashboard: hibernation, fewest: 20 }],
     ['egress', 'uses it', { dashboard: egress, fewest: 15 }],
+    ['builds', 'is built', { dashboard: builds, fewest: 8 }],
   ])(
     'every selector of the dashboard of %s finds series, though no sandbox %s',
     async (_name, _does, { dashboard, fewest }) => {

@@ -4,16 +4,18 @@ import { getKey, isConflict, isNotFound, parseKey } from '@sandlot/kube';
 import type { KubeClient, OwnWrites } from '@sandlot/kube';
 import type { Step } from './plan/steps.ts';
 import { removeSandboxes } from './sandbox/open-sandbox.ts';
+import type { BuildMetrics } from './telemetry/metrics.ts';
 
 export interface ApplyDeps {
   readonly client: KubeClient;
   readonly builds: OwnWrites<SandboxTemplateBuild>;
+  readonly metrics: BuildMetrics;
   readonly queue: { add(id: string): Promise<void>; remove(id: string): Promise<void> };
 }
 
 /** Takes one step and returns the object as it is afterwards. Every write is guarded by the resourceVersion. */
 export async function apply(
-  { client, builds, queue }: ApplyDeps,
+  { client, builds, queue, metrics }: ApplyDeps,
   object: SandboxTemplateBuild,
   { step, signal }: { readonly step: Step; readonly signal: AbortSignal },
 ): Promise<SandboxTemplateBuild> {
@@ -24,9 +26,11 @@ export async function apply(
       const status = buildMergePatch(object.status, step.status);
       if (status === undefined) return object;
       const patch = { metadata: { uid, resourceVersion }, status };
-      return builds.write(key, () =>
+      const after = await builds.write(key, () =>
         client.mergePatch(sandboxTemplateBuilds, parseKey(key), patch, { signal, subresource: 'status' }),
       );
+      metrics.onStatusWritten(object, after);
+      return after;
     }
     case 'enqueue':
       await queue.add(formatJobId(key));

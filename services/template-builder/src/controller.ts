@@ -8,12 +8,13 @@ import { openRedis } from './wiring/redis.ts';
 import { PlaneClient } from './plane/plane-client.ts';
 import { reconcile } from './reconcile.ts';
 import { runAttempt } from './run/attempt.ts';
+import { createBuildMetrics, measureQueue, measureUnfinished } from './telemetry/metrics.ts';
 import type { BuilderSettings } from './wiring/config.ts';
 import { createInformers, watchSources } from './wiring/informers.ts';
 
 /** Adds the controller of SandboxTemplateBuilds to a manager. Every replica runs builds; the leader alone decides over them. */
 export function addTemplateBuilder(parts: ControllerParts, settings: BuilderSettings): { close(): Promise<void> } {
-  const { client, manager, clock, random, log, kubeMetrics } = parts;
+  const { client, manager, clock, random, log, kubeMetrics, registry: metricsRegistry } = parts;
   const shared = { client, clock, random, log, metrics: kubeMetrics };
   const informers = createInformers(shared, settings.WATCH_NAMESPACES);
   const builds = createOwnWrites({ informer: informers.builds, clock });
@@ -22,9 +23,12 @@ export function addTemplateBuilder(parts: ControllerParts, settings: BuilderSett
   const stop = new AbortController();
   const tokenKeys = readTokenKeys(settings);
   const registry = settings.BUILD_REGISTRY;
+  const metrics = createBuildMetrics(metricsRegistry);
+  measureUnfinished(metricsRegistry, () => informers.builds.store.values());
+  measureQueue(metricsRegistry, () => queue.countWaiting());
   const plane = new PlaneClient({ socketPath: settings.IMAGE_PLANE_SOCKET, registry, clock });
   const attempt = {
-    ...{ client, clock, log, logs, builds: informers.builds },
+    ...{ client, clock, log, logs, metrics, builds: informers.builds },
     ...{ plane, tokenKeys, registry },
     gatewayUrl: settings.GATEWAY_URL,
     aliases: settings.BUILD_BASE_IMAGES,
@@ -43,6 +47,7 @@ export function addTemplateBuilder(parts: ControllerParts, settings: BuilderSett
     clock,
     builds,
     queue,
+    metrics,
     templates: informers.templates.store,
     mostRunning: settings.BUILDS_PER_NAMESPACE,
   };

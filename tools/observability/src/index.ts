@@ -2,6 +2,7 @@ export { collect, interpolate } from './pictures/collect.ts';
 export type { Answer, Collected, Exemplar, Range, Series, Source } from './pictures/collect.ts';
 export { drawDashboard } from './pictures/draw.ts';
 export type { Drawing } from './pictures/draw.ts';
+export { builds } from './dashboards/builds.ts';
 export { creationLatency } from './dashboards/creation-latency.ts';
 export { egress } from './dashboards/egress.ts';
 export { toGrafana } from './dashboards/grafana.ts';

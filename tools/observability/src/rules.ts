@@ -1,6 +1,7 @@
 import { createAlert, RUNBOOKS } from './alert.ts';
 import type { AlertingRule, RecordingRule, RuleGroup } from './alert.ts';
 import { objectives } from './dashboards/creation-latency.ts';
+import { buildRules } from './build-rules.ts';
 import { doorRules } from './door-rules.ts';
 import { egressRules } from './egress-rules.ts';
 import { hibernationRules } from './hibernation-rules.ts';
@@ -260,4 +261,5 @@ export const ruleGroups: readonly RuleGroup[] = [
   ...doorRules,
   hibernationRules,
   egressRules,
+  buildRules,
 ];

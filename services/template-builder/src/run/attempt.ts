@@ -9,6 +9,7 @@ import type { ImagePlane } from '../plane/plane.ts';
 import { openBuildSandbox, removeSandboxes } from '../sandbox/open-sandbox.ts';
 import type { SandboxDeps } from '../sandbox/open-sandbox.ts';
 import { buildStatus, hasEnded } from '../status/build-status.ts';
+import type { BuildMetrics } from '../telemetry/metrics.ts';
 import { publishTemplates } from '../template/publish.ts';
 import { BuildFailure } from './build-failure.ts';
 import { buildRequest } from './request.ts';
@@ -23,6 +24,7 @@ export interface AttemptDeps extends SandboxDeps, RequestDeps {
   readonly builds: Informer<SandboxTemplateBuild>;
   readonly plane: ImagePlane;
   readonly logs: LogStore;
+  readonly metrics: BuildMetrics;
   readonly defaults: Partial<SandboxTemplateSpec>;
   readonly poolReplicas: number;
 }
@@ -106,7 +108,7 @@ interface Attempt {
 }
 
 async function carryOut(deps: AttemptDeps, { build, attempt, log, signal }: Attempt): Promise<void> {
-  const { client, plane, clock } = deps;
+  const { client, plane, clock, metrics } = deps;
   if (attempt > 1) await log.add('warn', `The build was interrupted and goes on, attempt ${attempt}`);
   const request = await buildRequest(deps, build, signal);
   const openSandbox = (image: { readonly image: string }, ended: AbortSignal) =>
@@ -124,7 +126,7 @@ async function carryOut(deps: AttemptDeps, { build, attempt, log, signal }: Atte
     cachedSteps: result.cachedSteps,
     finishedAt: formatRfc3339(nowMs),
   };
-  await writeStatus(client, build, { status, signal });
+  metrics.onStatusWritten(build, await writeStatus(client, build, { status, signal }));
 }
 
 interface Failing {
@@ -134,7 +136,7 @@ interface Failing {
 }
 
 async function fail(
-  { client, clock }: AttemptDeps,
+  { client, clock, metrics }: AttemptDeps,
   build: SandboxTemplateBuild,
   { log, failure, signal }: Failing,
 ): Promise<void> {
@@ -146,7 +148,7 @@ async function fail(
     failedStep: step,
     finishedAt: formatRfc3339(nowMs),
   };
-  await writeStatus(client, build, { status, signal });
+  metrics.onStatusWritten(build, await writeStatus(client, build, { status, signal }));
 }
 
 function toFailure(error: unknown): BuildFailure {
