@@ -17,6 +17,8 @@ export interface Entry {
 export interface Reaction {
   readonly status?: string;
   readonly lines?: readonly string[];
+  /** It ends no sooner than this. */
+  readonly after?: Promise<unknown>;
 }
 
 /** The rules of a registry and of a sandbox in memory, to see in which order a build uses them. */
@@ -35,6 +37,8 @@ export class Stage {
   /** Whether a command changes no file. */
   changesNothing: (command: Command) => boolean = () => false;
   refusal: PlaneError | undefined;
+  /** Runs before a layer has arrived. */
+  onPush: () => Promise<void> = () => Promise.resolve();
   #changed = false;
 
   readonly #plane: ImagePlane = {
@@ -44,6 +48,7 @@ export class Stage {
     },
     pushLayer: async (_repository, tar) => {
       const content = await text(tar);
+      await this.onPush();
       this.layers += 1;
       return { digest: `sha256:layer-${this.layers}`, diffID: content, size: content.length };
     },
@@ -95,11 +100,12 @@ export class Stage {
     return this.entries.map(({ message }) => message);
   }
 
-  #run(command: Command) {
+  async #run(command: Command) {
     this.commands.push(command);
     const script = findScript(command);
     if (script === 'layer') return this.#capture(command);
-    const { status = 'exit status 0', lines = [] } = this.reactions[script] ?? {};
+    const { status = 'exit status 0', lines = [], after } = this.reactions[script] ?? {};
+    await after;
     for (const line of lines) command.onLine?.(line, 'stdout');
     this.#changed ||= !this.changesNothing(command);
     return { isSuccess: status === 'exit status 0', status };

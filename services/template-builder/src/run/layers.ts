@@ -23,10 +23,17 @@ export async function beginCapture({ sandbox, signal }: Pick<CaptureOptions, 'sa
   await runTool(sandbox, ['layer', 'scan', '--index', INDEX], signal);
 }
 
-/** Pushes what has changed since the last capture. Undefined: nothing has. */
-export async function captureLayer({ sandbox, plane, request, signal }: CaptureOptions): Promise<Layer | undefined> {
+/** Writes what has changed since the last time as a layer, which pushChanges has to read before the next call. False: nothing has. */
+export async function collectChanges({
+  sandbox,
+  signal,
+}: Pick<CaptureOptions, 'sandbox' | 'signal'>): Promise<boolean> {
   const { entries } = await runTool(sandbox, ['layer', 'diff', '--index', INDEX, '--out', LAYER], signal);
-  if (entries === 0) return undefined;
+  return entries > 0;
+}
+
+/** Pushes the layer that was written last. */
+export async function pushChanges({ sandbox, plane, request, signal }: CaptureOptions): Promise<Layer> {
   return plane.pushLayer(request.cacheRepository, await sandbox.download(LAYER, signal), signal);
 }
 

@@ -101,6 +101,55 @@ describe('a build', () => {
   });
 });
 
+describe('the image of a step', () => {
+  const NEVER = new Promise<never>(() => undefined);
+
+  /** A stage whose second layer, that of the step `a`, arrives as this says. */
+  function holdSecondLayer(arrive: () => Promise<unknown>): Stage {
+    const stage = new Stage();
+    let pushes = 0;
+    stage.onPush = async () => {
+      pushes += 1;
+      if (pushes === 2) await arrive();
+    };
+    return stage;
+  }
+  const countCollected = (stage: Stage): number => stage.commands.filter(({ args }) => args[1] === 'diff').length;
+
+  it('goes to the registry while the next step runs, which is collected after it', async () => {
+    const arrived = Promise.withResolvers<undefined>();
+    const stage = holdSecondLayer(() => arrived.promise);
+    const building = build(stage, [run('a'), run('b')]);
+    await expect.poll(() => stage.ran).toEqual(['a', 'b']);
+    expect([stage.layers, countCollected(stage)]).toEqual([1, 2]);
+    arrived.resolve(undefined);
+    await building;
+    expect([stage.layers, countCollected(stage)]).toEqual([3, 3]);
+  });
+
+  it('ends the build when the registry refuses it, though the next step never ends', async () => {
+    const stage = holdSecondLayer(async () => {
+      await expect.poll(() => stage.ran).toContain('b');
+      throw new PlaneError('denied', 'this repository is read-only');
+    });
+    stage.reactions = { b: { after: NEVER } };
+    await expect(build(stage, [run('a'), run('b')])).rejects.toMatchObject({ reason: 'RegistryFailed', step: '1' });
+    expect(stage.closed).toBe(1);
+  });
+
+  it('arrives before a step that fails ends the sandbox', async () => {
+    const arrived = Promise.withResolvers<undefined>();
+    const stage = holdSecondLayer(() => arrived.promise);
+    stage.reactions = { b: { status: 'exit status 1' } };
+    const building = build(stage, [run('a'), run('b')]).catch((error: unknown) => error);
+    await expect.poll(() => stage.ran).toEqual(['a', 'b']);
+    expect(stage.closed).toBe(0);
+    arrived.resolve(undefined);
+    expect(await building).toMatchObject({ step: '2' });
+    expect([stage.layers, stage.closed]).toEqual([2, 1]);
+  });
+});
+
 describe('a build that fails', () => {
   it.each([
     [

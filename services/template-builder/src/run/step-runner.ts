@@ -11,12 +11,13 @@ import {
 import type { BuildState, Instruction, Step, StepKey } from '@sandlot/template-build';
 import type { BuildSandbox, Command, Exit } from '../sandbox/build-sandbox.ts';
 import { PlaneError } from '../plane/plane.ts';
+import type { BuiltImage } from '../plane/plane.ts';
 import { BuildFailure } from './build-failure.ts';
 import type { StepName } from './build-failure.ts';
 import type { BuildRequest, BuildTools, Reached } from './build-run.ts';
 import { formatCacheTag, formatStateLabels } from './cache.ts';
 import { copyFiles } from './copy-files.ts';
-import { captureLayer, beginCapture } from './layers.ts';
+import { beginCapture, collectChanges, pushChanges } from './layers.ts';
 import { createUserScript, createWorkdirScript, provisionScript } from './step-script.ts';
 import type { Script } from './step-script.ts';
 
@@ -26,6 +27,12 @@ export interface StepRunnerOptions extends BuildTools {
   /** Those of the base and of all steps. */
   readonly keys: readonly StepKey[];
   readonly signal: AbortSignal;
+}
+
+/** What the steps have reached, while the image of the last of them may still be on its way to the registry. */
+interface Pending {
+  readonly image: Promise<BuiltImage>;
+  readonly state: BuildState;
 }
 
 interface Kept {
@@ -55,23 +62,24 @@ export class StepRunner {
 
   /** Runs what comes after the key that was found; undefined: all, also the base. */
   async runAfter(found: number | undefined, begin: Reached): Promise<Reached> {
-    let reached = found === undefined ? await this.#runBase(begin) : begin;
+    let reached: Pending = { image: Promise.resolve(begin.image), state: begin.state };
+    if (found === undefined) reached = await this.#runBase(reached);
     for (const [index, step] of this.#o.request.steps.entries()) {
       if (index >= (found ?? 0)) reached = await this.#runStep(step, index + 1, reached);
     }
-    return reached;
+    return { image: await reached.image, state: reached.state };
   }
 
-  async #runBase({ image, state }: Reached): Promise<Reached> {
+  async #runBase({ image, state }: Pending): Promise<Pending> {
     const { log, keys, request } = this.#o;
     const text = describeBase(request.sourceTitle, keys[0] ?? '', false);
     await log.add('info', text, 'base');
     await this.#runScript(provisionScript(), { step: 'base', shell: '/bin/sh' });
     await this.#runScript(createUserScript({ name: state.user, canSudo: true }), { step: 'base' });
-    return this.#keep({ image, state }, { key: keys[0] ?? '', step: 'base', text, mayChangeFiles: true });
+    return this.#keep({ image: await image, state }, { key: keys[0] ?? '', step: 'base', text, mayChangeFiles: true });
   }
 
-  async #runStep(step: Step, position: number, { image, state }: Reached): Promise<Reached> {
+  async #runStep(step: Step, position: number, { image, state }: Pending): Promise<Pending> {
     const { log, keys, request } = this.#o;
     const key = keys[position] ?? '';
     const name = String(position);
@@ -79,11 +87,11 @@ export class StepRunner {
     await log.add('info', text, name);
     const instruction = readStep(step);
     if (isProblem(instruction)) throw new BuildFailure(buildReasons.stepFailed, instruction.problem, name);
-    await this.#carryOut(instruction, { state, step: name });
+    const [before] = await Promise.all([image, keepBefore(image, this.#carryOut(instruction, { state, step: name }))]);
     const login = needsLogin(instruction) ? await this.#readLogin() : {};
     const mayChangeFiles = instruction.kind !== 'env';
     return this.#keep(
-      { image, state: advance(state, instruction, { login, step: name }) },
+      { image: before, state: advance(state, instruction, { login, step: name }) },
       { key, step: name, text, mayChangeFiles },
     );
   }
@@ -153,27 +161,40 @@ export class StepRunner {
     return (this.#login = Object.fromEntries(pairs));
   }
 
-  /** Makes what has changed a layer, and the image with it the cached one of the key. */
-  async #keep({ image, state }: Reached, { key, step, text, mayChangeFiles }: Kept): Promise<Reached> {
+  /** Collects what has changed. Its way to the registry takes place beside the next step, which may not collect before it is over. */
+  async #keep({ image, state }: Reached, kept: Kept): Promise<Pending> {
+    const hasChanged = kept.mayChangeFiles && (await collectChanges(this.#o));
+    const pushed = this.#push({ image, state }, { ...kept, hasChanged });
+    // Its failure ends the build where the image is awaited; until then it must not count as unhandled.
+    pushed.catch(() => undefined);
+    return { image: pushed, state };
+  }
+
+  /** Makes what was collected a layer, and the image with it the cached one of the key. */
+  async #push(
+    { image, state }: Reached,
+    { key, step, text, hasChanged }: Kept & { readonly hasChanged: boolean },
+  ): Promise<BuiltImage> {
     const { plane, request, signal } = this.#o;
     try {
-      const layer = mayChangeFiles ? await captureLayer(this.#o) : undefined;
-      const kept = await plane.assemble(
-        {
-          base: { image: image.image, trusted: true },
-          repository: request.cacheRepository,
-          tag: formatCacheTag(key),
-          layer,
-          labels: formatStateLabels(state),
-          step: text,
-        },
-        signal,
-      );
-      return { image: kept, state };
+      const layer = hasChanged ? await pushChanges(this.#o) : undefined;
+      const base = { image: image.image, trusted: true };
+      const place = { repository: request.cacheRepository, tag: formatCacheTag(key) };
+      return await plane.assemble({ base, ...place, layer, labels: formatStateLabels(state), step: text }, signal);
     } catch (error) {
       if (!(error instanceof PlaneError) || error.isPassing) throw error;
       throw new BuildFailure(buildReasons.registryFailed, buildMessages.pushFailed(error.message), step);
     }
+  }
+}
+
+/** A step that fails ends the sandbox, and with it what is on its way from there: the image of the step before arrives first. */
+async function keepBefore(image: Promise<BuiltImage>, work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    await image.catch(() => undefined);
+    throw error;
   }
 }
 
