@@ -1,14 +1,11 @@
 package layers
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"sandlot.dev/runtime/internal/marks"
 )
@@ -123,79 +120,3 @@ func (t *tree) isLeftOut(path string) bool {
 }
 
 func (t *tree) place(path string) string { return filepath.Join(t.root, path) }
-
-// walk calls visit for all that a layer can have, in the order of compare.
-func (t *tree) walk(visit func(Entry) error) error {
-	root, err := openDirectory(unix.AT_FDCWD, t.root)
-	if root == nil {
-		return err
-	}
-	return t.walkInto(root, "", visit)
-}
-
-// walkInto closes the directory. It looks at files by their names in it: gVisor takes longer the more directories a path has.
-func (t *tree) walkInto(opened *os.File, directory string, visit func(Entry) error) error {
-	defer func() { _ = opened.Close() }()
-	names, err := list(opened)
-	if err != nil {
-		return fmt.Errorf("%q: %w", directory, err)
-	}
-	for _, name := range names {
-		path := filepath.Join(directory, name)
-		if t.leftOut[path] {
-			continue
-		}
-		entry, isThere, err := look(int(opened.Fd()), name, path)
-		if err != nil {
-			return fmt.Errorf("%q: %w", path, err)
-		}
-		if !isThere || !t.fits(name, entry) {
-			continue
-		}
-		if err := visit(entry); err != nil {
-			return err
-		}
-		if !entry.isDirectory() {
-			continue
-		}
-		below, err := openDirectory(int(opened.Fd()), name)
-		if err != nil {
-			return fmt.Errorf("%q: %w", path, err)
-		}
-		if below == nil {
-			continue
-		}
-		if err := t.walkInto(below, path, visit); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// openDirectory opens a directory by its name in another one. It is nil if it was removed or replaced meanwhile.
-func openDirectory(in int, name string) (*os.File, error) {
-	descriptor, err := unix.Openat(in, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, unlessGone(err)
-	}
-	return os.NewFile(uintptr(descriptor), name), nil
-}
-
-// list returns the names in a directory, sorted.
-func list(directory *os.File) ([]string, error) {
-	names, err := directory.Readdirnames(-1)
-	slices.Sort(names)
-	return names, unlessGone(err)
-}
-
-// fits says whether a layer can have the file. To the file system of a container a device 0:0 is a whiteout, too.
-func (t *tree) fits(name string, e Entry) bool {
-	if e.kind() == unix.S_IFSOCK {
-		return false
-	}
-	if strings.HasPrefix(name, whiteout) || e.kind() == unix.S_IFCHR && e.Rdev == 0 {
-		t.unfit++
-		return false
-	}
-	return true
-}
