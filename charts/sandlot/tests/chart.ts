@@ -171,6 +171,9 @@ export function podTemplates(objects: readonly Rendered[]): readonly (readonly [
 /** The least with which the chart renders hibernation. */
 export const withHibernation = { hibernation: { enabled: true }, runtime: { delivery: 'ImageVolume' } };
 
+/** Values with which the release builds templates. */
+export const withBuilds = { builds: { enabled: true, registry: { name: 'registry.example.com/sandlot' } } };
+
 /** The profiles that come with the chart. */
 export const profiles: Readonly<Record<string, object>> = Object.fromEntries(
   ['small', 'ha'].map((name) => [name, readProfile(name)]),

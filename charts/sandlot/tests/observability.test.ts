@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { runPromtool } from '@sandlot/local-cluster';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { chartFolder, find, render, template, withHibernation } from './chart.ts';
+import { chartFolder, find, render, template, withBuilds, withHibernation } from './chart.ts';
 import type { Rendered } from './chart.ts';
 
 const RUNBOOKS = join(chartFolder, '../../docs/runbooks');
@@ -72,21 +72,24 @@ describe('dashboards, rules and the monitor', () => {
     expect(on.text).toContain('"sourceLabels":["__meta_kubernetes_pod_node_name"],"targetLabel":"node"');
   });
 
-  it('include the dashboard of egress, and alerts about it, only where it is installed', async () => {
+  it.each([
+    ['egress', { egress: { enabled: true } }],
+    ['builds', withBuilds],
+  ])('include the dashboard of %s, and alerts about it, only where it is installed', async (part, values) => {
     const metrics = { dashboards: { enabled: true }, rules: { enabled: true } };
-    const list = async (enabled: boolean): Promise<readonly string[]> =>
-      findMonitoring(await render({ egress: { enabled }, metrics })).flatMap(({ metadata, spec }) => [
+    const list = async (chosen: object): Promise<readonly string[]> =>
+      findMonitoring(await render({ ...chosen, metrics })).flatMap(({ metadata, spec }) => [
         metadata.name,
         ...((spec as unknown as Partial<RuleFile> | undefined)?.groups ?? []).map(({ name }) => name),
       ]);
-    const own = ['sandlot-dashboard-egress', 'sandlot-egress'];
-    expect(await list(true)).toEqual(expect.arrayContaining(own));
-    expect((await list(false)).filter((name) => own.includes(name))).toEqual([]);
+    const own = [`sandlot-dashboard-${part}`, `sandlot-${part}`];
+    expect(await list(values)).toEqual(expect.arrayContaining(own));
+    expect((await list({})).filter((name) => own.includes(name))).toEqual([]);
   });
 
   it('include a PrometheusRule with the runbook URL of the values', async () => {
     const rules = { enabled: true, labels: { release: 'prometheus' }, runbookUrl: 'https://wiki.example.com/sandlot/' };
-    const [rule] = findMonitoring(await render({ ...withHibernation, egress: { enabled: true }, metrics: { rules } }));
+    const [rule] = findMonitoring(await render({ ...withHibernation, ...withBuilds, egress: { enabled: true }, metrics: { rules } }));
     expect(rule).toMatchObject({ kind: 'PrometheusRule', metadata: { labels: { release: 'prometheus' } } });
     const { groups } = (rule as unknown as { spec: RuleFile }).spec;
     const rendered = groups.flatMap((group) => group.rules);
