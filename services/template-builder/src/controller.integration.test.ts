@@ -8,7 +8,7 @@ import type { Installation } from '../test/real-stage.ts';
 let stage: RealStage;
 let shared: Installation;
 beforeAll(async () => {
-  stage = await RealStage.start(['team-a', 'turns', 'killed', 'away']);
+  stage = await RealStage.start(['team-a', 'turns', 'crowd', 'killed', 'away']);
   shared = stage.install('team-a');
   await shared.startPod('one');
 });
@@ -61,6 +61,20 @@ describe.concurrent('the template-builder', () => {
     await at.untilSandboxes(second, [1]);
     await at.untilSandboxes(first, []);
     expect(await at.untilReason('second', 'Building')).toMatchObject({ status: { attempt: 1 } });
+  });
+
+  it('begins no more than that of many that it finds at its start, though it looks at all of them at once', async () => {
+    await using at = stage.install('crowd');
+    const names = Array.from({ length: 12 }, (_, index) => `build-${index}`);
+    for (const name of names) await at.create(name);
+    await at.startPod('one', { BUILDS_PER_NAMESPACE: '2', CONCURRENCY: '12' });
+    const list = async () => (await stage.client.list(sandboxTemplateBuilds, { namespace: at.place })).items;
+    await waitUntil(
+      async () => (await list()).every(({ status }) => status?.phase !== undefined),
+      () => 'not every build has a status',
+    );
+    const begun = (await list()).filter(({ status }) => status?.startedAt !== undefined);
+    expect(begun.map(({ status }) => status?.phase)).toEqual(['Building', 'Building']);
   });
 
   it('goes on with a build in another process after a SIGKILL, and removes the sandbox of the first attempt', async () => {

@@ -50,6 +50,7 @@ export function addTemplateBuilder(parts: ControllerParts, settings: BuilderSett
     metrics,
     templates: informers.templates.store,
     mostRunning: settings.BUILDS_PER_NAMESPACE,
+    beginning: new Set<string>(),
   };
   manager.add({
     name: 'template-build',

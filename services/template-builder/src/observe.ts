@@ -11,10 +11,15 @@ export interface ObserveDeps {
   readonly builds: OwnWrites<SandboxTemplateBuild>;
   readonly templates: Store<SandboxTemplate>;
   readonly mostRunning: number;
+  /** UIDs of builds that other passes begin at this moment: their statuses do not say so yet. */
+  readonly beginning: ReadonlySet<string>;
 }
 
 /** Everything known about one SandboxTemplateBuild. */
-export function observe({ clock, builds, templates, mostRunning }: ObserveDeps, object: SandboxTemplateBuild): Scene {
+export function observe(
+  { clock, builds, templates, mostRunning, beginning }: ObserveDeps,
+  object: SandboxTemplateBuild,
+): Scene {
   const { namespace = '', uid } = object.metadata;
   const others = [...builds.listByIndex(BY_NAMESPACE, namespace)].filter(
     (other) => other.metadata.uid !== uid && !hasEnded(other) && other.metadata.deletionTimestamp === undefined,
@@ -26,7 +31,8 @@ export function observe({ clock, builds, templates, mostRunning }: ObserveDeps, 
   return {
     nowMs: clock.now(),
     object,
-    running: others.filter(({ status }) => status?.phase === 'Building').length,
+    running: others.filter(({ metadata, status }) => status?.phase === 'Building' || beginning.has(metadata.uid ?? ''))
+      .length,
     mostRunning,
     isSuperseded: others.some((other) => supersedes(other, object)),
     templates: new Map(found),

@@ -5,8 +5,9 @@ import type { ApplyDeps } from './apply.ts';
 import { decide } from './decide.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
+import type { Step } from './plan/steps.ts';
 
-export type ReconcileDeps = ObserveDeps & ApplyDeps;
+export type ReconcileDeps = ObserveDeps & ApplyDeps & { readonly beginning: Set<string> };
 
 /** One pass over one SandboxTemplateBuild. Its own writes, and those of the attempt, enqueue the next one. */
 export async function reconcile(
@@ -17,8 +18,19 @@ export async function reconcile(
   const object = deps.builds.get(key);
   if (object === undefined) return done;
   const { steps, nextMs } = decide(observe(deps, object));
-  let after = object;
-  for (const step of steps) after = await apply(deps, after, { step, signal });
+  const uid = object.metadata.uid ?? '';
+  // Passes run side by side: one that reads between this decision and its write must not begin a build too many.
+  if (steps.some(begins)) deps.beginning.add(uid);
+  try {
+    let after = object;
+    for (const step of steps) after = await apply(deps, after, { step, signal });
+  } finally {
+    deps.beginning.delete(uid);
+  }
   if (nextMs === undefined) return done;
   return requeueAfter(Math.max(0, nextMs - deps.clock.now()), 'the next deadline');
+}
+
+function begins(step: Step): boolean {
+  return step.kind === 'status' && step.status.phase === 'Building';
 }

@@ -70,6 +70,14 @@ describe('a build', () => {
     ]);
   });
 
+  it('reads no more than the first 500 lines of a login shell, which a hostile profile may print without end', async () => {
+    const stage = new Stage();
+    stage.reactions = { env: { lines: Array.from({ length: 600 }, (_, index) => `V${index}=${index}`) } };
+    await build(stage, [{ type: 'ENV', args: ['FIRST', '$V499', 'LATER', '$V500'] }, run('make')]);
+    const made = stage.commands.find(({ args }) => args[2] === 'make');
+    expect(made?.env).toEqual({ FIRST: '499', LATER: '' });
+  });
+
   it('adds no layer for a step that changes no file', async () => {
     const stage = new Stage();
     stage.changesNothing = ({ args }) => args[2] === 'true';
