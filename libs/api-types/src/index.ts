@@ -204,4 +204,19 @@ export {
   keepsFilesAlone,
 } from './rules/suspension.ts';
 export type { Suspender } from './rules/suspension.ts';
+export {
+  buildTombstone,
+  buildVolumeObject,
+  findMountedVolume,
+  formatMountedVolumes,
+  formatTombstoneName,
+  formatVolumeObjectName,
+  isForeignVolumeMount,
+  isVolumeId,
+  listMountedVolumes,
+  readVolumeObject,
+  VOLUMES_NAME,
+  VOLUMES_PORT,
+} from './rules/volumes.ts';
+export type { MountedVolume, TeamVolume } from './rules/volumes.ts';
 export { findWakeObstacle } from './rules/wake.ts';

@@ -34,3 +34,6 @@ export {
   deriveTrafficAccessToken,
 } from './tokens.ts';
 export type { RandomBytes, TokenHolder } from './tokens.ts';
+export { listVolumeHopKeys, signVolumeHop } from './volume-hop.ts';
+export { formatVolumeToken, readVolumeToken } from './volume-token.ts';
+export type { VolumeTokenSubject } from './volume-token.ts';

@@ -59,6 +59,11 @@ export const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     by: 'template-builder',
     meaning: 'Name of the SandboxTemplateBuild that made it',
   },
+  volumeMounts: {
+    on: 'SandboxClaim',
+    by: API,
+    meaning: 'Volumes of the E2B API that the sandbox mounts: JSON, a list of `{id, name, path}`.',
+  },
   templateName: {
     on: 'SandboxTemplate, SandboxClaim',
     by: `${API}, template-builder`,

@@ -56,7 +56,11 @@ export const labelUses: Readonly<Record<keyof typeof labels, Use>> = {
     by: `${API}, users`,
     meaning: '`true` lets the egress proxy send its values, to the hosts of its annotation `sandlot.dev/egress-hosts`.',
   },
-  tenant: { on: 'Secret', by: API, meaning: 'The namespace whose clients created the secret.' },
+  tenant: {
+    on: 'Secret, ConfigMap',
+    by: API,
+    meaning: 'The namespace whose clients created the secret, or the volume.',
+  },
   vaultSecret: { on: 'Secret', by: API, meaning: 'The id of the secret.' },
   claimableBy: {
     on: 'PersistentVolume',

@@ -87,6 +87,8 @@ export const annotations = {
   buildName: 'sandlot.dev/build-name',
   /** On a SandboxTemplate that the API had built, and on a claim that starts from it: the name that clients gave it. */
   templateName: 'sandlot.dev/template-name',
+  /** Volumes of the E2B API that the sandbox mounts: JSON, a list of {id, name, path}. */
+  volumeMounts: 'sandlot.dev/volume-mounts',
   /** On such a SandboxTemplate: the tag that leads to it. */
   templateTag: 'sandlot.dev/template-tag',
   /** On such a SandboxTemplate: when a client gave the tag to a build that was there, RFC 3339. */

@@ -30,6 +30,7 @@ function build(fields: object, input: Partial<ClaimInput> = {}) {
     source: { kind: 'pool', name: 'base' },
     snapshotName: undefined,
     rules: [],
+    volumes: [],
     nowMs: NOW,
     tokens: {},
     digest: undefined,

@@ -1,5 +1,12 @@
-import { annotations, formatFirstEgressText, labels, nameHash } from '@sandlot/api-types';
-import type { EgressWish, HeaderRule, SandboxClaim, SandboxClaimSpec } from '@sandlot/api-types';
+import {
+  annotations,
+  formatFirstEgressText,
+  formatMountedVolumes,
+  labels,
+  nameHash,
+  VOLUMES_NAME,
+} from '@sandlot/api-types';
+import type { EgressWish, HeaderRule, MountedVolume, SandboxClaim, SandboxClaimSpec } from '@sandlot/api-types';
 import type { ApiKey } from '@sandlot/tenancy';
 import type { ControlKeys } from '../e2b/request/control-keys.ts';
 import type { FailedRetention } from '../e2b/request/failed-retention.ts';
@@ -25,6 +32,8 @@ export interface ClaimInput {
   readonly snapshotName: string | undefined;
   /** The rules of the request, with keys in place of values. */
   readonly rules: readonly HeaderRule[];
+  /** The volumes of the E2B API that it names. */
+  readonly volumes: readonly MountedVolume[];
   readonly nowMs: number;
   /** What it records of its tokens ({@link buildTokenAnnotations}). */
   readonly tokens: Readonly<Record<string, string>>;
@@ -56,6 +65,7 @@ export function buildE2bClaim(input: ClaimInput): SandboxClaim {
       ...(end.lifecycle === undefined ? {} : { lifecycle: end.lifecycle }),
       ...buildEnvs(request.envs),
       ...buildControlFields(request.control),
+      ...buildVolumes([...(request.control.sharedVolumes ?? []), ...input.volumes.map(buildVolumeMount)]),
       ...buildSandboxName(request.control.sandboxName, id),
     },
   };
@@ -74,6 +84,7 @@ function getAnnotations({
   source,
   snapshotName,
   rules,
+  volumes,
   digest,
   tokens,
   trace,
@@ -89,6 +100,7 @@ function getAnnotations({
     [annotations.autoPauseMemory]: autoPauseMemory ? undefined : 'false',
     [annotations.metadata]: Object.keys(metadata).length === 0 ? undefined : JSON.stringify(metadata),
     [annotations.autoResume]: autoResume ? 'true' : undefined,
+    [annotations.volumeMounts]: formatMountedVolumes(volumes),
     ...tokens,
     [annotations.requestDigest]: digest,
     [annotations.traceContext]: trace,
@@ -122,7 +134,6 @@ function buildControlFields(keys: ControlKeys): Partial<SandboxClaimSpec> {
     ...(keys.createOnNoStock === false ? { createOnNoStock: false } : {}),
     ...(keys.skipInitRuntime === true ? { skipInitRuntime: true } : {}),
     ...buildInplaceUpdate(keys),
-    ...buildVolumes(keys.sharedVolumes),
     ...buildReservation(keys.keepFailed ?? false),
   };
 }
@@ -140,9 +151,13 @@ function buildInplaceUpdate({ image, cpu }: ControlKeys): Partial<SandboxClaimSp
 }
 
 /** By PersistentVolumeClaim: a Pod finds these in its own namespace alone, and PersistentVolumes belong to no namespace. */
-function buildVolumes(volumes: readonly SharedVolume[] = []): Partial<SandboxClaimSpec> {
+function buildVolumes(volumes: readonly SharedVolume[]): Partial<SandboxClaimSpec> {
   if (volumes.length === 0) return {};
   return { dynamicVolumes: volumes.map(({ name, ...mount }) => ({ persistentVolumeClaimName: name, ...mount })) };
+}
+
+function buildVolumeMount({ id, path }: MountedVolume): SharedVolume {
+  return { name: VOLUMES_NAME, subPath: id, mountPath: path };
 }
 
 /** The end of a generated name is the same for a repeated create, and does not give the id away. */

@@ -35,6 +35,7 @@ const INHERITED = [
   annotations.autoResume,
   annotations.network,
   annotations.pausedRetention,
+  annotations.volumeMounts,
   CONTROL_VIEW,
 ] as const;
 

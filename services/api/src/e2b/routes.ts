@@ -30,6 +30,8 @@ import type { SnapshotRouteDeps } from './snapshots/routes.ts';
 import { buildTeamRoute } from './teams.ts';
 import { buildTemplateRoutes } from './templates/routes.ts';
 import type { TemplateRouteDeps } from './templates/routes.ts';
+import { buildVolumeRoutes } from './volumes/routes.ts';
+import type { VolumeRouteDeps } from './volumes/routes.ts';
 
 /** What the E2B operations need together; each of them sees only its own part. */
 export type E2bDeps = CreateDeps &
@@ -45,7 +47,8 @@ export type E2bDeps = CreateDeps &
   SecretDeps &
   SnapshotRouteDeps &
   BuildRouteDeps &
-  TemplateRouteDeps;
+  TemplateRouteDeps &
+  VolumeRouteDeps;
 
 export function buildE2bRoutes(deps: E2bDeps): readonly Route[] {
   return [
@@ -63,6 +66,7 @@ export function buildE2bRoutes(deps: E2bDeps): readonly Route[] {
     ...buildSecretRoutes(deps),
     ...buildBuildRoutes(deps),
     ...buildTemplateRoutes(deps),
+    ...buildVolumeRoutes(deps),
     buildTeamRoute(),
     buildHealthRoute(),
   ];

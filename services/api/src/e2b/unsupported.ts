@@ -18,8 +18,6 @@ const PATHS: readonly (readonly [feature: string, path: string, methods: readonl
 
 /** Unsupported trees: the root and all paths below it. */
 const TREES: readonly (readonly [feature: string, root: string])[] = [
-  ['volumes', '/volumes'],
-  ['volume contents', '/volumecontent'],
   ['management of API keys in this dialect', '/api-keys'],
   ['nodes', '/nodes'],
   ['administration', '/admin'],

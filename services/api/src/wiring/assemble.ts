@@ -5,6 +5,7 @@ import { CreateRates, deriveBuilderToken, Places, readTokenKeys, watchKeys } fro
 import type { TokenKeys, WatchedKeyRing } from '@sandlot/tenancy';
 import type { AuditDeps } from '../audit/requests.ts';
 import { createBuilder } from '../e2b/builds/builder/builder.ts';
+import { FileServer } from '../e2b/volumes/content/file-server.ts';
 import { createCreateMetrics } from '../e2b/operations/create-metrics.ts';
 import { createRequestMetrics } from '../http/metrics.ts';
 import type { RequestMetrics } from '../http/metrics.ts';
@@ -91,6 +92,7 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     transitionTimeoutMs: settings.TRANSITION_TIMEOUT,
     snapshots: new Snapshots({ client, informer: informers.snapshots, waiters: state.waiters, clock }),
     ...createBuildParts(process, { settings, informers, tokenKeys }),
+    ...createVolumeParts(process, settings, tokenKeys),
     savedMemory: new SavedMemory(client, settings.SNAPSHOTS_ENABLED),
     pauseFallsBack: settings.PAUSE_MEMORY_FALLBACK,
     egressReplicas: findEgressReplicas(settings),
@@ -114,6 +116,15 @@ function createBuildParts({ client, clock }: ProcessParts, { settings, informers
     newBuildId: randomUUID,
     uploadPlaces: new Places(),
     mostFileBytes: settings.BUILD_FILES_MAX_BYTES,
+  };
+}
+
+function createVolumeParts({ client, clock }: ProcessParts, settings: ApiSettings, tokenKeys: TokenKeys) {
+  const { VOLUMES_NAMESPACE: namespace, VOLUMES_LIMIT: limit, VOLUME_SERVER_URL: url } = settings;
+  return {
+    volumeRegistry: namespace === undefined ? undefined : { client, namespace, limit },
+    fileServer: new FileServer({ url, tokenKeys, clock }),
+    transferPlaces: new Places(),
   };
 }
 

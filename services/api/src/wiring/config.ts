@@ -2,6 +2,7 @@ import { durationMs, flag, integer, list, port, text, url } from '@sandlot/confi
 import { processSettings } from '@sandlot/service';
 import { tokenKeySettings } from '@sandlot/tenancy';
 import { z } from 'zod';
+import { FILE_SERVER_URL } from '../e2b/volumes/content/file-server.ts';
 
 /** Settings of the API, by environment variable. */
 export const apiSettings = processSettings.extend({
@@ -18,6 +19,12 @@ export const apiSettings = processSettings.extend({
   VAULT_NAMESPACE: text().optional(),
   /** Secrets that the API keys of a namespace may create. */
   VAULT_SECRETS_LIMIT: integer({ min: 0, max: 10_000 }).default(100),
+  /** Namespace in which volumes are registered. The API may write ConfigMaps there; absent: the installation has no volumes. */
+  VOLUMES_NAMESPACE: text().optional(),
+  /** Volumes that a namespace may have. */
+  VOLUMES_LIMIT: integer({ min: 0, max: 10_000 }).default(100),
+  /** URL of the file server of a namespace, with `{namespace}` in place of its name. */
+  VOLUME_SERVER_URL: text().default(FILE_SERVER_URL),
   ...tokenKeySettings,
   /** Domain of the sandboxes, `sandbox.example.com`; absent: single-URL mode. */
   SANDBOX_DOMAIN: text().optional(),

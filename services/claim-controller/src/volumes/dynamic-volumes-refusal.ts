@@ -1,3 +1,4 @@
+import { findMountedVolume, isForeignVolumeMount, VOLUMES_NAME } from '@sandlot/api-types';
 import type { SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
 import { countWantedSlots } from '../batch/slots.ts';
 import { hasRuntime } from '../runtime/claim-env.ts';
@@ -29,8 +30,18 @@ export function findDynamicVolumesRefusal(request: VolumeRequest): string | unde
 }
 
 function findPolicyRefusal({ claim, template }: VolumeRequest): string | undefined {
-  if (template.spec.dynamicVolumesPolicy !== 'Allowed') {
-    const name = template.metadata.name ?? '';
+  const name = template.metadata.name ?? '';
+  const policy = template.spec.dynamicVolumesPolicy;
+  const volumes = listVolumes(claim);
+  if (volumes.some(isForeignVolumeMount)) {
+    return `PersistentVolumeClaim "${VOLUMES_NAME}" has the volumes of this namespace, which are mounted one by one; name the id of a volume in subPath`;
+  }
+  // Volumes are made to be mounted, so a template has to say that it takes none.
+  const hasVolumesAlone = volumes.every((volume) => findMountedVolume(volume) !== undefined);
+  if (hasVolumesAlone && policy === 'Disallowed') {
+    return `template '${name}' does not allow volumes: its dynamicVolumesPolicy is Disallowed`;
+  }
+  if (!hasVolumesAlone && policy !== 'Allowed') {
     return `SandboxTemplate "${name}" does not allow dynamicVolumes; set its dynamicVolumesPolicy to Allowed, or remove dynamicVolumes from the claim`;
   }
   if (claim.spec.createOnNoStock !== false) return undefined;

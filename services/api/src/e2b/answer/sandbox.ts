@@ -1,5 +1,11 @@
 // The answers about a sandbox, made from its claim and Sandbox (docs/reference/e2b-api.md#read).
-import { annotations, findEgressWish, getTemplateId, hasUnresponsiveDaemon } from '@sandlot/api-types';
+import {
+  annotations,
+  findEgressWish,
+  getTemplateId,
+  hasUnresponsiveDaemon,
+  listMountedVolumes,
+} from '@sandlot/api-types';
 import type { HeaderRule, Sandbox, SandboxClaim } from '@sandlot/api-types';
 import type { TokenKeys } from '@sandlot/tenancy';
 import { CONTROL_VIEW } from '../../claim/annotations.ts';
@@ -64,8 +70,14 @@ export function buildListing({ claim, sandbox }: ClaimedSandbox, options: Answer
     state: getState(sandbox),
     envdVersion: getEnvdVersion(sandbox, options),
     metadata: { ...buildMetadata(claim), ...buildControlMetadata({ claim, sandbox }) },
+    ...buildVolumeMounts(claim),
     ...(isPausedUnresponsive(sandbox) ? { envdUnresponsiveAtPause: true } : {}),
   };
+}
+
+function buildVolumeMounts(claim: SandboxClaim): Pick<ListedSandbox, 'volumeMounts'> {
+  const volumes = listMountedVolumes(claim);
+  return volumes.length === 0 ? {} : { volumeMounts: volumes.map(({ name, path }) => ({ name, path })) };
 }
 
 function isPausedUnresponsive(sandbox: Sandbox | undefined): boolean {

@@ -35,6 +35,11 @@ export type SandboxAnswer = z.output<typeof sandboxAnswer>;
 
 export const sandboxState = z.enum(['running', 'paused']);
 
+/** A volume of a sandbox, by its name. */
+export const volumeMount = z
+  .object({ name: z.string().max(1_024), path: z.string().max(4_096) })
+  .meta({ id: 'VolumeMount' });
+
 const listed = {
   templateID: z.string(),
   sandboxID: z.string(),
@@ -48,6 +53,7 @@ const listed = {
   envdVersion: z.string(),
   alias: z.string().optional(),
   metadata: strings.optional(),
+  volumeMounts: z.array(volumeMount).optional().meta({ description: 'Absent: none.' }),
   envdUnresponsiveAtPause: z
     .boolean()
     .optional()

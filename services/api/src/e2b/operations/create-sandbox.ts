@@ -1,4 +1,4 @@
-import type { SandboxClaim } from '@sandlot/api-types';
+import type { MountedVolume, SandboxClaim } from '@sandlot/api-types';
 import type { Clock } from '@sandlot/std';
 import { carrier } from '@sandlot/telemetry';
 import type { ApiKey } from '@sandlot/tenancy';
@@ -31,12 +31,14 @@ import { findTemplateOf } from '../templates/find-source.ts';
 import { findStart } from '../templates/public/copy-public.ts';
 import type { CopyDeps } from '../templates/public/copy-public.ts';
 import type { Source } from '../templates/source.ts';
+import { resolveMounts } from '../volumes/resolve-mounts.ts';
+import type { MountDeps } from '../volumes/resolve-mounts.ts';
 import { admitRules, NO_STORED_RULES } from '../egress/admit-rules.ts';
 import type { RuleDeps } from '../egress/admit-rules.ts';
 import type { CreateMetrics } from './create-metrics.ts';
 import { getResult } from './create-metrics.ts';
 
-export interface CreateDeps extends CopyDeps, StartDeps, RuleDeps {
+export interface CreateDeps extends CopyDeps, StartDeps, RuleDeps, MountDeps {
   readonly client: StartDeps['client'];
   readonly limits: Limits;
   readonly ledger: CreateLedger;
@@ -118,7 +120,8 @@ async function createClaimedSandbox(deps: CreateDeps, creation: Creation): Promi
   const { createTimeoutMs, neverTimeout } = request.control;
   const source = await findStart(deps, key, request.templateID);
   const stored = await storeRequestRules(deps, creation, source);
-  const claim = buildClaim(deps, creation, { source, rules: stored.rules });
+  const volumes = await findVolumes(deps, creation);
+  const claim = buildClaim(deps, creation, { source, rules: stored.rules, volumes });
   return startClaim(deps, {
     claim,
     envs: request.envs,
@@ -146,10 +149,18 @@ async function storeRequestRules(
   return admitRules(deps, headerRules, { namespace, templateName: made?.metadata.name ?? templateID, made, skipsInit });
 }
 
+/** The volumes of a create, whose directories are there from then on. Throws an ApiError 400, and 503 without their file server. */
+function findVolumes(
+  deps: CreateDeps,
+  { key: { namespace }, request: { volumeMounts }, signal }: Creation,
+): Promise<readonly MountedVolume[]> {
+  return volumeMounts.length === 0 ? Promise.resolve([]) : resolveMounts(deps, { namespace, volumeMounts, signal });
+}
+
 function buildClaim(
   { answers, clock, limits }: CreateDeps,
   { key, request, identity }: Creation,
-  { source, rules }: Pick<ClaimInput, 'rules'> & { readonly source: Source },
+  { source, rules, volumes }: Pick<ClaimInput, 'rules' | 'volumes'> & { readonly source: Source },
 ): SandboxClaim {
   const { sandbox, digest } = identity;
   return buildE2bClaim({
@@ -160,6 +171,7 @@ function buildClaim(
     source,
     snapshotName: findStartName(source),
     rules,
+    volumes,
     nowMs: clock.now(),
     tokens: buildTokenAnnotations(answers.tokenKeys, sandbox, { isPublic: request.allowPublicTraffic }),
     digest,

@@ -8,6 +8,8 @@ import { readEgress } from './egress.ts';
 import type { EgressRequest } from './egress.ts';
 import type { NewSandbox } from './schemas.ts';
 import { assertTimeout } from './timeout.ts';
+import { readVolumeMounts } from './volume-mounts.ts';
+import type { VolumeMountRequest } from './volume-mounts.ts';
 
 /** A create with all its fields checked; nothing of it refers to Kubernetes yet. */
 export interface CreateRequest extends EgressRequest {
@@ -22,6 +24,7 @@ export interface CreateRequest extends EgressRequest {
   /** From metadata keys `label:<k>`. */
   readonly labels: Readonly<Record<string, string>>;
   readonly envs: readonly (readonly [name: string, value: string])[];
+  readonly volumeMounts: readonly VolumeMountRequest[];
   readonly control: ControlKeys;
   /** Whether the request has any control key of OpenKruise. */
   readonly hasControlKeys: boolean;
@@ -56,6 +59,7 @@ export function readCreate(body: NewSandbox, limits: Pick<Allowance, 'maxTimeout
     metadata,
     labels: readLabels(metadata),
     envs,
+    volumeMounts: readVolumeMounts(body.volumeMounts ?? [], keys),
     control: keys,
     hasControlKeys: Object.keys(keys).length > 0,
   };
@@ -79,7 +83,6 @@ const CONTRADICTIONS: readonly Check[] = [
 /** Fields that the API refuses, because they would have no effect (docs/reference/e2b-api.md#create). */
 const NOT_SERVED: readonly Check[] = [
   [({ iam }) => iam !== undefined && iam !== null, 'iam is not available in this installation'],
-  [({ volumeMounts }) => (volumeMounts ?? []).length > 0, 'volumeMounts are not available in this installation'],
 ];
 
 function assertServed(body: NewSandbox): void {

@@ -1,7 +1,7 @@
 // What E2B clients send (docs/reference/e2b-api.md#create). Unknown fields are dropped.
 import { z } from 'zod';
 import { shownAs } from '../../openapi/shown-as.ts';
-import { sandboxState } from '../answer/schemas.ts';
+import { sandboxState, volumeMount } from '../answer/schemas.ts';
 import { networkRules } from './header-rules.ts';
 
 const seconds = z.int().meta({ description: 'Seconds.' });
@@ -30,6 +30,9 @@ export const networkUpdate = networkRequest
   .extend({ allow_internet_access: z.boolean().nullish() })
   .meta({ id: 'NetworkUpdate' });
 
+/** As many as a claim may have. */
+const MOST_VOLUMES = 20;
+
 const newSandbox = {
   templateID: z.string().min(1).max(512).meta({ description: 'Name of a warm pool, or of a template.' }),
   autoPause: z.boolean().nullish(),
@@ -41,7 +44,7 @@ const newSandbox = {
   envVars: strings.nullish(),
   mcp: z.unknown().optional(),
   iam: z.unknown().optional(),
-  volumeMounts: z.array(z.unknown()).nullish(),
+  volumeMounts: z.array(volumeMount).max(MOST_VOLUMES, `expected at most ${MOST_VOLUMES} volumes`).nullish(),
 };
 
 /** Body of `POST /v2/sandboxes`. */

@@ -1,4 +1,5 @@
 // Volumes that a create names by the keys of OpenKruise (docs/reference/e2b-api.md#volumes-of-a-create).
+import { VOLUMES_NAME } from '@sandlot/api-types';
 import { z } from 'zod';
 import { badRequest } from '../../errors/api-error.ts';
 import { CONTROL_PREFIX } from './control-prefix.ts';
@@ -32,7 +33,8 @@ const LONGEST_CONFIG = 65_536;
 const MOST_SHOWN = 80;
 const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
-const isName = (text: string): boolean => text.length <= LONGEST_NAME && NAME.test(text);
+/** Volumes of the E2B API are mounted by their own names. */
+const isName = (text: string): boolean => text.length <= LONGEST_NAME && NAME.test(text) && text !== VOLUMES_NAME;
 
 /** No container could have another path, and two spellings of one path would be two mounts. */
 function isPlainPath(path: string): boolean {

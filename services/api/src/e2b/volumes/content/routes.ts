@@ -1,0 +1,151 @@
+import { readVolumeToken } from '@sandlot/tenancy';
+import type { Places, TokenKeys, VolumeTokenSubject } from '@sandlot/tenancy';
+import type { Clock } from '@sandlot/std';
+import { z } from 'zod';
+import { ApiError } from '../../../errors/api-error.ts';
+import { badVolumeToken, noVolume, tooManyTransfers } from '../../../errors/volume-errors.ts';
+import { buildPublicRoute, endpoint } from '../../../http/route.ts';
+import type { Answer, Call, Method, Route } from '../../../http/route.ts';
+import { openRegistry } from '../registry.ts';
+import type { RegistryOptions } from '../registry.ts';
+import {
+  contentError,
+  entryStat,
+  listingQuery,
+  pathQuery,
+  volumeHeaders,
+  volumeParams,
+  writeQuery,
+} from '../schemas.ts';
+import { sendToFileServer } from './relay.ts';
+import type { FileServer } from './file-server.ts';
+
+export interface ContentDeps {
+  readonly volumeRegistry: RegistryOptions | undefined;
+  readonly answers: { readonly tokenKeys: TokenKeys };
+  readonly clock: Pick<Clock, 'now' | 'setTimeout'>;
+  readonly fileServer: FileServer;
+  readonly transferPlaces: Places;
+}
+
+type ContentCall = Call<{
+  params: z.output<typeof volumeParams>;
+  query: Readonly<Record<string, string | undefined>>;
+  headers: z.output<typeof volumeHeaders>;
+}>;
+
+interface Operation {
+  readonly id: string;
+  readonly method: Method;
+  readonly part: 'path' | 'dir' | 'file';
+  readonly summary: string;
+  readonly query: z.ZodObject & z.ZodType<Readonly<Record<string, string | undefined>>>;
+  readonly success: number;
+  readonly schema?: z.ZodType;
+  readonly type?: string;
+}
+
+/** More of a team would take the connections of others. */
+const MOST_TRANSFERS = 100;
+const OCTETS = 'application/octet-stream';
+
+const OPERATIONS: readonly Operation[] = [
+  {
+    ...{ id: 'getVolumePath', method: 'get', part: 'path', query: pathQuery, success: 200, schema: entryStat },
+    summary: 'Describes what is at a path of a volume.',
+  },
+  {
+    ...{ id: 'patchVolumePath', method: 'patch', part: 'path', query: pathQuery, success: 200, schema: entryStat },
+    summary: 'Changes the mode of what is at a path of a volume.',
+  },
+  {
+    ...{ id: 'deleteVolumePath', method: 'delete', part: 'path', query: pathQuery, success: 204 },
+    summary: 'Removes what is at a path of a volume, with all below it.',
+  },
+  {
+    ...{ id: 'listVolumeDir', method: 'get', part: 'dir', query: listingQuery, success: 200 },
+    ...{ schema: z.array(entryStat), summary: 'Lists a directory of a volume.' },
+  },
+  {
+    ...{ id: 'makeVolumeDir', method: 'post', part: 'dir', query: writeQuery, success: 201, schema: entryStat },
+    summary: 'Makes a directory in a volume.',
+  },
+  {
+    ...{ id: 'readVolumeFile', method: 'get', part: 'file', query: pathQuery, success: 200 },
+    ...{ schema: z.string(), type: OCTETS, summary: 'Reads a file of a volume.' },
+  },
+  {
+    ...{ id: 'writeVolumeFile', method: 'put', part: 'file', query: writeQuery, success: 201, schema: entryStat },
+    summary: 'Writes a file into a volume.',
+  },
+];
+
+/** The content of volumes, for which a token stands in for the API key. */
+export function buildContentRoutes(deps: ContentDeps): readonly Route[] {
+  return OPERATIONS.map(({ id, method, part, summary, query, success, schema, type }) =>
+    buildPublicRoute(
+      {
+        ...endpoint(id, `${method} /volumecontent/{volumeID}/${part}`, summary),
+        tag: 'E2B volumes',
+        params: volumeParams,
+        query,
+        headers: volumeHeaders,
+        hideHeaders: true,
+        streams: true,
+        answers: {
+          [success]: { description: 'Done.', schema, type },
+          401: { description: 'The token does not open this volume.', schema: contentError },
+          404: { description: 'The volume, or what is at the path, does not exist.', schema: contentError },
+        },
+      },
+      (call) => answerContent(deps, { method, part }, call as ContentCall),
+    ),
+  );
+}
+
+/** Errors of contents have a text as their code. */
+async function answerContent(
+  deps: ContentDeps,
+  { method, part }: Pick<Operation, 'method' | 'part'>,
+  call: ContentCall,
+): Promise<Answer> {
+  try {
+    const { namespace, id } = await admit(deps, call);
+    const given = Object.entries(call.query).filter((field): field is [string, string] => field[1] !== undefined);
+    const path = `/volumes/${id}/${part}?${new URLSearchParams(given).toString()}`;
+    return await inPlace(deps.transferPlaces, namespace, async () => {
+      await deps.fileServer.prepare({ namespace, id }, call.signal);
+      return sendToFileServer(deps, { namespace, method: method.toUpperCase(), path }, call);
+    });
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { status, message, headers } = error;
+    return { status, headers, body: { code: String(status), message } };
+  }
+}
+
+/** Runs an operation as one of as many as a namespace may have. A download has its place until its end. */
+async function inPlace(places: Places, namespace: string, run: () => Promise<Answer>): Promise<Answer> {
+  const place = places.take(namespace, { present: 0, limit: MOST_TRANSFERS, wanted: 1 });
+  if (place === undefined) throw tooManyTransfers(MOST_TRANSFERS);
+  const leave = (): void => place[Symbol.dispose]();
+  try {
+    const answer = await run();
+    if (answer.stream === undefined) leave();
+    else answer.stream.content.once('close', leave);
+    return answer;
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+/** The volume of the request. Throws an ApiError: 401 without its token, 404 if it is deleted. */
+async function admit(deps: ContentDeps, { params, readHeaders }: ContentCall): Promise<VolumeTokenSubject> {
+  const [, token = ''] = /^Bearer (\S+)$/i.exec(readHeaders().authorization ?? '') ?? [];
+  const subject = readVolumeToken(deps.answers.tokenKeys, token, deps.clock.now());
+  if (subject?.id !== params.volumeID) throw badVolumeToken();
+  const volume = await openRegistry(deps.volumeRegistry, subject.namespace).findByName(subject.name);
+  if (volume?.id !== subject.id) throw noVolume(subject.id);
+  return subject;
+}
