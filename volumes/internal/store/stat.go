@@ -55,14 +55,17 @@ func describe(volume *os.Root, inside, shown string) (Stat, error) {
 func read(info fs.FileInfo, shown string) Stat {
 	stat := Stat{
 		Name: path.Base(shown), Type: kind(info.Mode()), Path: shown, Size: info.Size(), Mode: uint32(info.Mode().Perm()),
-		Mtime: info.ModTime().UTC(),
+		Mtime: shorten(info.ModTime()),
 	}
 	if system, hasMore := info.Sys().(*syscall.Stat_t); hasMore {
 		stat.UID, stat.GID = system.Uid, system.Gid
-		stat.Atime, stat.Ctime = time.Unix(system.Atim.Unix()).UTC(), time.Unix(system.Ctim.Unix()).UTC()
+		stat.Atime, stat.Ctime = shorten(time.Unix(system.Atim.Unix())), shorten(time.Unix(system.Ctim.Unix()))
 	}
 	return stat
 }
+
+// shorten returns a time as clients of every language can read it.
+func shorten(exact time.Time) time.Time { return exact.UTC().Truncate(time.Millisecond) }
 
 func kind(mode fs.FileMode) string {
 	switch {
