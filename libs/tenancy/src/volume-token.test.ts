@@ -31,6 +31,8 @@ describe('a token of a volume', () => {
       content,
       `${content}.`,
       `${token}.${digest}`,
+      `${token}x`,
+      `${content}=.${digest}`,
       `${content}.${'0'.repeat(64)}`,
       '',
       'x'.repeat(100_000),

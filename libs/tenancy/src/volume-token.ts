@@ -13,6 +13,8 @@ export interface VolumeTokenSubject {
 /** As long as E2B's. */
 const LIFETIME_MS = 24 * 60 * 60_000;
 const LONGEST = 4_096;
+/** One spelling alone: other texts that mean the same would be other tokens in logs and lists. */
+const FORM = /^([\w-]+)\.([0-9a-f]{64})$/;
 
 const content = z.strictObject({
   id: z.string(),
@@ -41,9 +43,9 @@ export function readVolumeToken(
   token: string,
   nowMs: number,
 ): VolumeTokenSubject | undefined {
-  const [text = '', digest = '', ...rest] = token.length > LONGEST ? [] : token.split('.');
+  const [, text = '', digest = ''] = (token.length > LONGEST ? null : FORM.exec(token)) ?? [];
   const parsed = parseContent(text);
-  if (parsed === undefined || rest.length > 0) return undefined;
+  if (parsed === undefined) return undefined;
   const { expires, key, ...subject } = parsed;
   return isSameDigest(computeDigest(keys.find(key), text), digest) && nowMs < expires ? subject : undefined;
 }

@@ -22,6 +22,8 @@ export { findAgentSandboxCrds, findAgentSandboxModule, startAgentSandbox } from 
 export type { AgentSandbox } from './test-servers/agent-sandbox.ts';
 export { startControlPlane } from './test-servers/control-plane.ts';
 export type { ControlPlane, ControlPlaneOptions } from './test-servers/control-plane.ts';
+export { startFileServer } from './test-servers/file-server.ts';
+export type { FileServerProcess } from './test-servers/file-server.ts';
 export { startImagePlane, startRegistry } from './test-servers/images.ts';
 export type { ImagePlaneServer } from './test-servers/images.ts';
 export { startNats, startNatsCluster } from './test-servers/nats.ts';

@@ -123,6 +123,11 @@ const builderRecipes = {
   'sandlot-image': { package: './cmd/sandlot-image' },
 } as const satisfies Record<string, Recipe>;
 
+const volumesRecipes = {
+  /** The file server of volumes. */
+  'sandlot-volumes': { package: './cmd/sandlot-volumes' },
+} as const satisfies Record<string, Recipe>;
+
 /** A program built from one of the Go modules. */
 export type BinaryName =
   | keyof typeof clusterRecipes
@@ -136,7 +141,8 @@ export type BinaryName =
   | keyof typeof runtimeRecipes
   | keyof typeof nodeRecipes
   | keyof typeof egressRecipes
-  | keyof typeof builderRecipes;
+  | keyof typeof builderRecipes
+  | keyof typeof volumesRecipes;
 
 /** A folder with a go.mod and the binaries built from it. Each module has its own cache folder. */
 export interface GoModule {
@@ -150,7 +156,7 @@ export interface GoModule {
 /**
  * Every Go module. containerd, gVisor, Jaeger and agent-sandbox have modules of their own because their dependencies conflict with those of
  * Kubernetes. The policy enforcer, etcd's tools and kube-score have their own so that changing them rebuilds nothing else. The daemon, gVisor's
- * shim, the agent, the data plane of egress and the image plane belong to the product and live outside this package.
+ * shim, the agent, the data plane of egress, the image plane and the file server of volumes belong to the product and live outside this package.
  */
 export const goModules: readonly GoModule[] = [
   { folder: 'go', recipes: clusterRecipes },
@@ -165,6 +171,7 @@ export const goModules: readonly GoModule[] = [
   { folder: '../../node', recipes: nodeRecipes },
   { folder: '../../egress', recipes: egressRecipes },
   { folder: '../../builder', imports: ['../../egress'], recipes: builderRecipes },
+  { folder: '../../volumes', recipes: volumesRecipes },
 ];
 
 /** Returns the module and the recipe of a binary. */

@@ -24,6 +24,7 @@ export default async function prepare(): Promise<void> {
     'registry',
     'crane',
     'sandlot-image',
+    'sandlot-volumes',
   ] as const;
   await ensureBinaries(programs, { progress });
   await ensureS3Server();
