@@ -21,6 +21,10 @@
 {{- with include "sandlot.api.vaultNamespace" . }}
 - { name: VAULT_NAMESPACE, value: {{ . }} }
 {{- end }}
+{{- with include "sandlot.volumes.namespace" . }}
+- { name: VOLUMES_NAMESPACE, value: {{ . }} }
+- { name: VOLUMES_LIMIT, value: {{ $values.volumes.perNamespace | int64 | quote }} }
+{{- end }}
 {{ include "sandlot.env.tokenKeys" . }}
 {{- if and $values.gateway.enabled $values.gateway.domains }}
 - { name: SANDBOX_DOMAIN, value: {{ first $values.gateway.domains | quote }} }

@@ -47,8 +47,8 @@
 - { name: K8S_CLUSTER_UID, value: {{ . | quote }} }
 {{- end }}
 {{- end }}
-{{- /* Builds have no events. */}}
-{{- $natsUrl := ternary "" (include "sandlot.nats.url" .root) (eq .name "template-builder") }}
+{{- /* Builds and volumes have no events. */}}
+{{- $natsUrl := include "sandlot.controller.natsUrl" . }}
 {{- with $natsUrl }}
 - { name: NATS_URL, value: {{ . | quote }} }
 - { name: NATS_USER, value: {{ $.name }} }
@@ -74,6 +74,11 @@
 {{- end }}
 {{- end -}}
 
+{{/* Where NATS is for a controller; empty for one without events. Call with its scope. */}}
+{{- define "sandlot.controller.natsUrl" -}}
+{{- if not (has .name (list "template-builder" "volume-controller")) }}{{ include "sandlot.nats.url" .root }}{{ end -}}
+{{- end -}}
+
 {{/* Settings of this controller alone. */}}
 {{- define "sandlot.env.sandbox-controller" }}
 - { name: CLUSTER_DOMAIN, value: {{ .clusterDomain | quote }} }
@@ -86,6 +91,8 @@
 {{- end -}}
 
 {{- define "sandlot.env.snapshot-controller" }}{{- end -}}
+
+{{- define "sandlot.env.volume-controller" }}{{- end -}}
 
 {{- define "sandlot.env.warmpool-controller" }}
 {{- include "sandlot.env.sandboxes" . }}
@@ -122,7 +129,7 @@
 {{/* Secrets that a controller reads as files: volume -> (secret, folder, keys). */}}
 {{- define "sandlot.controller.secrets" -}}
 {{- $secrets := dict -}}
-{{- range $server := ternary (list "redis") (list "nats" "redis") (eq .name "template-builder") -}}
+{{- range $server := ternary (list "nats" "redis") (list "redis") (ne (include "sandlot.controller.natsUrl" .) "") -}}
 {{- with include (printf "sandlot.%s.caSecret" $server) $.root -}}
 {{- $_ := set $secrets (printf "%s-ca" $server) (dict "secret" . "folder" $server "keys" (list "ca.crt")) -}}
 {{- end -}}
@@ -142,7 +149,7 @@
 {{- range $volume, $files := include "sandlot.controller.secrets" . | fromYaml }}
 - { name: {{ $volume }}, mountPath: /etc/sandlot/{{ $files.folder }}, readOnly: true }
 {{- end }}
-{{- if include "sandlot.nats.url" .root }}
+{{- if include "sandlot.controller.natsUrl" . }}
 - { name: nats-password, mountPath: /etc/sandlot/nats-password, readOnly: true }
 {{- end }}
 {{- end -}}
@@ -154,7 +161,7 @@
   {{- range $files.keys }}{{ $items = append $items (printf "{ key: %s, path: %s }" . .) }}{{ end }}
   secret: { secretName: {{ $files.secret }}, items: [{{ join ", " $items }}] }
 {{- end }}
-{{- if include "sandlot.nats.url" .root }}
+{{- if include "sandlot.controller.natsUrl" . }}
 {{ include "sandlot.nats.passwordVolume" (dict "root" .root "user" .name) }}
 {{- end }}
 {{- end -}}

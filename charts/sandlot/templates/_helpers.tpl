@@ -117,6 +117,9 @@ claim-controller: claimController
 {{- if .Values.hibernation.enabled }}
 snapshot-controller: snapshotController
 {{- end }}
+{{- if include "sandlot.volumes.namespace" . }}
+volume-controller: volumeController
+{{- end }}
 {{- if .Values.builds.enabled }}
 template-builder: builds
 {{- end }}

@@ -207,6 +207,32 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
   verbs: [{{ if .Values.builds.enabled }}create, delete, {{ end }}get, list, {{ if .Values.builds.enabled }}patch, {{ end }}watch]
 {{- end -}}
 
+{{- define "sandlot.rules.volume-controller" -}}
+# The disk, the file server and its Service and NetworkPolicy in each namespace that has volumes: all are called sandlot-volumes, and an
+# admission policy allows no others. A create cannot be limited to a name.
+- apiGroups: [""]
+  resources: [persistentvolumeclaims, services]
+  verbs: [create]
+- apiGroups: [""]
+  resources: [persistentvolumeclaims, services]
+  resourceNames: [sandlot-volumes]
+  verbs: [delete, get, patch]
+- apiGroups: [apps]
+  resources: [deployments]
+  verbs: [create]
+- apiGroups: [apps]
+  resources: [deployments]
+  resourceNames: [sandlot-volumes]
+  verbs: [delete, get, patch]
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [create]
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  resourceNames: [sandlot-volumes]
+  verbs: [delete, get, patch]
+{{- end -}}
+
 {{- define "sandlot.rules.template-builder" -}}
 - apiGroups: [sandlot.dev]
   resources: [sandboxtemplatebuilds]

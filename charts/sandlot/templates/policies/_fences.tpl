@@ -297,6 +297,27 @@ s.?dataSource.?kind.orValue('') == 'PersistentVolumeClaim' && dyn(s.?dataSource.
     && (request.operation == 'CREATE' || 'sandlot.dev/built-by' in variables.oldLabels)
 {{- end -}}
 
+{{- define "sandlot.policies.volumeFences" -}}
+- rule: controllers
+  says: The volume-controller may only write the disk, file server, Service and NetworkPolicy called sandlot-volumes, which it has made
+  holds: >-
+    [request.operation == 'DELETE' ? dyn(oldObject) : dyn(object)].all(o, o.metadata.name == 'sandlot-volumes')
+    && (request.operation == 'DELETE' || variables.labels[?'app.kubernetes.io/managed-by'].orValue('') == 'sandlot-volume-controller')
+    && (request.operation == 'CREATE' || variables.oldLabels[?'app.kubernetes.io/managed-by'].orValue('') == 'sandlot-volume-controller')
+- rule: controllers
+  says: The volume-controller may only run file servers, which have no token, no other volume than the disk and no privilege
+  holds: >-
+    request.operation == 'DELETE' || request.resource.resource != 'deployments' || [dyn(object.spec.template.spec)].all(s,
+    s.?automountServiceAccountToken.orValue(true) == false && s.?serviceAccountName.orValue('default') in ['', 'default']
+    && s.?securityContext.?runAsNonRoot.orValue(false) && !s.?hostNetwork.orValue(false) && !s.?hostPID.orValue(false)
+    && !s.?hostIPC.orValue(false) && s.?initContainers.orValue([]).size() == 0
+    && s.?volumes.orValue([]).all(v, v.?persistentVolumeClaim.?claimName.orValue('') == 'sandlot-volumes')
+    && s.containers.all(c, c.image == '{{ include "sandlot.volumes.image" . }}'
+    && c.?securityContext.?allowPrivilegeEscalation.orValue(true) == false && !c.?securityContext.?privileged.orValue(false)
+    && c.?securityContext.?capabilities.?add.orValue([]).size() == 0 && c.?envFrom.orValue([]).size() == 0
+    && c.?env.orValue([]).all(e, !has(e.valueFrom))))
+{{- end -}}
+
 {{- define "sandlot.policies.buildClaimFences" -}}
 - rule: controllers
   says: The template-builder may only create and delete claims for the steps of a build, which owns them

@@ -59,6 +59,12 @@ dynamic. A rule with `of: pod` is about fields that an ephemeral container canno
     variables.volumes.all(v, v.all(k, k in
     ['name', 'emptyDir', 'configMap', 'secret', 'downwardAPI', 'projected', 'image', 'ephemeral', 'persistentVolumeClaim']
     || (k == 'csi' && v.csi.driver in {{ include "sandlot.policies.list" $pods.csiDrivers }})))
+{{- if include "sandlot.volumes.namespace" . }}
+- rule: volumes
+  says: The PersistentVolumeClaim sandlot-volumes has the volumes of this namespace. A sandbox may mount one by one, with the id of the volume as subPath
+  holds: >-
+    {{- include "sandlot.volumes.mountsOne" . | nindent 4 }}
+{{- end }}
 - rule: tokens
   of: pod
   says: A sandbox may not ask for a token of the Kubernetes API. Remove automountServiceAccountToken, or set it to false

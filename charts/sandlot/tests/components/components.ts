@@ -33,6 +33,7 @@ export const components: readonly Component[] = [
   deployment('warmpool-controller', 'warmpoolController'),
   deployment('claim-controller', 'claimController'),
   deployment('snapshot-controller', 'snapshotController'),
+  deployment('volume-controller', 'volumeController'),
   deployment('api', 'api'),
   deployment('gateway', 'gateway'),
   deployment('key-keeper', 'keyKeeper', false),
@@ -48,7 +49,7 @@ export const components: readonly Component[] = [
 export const rows = components.map((component) => [component.name, component] as const);
 
 /** The least with which the chart renders every component. */
-export const withAll = { ...withHibernation, egress: { enabled: true }, builds: { enabled: true, registry: { name: 'registry.example.com/sandlot' } } };
+export const withAll = { ...withHibernation, egress: { enabled: true }, volumes: { storageClass: 'shared' }, builds: { enabled: true, registry: { name: 'registry.example.com/sandlot' } } };
 
 /** Values that give each of the components these, in a release that has every component. */
 export function valuesOf(chosen: readonly Component[], values: object): object {
