@@ -21,7 +21,7 @@ const [CLAIMS, TEMPLATES, POOLS] = ['sandboxclaims', 'sandboxtemplates', 'sandbo
 const [SNAPSHOTS, CLASSES] = ['sandboxsnapshots.sandlot.dev', 'sandboxsnapshotclasses.sandlot.dev'] as const;
 const BUILDS = 'sandboxtemplatebuilds.sandlot.dev';
 
-const [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY, EGRESS, BUILDER] = [
+const [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY, EGRESS, BUILDER, KEEPER] = [
   'sandlot-sandbox-controller',
   'sandlot-warmpool-controller',
   'sandlot-claim-controller',
@@ -30,9 +30,22 @@ const [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY, EGRESS, BUILDER] = [
   'sandlot-gateway',
   'sandlot-egress',
   'sandlot-template-builder',
+  'sandlot-volume-controller',
 ] as const;
 
 export const exceptions: readonly Exception[] = [
+  {
+    accounts: [KEEPER],
+    verbs: ['patch'],
+    resources: ['persistentvolumeclaims', 'services', 'deployments.apps', POLICIES],
+    why: 'objects of before an upgrade or a rotation of keys, which the tests of the volume-controller show',
+  },
+  {
+    accounts: [KEEPER],
+    verbs: ['list'],
+    resources: ['configmaps'],
+    why: 'informers list where the API server cannot stream a list; the one of the tests can',
+  },
   {
     accounts: ['sandlot-key-keeper'],
     verbs: ['patch'],

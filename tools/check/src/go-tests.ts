@@ -14,6 +14,7 @@ const MODULE = join(import.meta.dirname, '../../../runtime');
 const NODE_MODULE = join(import.meta.dirname, '../../../node');
 const EGRESS_MODULE = join(import.meta.dirname, '../../../egress');
 const BUILDER_MODULE = join(import.meta.dirname, '../../../builder');
+const VOLUMES_MODULE = join(import.meta.dirname, '../../../volumes');
 const SHIM_MODULE = join(NODE_MODULE, 'shim');
 const POLICY_MODULE = join(import.meta.dirname, '../../local-cluster/go-policy');
 const VOLUMES = join(import.meta.dirname, '../../local-cluster/go/volumes');
@@ -56,6 +57,7 @@ const staticChecks: readonly Check[] = [
   () => isVetted(SHIM_MODULE, ['-trimpath']),
   () => isVetted(EGRESS_MODULE),
   () => isVetted(BUILDER_MODULE),
+  () => isVetted(VOLUMES_MODULE),
   () => isVetted(join(MODULE, 'apply')),
   async () => (await run(['go', 'run', '.', '--check'], join(MODULE, 'generate'))).ok,
   () => canBuildFor('amd64', DAEMON),
@@ -66,11 +68,13 @@ const staticChecks: readonly Check[] = [
   () => canBuildFor('arm64', PROXY),
   () => canBuildFor('amd64', IMAGE_PLANE),
   () => canBuildFor('arm64', IMAGE_PLANE),
+  () => canBuildFor('amd64', FILE_SERVER),
+  () => canBuildFor('arm64', FILE_SERVER),
 ];
 
 async function isFormatted(): Promise<boolean> {
   const { ok, out } = await run(
-    ['gofmt', '-l', '.', NODE_MODULE, EGRESS_MODULE, BUILDER_MODULE, POLICY_MODULE, VOLUMES, CLIENT],
+    ['gofmt', '-l', '.', NODE_MODULE, EGRESS_MODULE, BUILDER_MODULE, VOLUMES_MODULE, POLICY_MODULE, VOLUMES, CLIENT],
     MODULE,
   );
   if (out !== '') console.log(`run gofmt -w on:\n${out}`);
@@ -91,6 +95,8 @@ const NODE_PACKAGES: Build = { module: NODE_MODULE, options: ['./...'] };
 const PROXY: Build = { module: EGRESS_MODULE, options: ['-o', devNull, './cmd/sandlot-egress'] };
 
 const IMAGE_PLANE: Build = { module: BUILDER_MODULE, options: ['-o', devNull, './cmd/sandlot-image'] };
+
+const FILE_SERVER: Build = { module: VOLUMES_MODULE, options: ['-o', devNull, './cmd/sandlot-volumes'] };
 
 /** Nodes have both architectures, so what runs there must build for both on any machine. */
 async function canBuildFor(GOARCH: string, { module, options }: Build): Promise<boolean> {

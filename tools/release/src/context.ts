@@ -9,6 +9,7 @@ const PROGRAMS = [
   'sandlot-node-installer',
   'sandlot-egress',
   'sandlot-image',
+  'sandlot-volumes',
   'runsc',
   'containerd-shim-runsc-v1',
 ] as const;
@@ -33,7 +34,8 @@ export async function stageContext(name: string, folder: string): Promise<string
   };
   const [runtime, node] = [bin('sandlot-runtime'), bin('sandlot-node')];
   const [egress, imagePlane] = [bin('sandlot-egress'), bin('sandlot-image')];
-  const programs = { natsServer: '', busybox: '', runtime, node, egress, imagePlane, installer };
+  const volumeServer = bin('sandlot-volumes');
+  const programs = { natsServer: '', busybox: '', runtime, node, egress, imagePlane, volumeServer, installer };
   const recipe = listImageRecipes(programs).find((found) => found.name === name);
   if (recipe !== undefined) await fillContext(recipe, folder);
   return image.dockerfile;

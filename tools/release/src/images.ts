@@ -14,6 +14,7 @@ const NO_PROGRAMS = {
   node: '',
   egress: '',
   imagePlane: '',
+  volumeServer: '',
   installer: { installer: '', runsc: '', shim: '' },
 };
 

@@ -220,7 +220,14 @@ async function buildAll(progress: Progress, { observability, installer = false }
   const buildah = await prepareBuilds(progress);
   await bundleServices();
   const programs = [
-    ...(['nats-server', 'sandlot-runtime', 'sandlot-node', 'sandlot-egress', 'sandlot-image'] as const),
+    ...([
+      'nats-server',
+      'sandlot-runtime',
+      'sandlot-node',
+      'sandlot-egress',
+      'sandlot-image',
+      'sandlot-volumes',
+    ] as const),
     ...(installer ? (['sandlot-node-installer', 'runsc', 'containerd-shim-runsc-v1'] as const) : []),
     ...(observability ? (['jaeger'] as const) : []),
   ];
@@ -229,7 +236,7 @@ async function buildAll(progress: Progress, { observability, installer = false }
   const jaeger = observability ? bin('jaeger') : undefined;
   const [natsServer, runtime] = [bin('nats-server'), bin('sandlot-runtime')];
   const [node, egress] = [bin('sandlot-node'), bin('sandlot-egress')];
-  const imagePlane = bin('sandlot-image');
+  const [imagePlane, volumeServer] = [bin('sandlot-image'), bin('sandlot-volumes')];
   const gvisor = installer
     ? { installer: bin('sandlot-node-installer'), runsc: bin('runsc'), shim: bin('containerd-shim-runsc-v1') }
     : undefined;
@@ -240,6 +247,7 @@ async function buildAll(progress: Progress, { observability, installer = false }
     node,
     egress,
     imagePlane,
+    volumeServer,
     installer: gvisor,
     jaeger,
   });

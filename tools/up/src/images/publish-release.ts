@@ -17,13 +17,15 @@ async function publishRelease(registryHost: string, apiServer: string): Promise<
   await ensurePackages(['buildah', 'mmdebstrap', 'busybox-static'], { progress });
   const buildah = await openBuildah();
   await bundleServices();
-  // Commits from before egress, or before template builds, have no recipe for their programs.
+  // Commits from before egress, template builds or volumes have no recipe for their programs.
   const hasEgress = serviceNames.some((name) => name === 'egress');
   const hasBuilds = serviceNames.some((name) => name === 'template-builder');
+  const hasVolumes = serviceNames.some((name) => name === 'volume-controller');
   const programs = [
     ...(['nats-server', 'sandlot-runtime', 'sandlot-node'] as const),
     ...(hasEgress ? (['sandlot-egress'] as const) : []),
     ...(hasBuilds ? (['sandlot-image'] as const) : []),
+    ...(hasVolumes ? (['sandlot-volumes'] as const) : []),
   ];
   const bin = await ensureBinaries(programs, { progress });
   const recipes = listImageRecipes({
@@ -33,6 +35,7 @@ async function publishRelease(registryHost: string, apiServer: string): Promise<
     node: bin('sandlot-node'),
     egress: hasEgress ? bin('sandlot-egress') : '',
     imagePlane: hasBuilds ? bin('sandlot-image') : '',
+    volumeServer: hasVolumes ? bin('sandlot-volumes') : '',
   });
   // `helm test` makes a sandbox of busybox.
   const wanted = recipes.filter(({ name }) => isOfChart(name) || name === 'busybox');

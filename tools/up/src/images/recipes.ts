@@ -5,7 +5,7 @@ import type { ContextFile } from './content-key.ts';
 /** Names of the chart's controllers, which are also the names of their services and images. */
 export const controllerNames = ['sandbox-controller', 'warmpool-controller', 'claim-controller'] as const;
 export type ControllerName = (typeof controllerNames)[number];
-/** Names of all our Node processes in the chart: the controllers, the API, the gateway, who declares the streams, who makes credentials, and those of hibernation, egress and template builds. */
+/** Names of all our Node processes in the chart: the controllers, the API, the gateway, who declares the streams, who makes credentials, and those of hibernation, egress, template builds and volumes. */
 export const serviceNames = [
   ...controllerNames,
   'api',
@@ -15,6 +15,7 @@ export const serviceNames = [
   'snapshot-controller',
   'egress',
   'template-builder',
+  'volume-controller',
 ] as const;
 type ServiceName = (typeof serviceNames)[number];
 export type ImageName =
@@ -28,6 +29,7 @@ export type ImageName =
   | 'node-installer'
   | 'egress-proxy'
   | 'image-plane'
+  | 'volume-server'
   | 'sandbox-base'
   | 'code-interpreter'
   | 'prometheus'
@@ -42,6 +44,7 @@ const chartImages: ReadonlySet<ImageName> = new Set([
   'node-installer',
   'egress-proxy',
   'image-plane',
+  'volume-server',
 ]);
 
 /** Whether the chart names this image. The others are for sandboxes and observers. */
@@ -82,6 +85,8 @@ export interface ImagePrograms {
   readonly egress: string;
   /** The image plane of template builds. */
   readonly imagePlane: string;
+  /** The file server of volumes. */
+  readonly volumeServer: string;
   /** Set to build the image that installs gVisor on nodes, which the local cluster does without. */
   readonly installer?: InstallerPrograms | undefined;
   /** Set to build Prometheus and Jaeger too. */
@@ -118,6 +123,11 @@ export function listImageRecipes(programs: ImagePrograms): readonly ImageRecipe[
       folder: 'image-plane',
       base: 'debian',
       context: [{ target: 'sandlot-image', source: programs.imagePlane }],
+    },
+    {
+      name: 'volume-server',
+      folder: 'volume-server',
+      context: [{ target: 'sandlot-volumes', source: programs.volumeServer }],
     },
     { name: 'sandbox-base', folder: 'sandbox-base', base: 'debian', context: [] },
     {

@@ -21,6 +21,8 @@ const images = (
     'egress-proxy',
     'template-builder',
     'image-plane',
+    'volume-controller',
+    'volume-server',
     'sandbox-base',
     'code-interpreter',
     'nats',
@@ -43,6 +45,8 @@ describe('buildChartValues', () => {
       keyKeeper: { image: { tag: 't-key-keeper' } },
       egress: { image: { tag: 't-egress' }, proxyImage: { tag: 't-egress-proxy' } },
       builds: { image: { tag: 't-template-builder' }, planeImage: { tag: 't-image-plane' } },
+      volumeController: { image: { tag: 't-volume-controller' } },
+      volumes: { server: { image: { tag: 't-volume-server' } } },
       api: { image: { tag: 't-api' } },
       gateway: {
         image: { tag: 't-gateway' },

@@ -49,6 +49,11 @@ export interface ChartValues {
     readonly image: { readonly tag: string };
     readonly proxyImage: { readonly tag: string };
   };
+  readonly volumeController: { readonly image: { readonly tag: string } };
+  readonly volumes: {
+    readonly storageClass?: string;
+    readonly server: { readonly image: { readonly tag: string } };
+  };
   readonly builds: BuildValues;
   readonly api: { readonly image: { readonly tag: string } };
   readonly gateway: {
@@ -181,6 +186,9 @@ export function buildChartValues(
     hibernation: buildHibernationValues(controller, { isLocal, gvisorBuild }),
     keyKeeper: controller('key-keeper'),
     egress: buildEgressValues(controller, { isLocal, upstreamCA }),
+    volumeController: controller('volume-controller'),
+    // The folders of the local cluster can be mounted any number of times, on its one node.
+    volumes: { server: controller('volume-server'), ...(isLocal ? { storageClass: 'standard' } : {}) },
     builds: buildBuildValues(getTag, { buildRegistry, upstreamCA }),
     api: controller('api'),
     gateway: {

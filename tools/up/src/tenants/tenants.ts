@@ -68,6 +68,7 @@ export async function writeAccess(kubeconfig: string, client: KubeClient): Promi
     KUBECONFIG: kubeconfig,
     E2B_API_URL: url,
     E2B_SANDBOX_URL: url,
+    E2B_VOLUME_API_URL: url,
     E2B_DOMAIN: sandboxDomain,
     SANDLOT_GATEWAY_URL: url,
     ...(await ensureKeys(client)),

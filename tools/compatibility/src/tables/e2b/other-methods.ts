@@ -8,7 +8,12 @@ const TAGS = [
   'services/api/src/e2b/templates/built/built.integration.test.ts',
   'lead to the build that the target has, move, and go, with the stock client',
 ] as const;
-const VOLUMES = 'there are no volumes';
+const VOLUMES = [
+  'services/api/src/e2b/volumes/volumes.integration.test.ts',
+  'are created, listed, connected to and destroyed, each by its own team',
+] as const;
+const CONTENT = ['services/api/src/e2b/volumes/volumes.integration.test.ts', 'have files and directories'] as const;
+const HAS_CLASS = 'with `volumes.storageClass`, else 403';
 const SECRETS = [
   'services/api/src/e2b/secrets/secrets.integration.test.ts',
   'are created, listed, updated and deleted by the stock client, which never sees their values',
@@ -103,17 +108,17 @@ export const otherMethods: Table = {
   title: 'Methods for volumes and secrets',
   what: 'method',
   items: [
-    ['Volume.create', 'no', VOLUMES],
-    ['Volume.connect', 'no', VOLUMES],
-    ['Volume.getInfo', 'no', VOLUMES],
-    ['Volume.list', 'no', VOLUMES],
-    ['Volume.destroy', 'no', VOLUMES],
-    ['Volume.makeDir', 'no', VOLUMES],
-    ['Volume.exists', 'no', VOLUMES],
-    ['Volume.updateMetadata', 'no', VOLUMES],
-    ['Volume.readFile', 'no', VOLUMES],
-    ['Volume.writeFile', 'no', VOLUMES],
-    ['Volume.remove', 'no', VOLUMES],
+    ['Volume.create', 'partly', VOLUMES, HAS_CLASS],
+    ['Volume.connect', 'partly', VOLUMES, HAS_CLASS],
+    ['Volume.getInfo', 'partly', VOLUMES, HAS_CLASS],
+    ['Volume.list', 'partly', VOLUMES, HAS_CLASS],
+    ['Volume.destroy', 'partly', VOLUMES, HAS_CLASS],
+    ['Volume.makeDir', 'partly', CONTENT, HAS_CLASS],
+    ['Volume.exists', 'partly', CONTENT, HAS_CLASS],
+    ['Volume.updateMetadata', 'partly', CONTENT, HAS_CLASS],
+    ['Volume.readFile', 'partly', CONTENT, HAS_CLASS],
+    ['Volume.writeFile', 'partly', CONTENT, HAS_CLASS],
+    ['Volume.remove', 'partly', CONTENT, HAS_CLASS],
     ['Secret.create', 'partly', SECRETS, VAULT],
     ['Secret.update', 'partly', SECRETS, VAULT],
     ['Secret.getInfo', 'partly', SECRETS, VAULT],

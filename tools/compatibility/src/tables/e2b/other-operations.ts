@@ -15,8 +15,11 @@ const PUBLISHED = [
   'starts sandboxes of another team by name, team, tag and id, from a copy that has no more than the Pod',
 ] as const;
 const PUBLISHES = 'templates that were built, where others get nothing but their Pod; else 400';
-const VOLUME = '501; `Volume` needs it';
-const CONTENT = '501; `Volume` needs it for files';
+const VOLUME_TESTS = 'services/api/src/e2b/volumes/volumes.integration.test.ts';
+const VOLUME = [VOLUME_TESTS, 'are created, listed, connected to and destroyed, each by its own team'] as const;
+const CONTENT = [VOLUME_TESTS, 'have files and directories'] as const;
+const HAS_CLASS = 'with `volumes.storageClass`, else 403';
+const OWNERS = `uid and gid cannot be changed; ${HAS_CLASS}`;
 const SECRETS = [
   'services/api/src/e2b/secrets/secrets.integration.test.ts',
   'are created, listed, updated and deleted by the stock client, which never sees their values',
@@ -113,17 +116,17 @@ export const volumes: Table = {
   title: 'Volumes',
   what: 'operation',
   items: [
-    ['POST /volumes', 'no', VOLUME, NOT_BUILT],
-    ['GET /volumes', 'no', VOLUME, NOT_BUILT],
-    ['GET /volumes/{volumeID}', 'no', VOLUME, NOT_BUILT],
-    ['DELETE /volumes/{volumeID}', 'no', VOLUME, NOT_BUILT],
-    ['GET /volumecontent/{volumeID}/path', 'no', CONTENT, NOT_BUILT],
-    ['PATCH /volumecontent/{volumeID}/path', 'no', CONTENT, NOT_BUILT],
-    ['DELETE /volumecontent/{volumeID}/path', 'no', CONTENT, NOT_BUILT],
-    ['GET /volumecontent/{volumeID}/dir', 'no', CONTENT, NOT_BUILT],
-    ['POST /volumecontent/{volumeID}/dir', 'no', CONTENT, NOT_BUILT],
-    ['GET /volumecontent/{volumeID}/file', 'no', CONTENT, NOT_BUILT],
-    ['PUT /volumecontent/{volumeID}/file', 'no', CONTENT, NOT_BUILT],
+    ['POST /volumes', 'partly', VOLUME, HAS_CLASS],
+    ['GET /volumes', 'partly', VOLUME, HAS_CLASS],
+    ['GET /volumes/{volumeID}', 'partly', VOLUME, HAS_CLASS],
+    ['DELETE /volumes/{volumeID}', 'partly', VOLUME, `409 while sandboxes mount it; ${HAS_CLASS}`],
+    ['GET /volumecontent/{volumeID}/path', 'partly', CONTENT, HAS_CLASS],
+    ['PATCH /volumecontent/{volumeID}/path', 'partly', CONTENT, OWNERS],
+    ['DELETE /volumecontent/{volumeID}/path', 'partly', CONTENT, HAS_CLASS],
+    ['GET /volumecontent/{volumeID}/dir', 'partly', CONTENT, HAS_CLASS],
+    ['POST /volumecontent/{volumeID}/dir', 'partly', CONTENT, OWNERS],
+    ['GET /volumecontent/{volumeID}/file', 'partly', CONTENT, HAS_CLASS],
+    ['PUT /volumecontent/{volumeID}/file', 'partly', CONTENT, OWNERS],
   ],
 };
 
