@@ -919,6 +919,97 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/volumecontent/{volumeID}/dir": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists a directory of a volume. */
+        get: operations["listVolumeDir"];
+        put?: never;
+        /** Makes a directory in a volume. */
+        post: operations["makeVolumeDir"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/volumecontent/{volumeID}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Reads a file of a volume. */
+        get: operations["readVolumeFile"];
+        /** Writes a file into a volume. */
+        put: operations["writeVolumeFile"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/volumecontent/{volumeID}/path": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Describes what is at a path of a volume. */
+        get: operations["getVolumePath"];
+        put?: never;
+        post?: never;
+        /** Removes what is at a path of a volume, with all below it. */
+        delete: operations["deleteVolumePath"];
+        options?: never;
+        head?: never;
+        /** Changes the mode of what is at a path of a volume. */
+        patch: operations["patchVolumePath"];
+        trace?: never;
+    };
+    "/volumes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the volumes of the team. */
+        get: operations["listVolumes"];
+        put?: never;
+        /** Creates a volume. */
+        post: operations["createVolume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/volumes/{volumeID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Gives out a new token for the content of a volume. */
+        get: operations["getVolume"];
+        put?: never;
+        post?: never;
+        /** Deletes a volume with its data. */
+        delete: operations["deleteVolume"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1086,6 +1177,12 @@ export interface components {
             /** @enum {string} */
             state: "running" | "paused";
             templateID: string;
+            /** @description Absent: none. */
+            volumeMounts?: components["schemas"]["VolumeMountOutput"][];
+        };
+        ListedVolume: {
+            name: string;
+            volumeID: string;
         };
         NetworkConfig: {
             allowOut?: string[] | null;
@@ -1182,7 +1279,7 @@ export interface components {
             /** @description Name of a warm pool, or of a template. */
             templateID: string;
             timeout?: number | null;
-            volumeMounts?: unknown[] | null;
+            volumeMounts?: components["schemas"]["VolumeMount"][] | null;
         };
         NewSandboxV2: {
             allow_internet_access?: boolean | null;
@@ -1203,7 +1300,7 @@ export interface components {
             /** @description Name of a warm pool, or of a template. */
             templateID: string;
             timeout?: number | null;
-            volumeMounts?: unknown[] | null;
+            volumeMounts?: components["schemas"]["VolumeMount"][] | null;
         };
         NewSecret: {
             metadata?: {
@@ -1248,6 +1345,10 @@ export interface components {
             memoryMB?: number | null;
             /** @description The team of the API key: there is no other. */
             teamID?: string | null;
+        };
+        NewVolume: {
+            /** @description Unique in the team. */
+            name: string;
         };
         PauseSandbox: {
             /** @description False keeps no memory. */
@@ -1347,6 +1448,8 @@ export interface components {
             /** @enum {string} */
             state: "running" | "paused";
             templateID: string;
+            /** @description Absent: none. */
+            volumeMounts?: components["schemas"]["VolumeMountOutput"][];
         };
         SandboxLogEntry: {
             fields: {
@@ -1609,6 +1712,41 @@ export interface components {
             templateID: string;
             /** Format: date-time */
             updatedAt: string;
+        };
+        Volume: {
+            name: string;
+            /** @description Opens the content of this volume for 24 hours. */
+            token: string;
+            volumeID: string;
+        };
+        VolumeContentError: {
+            code: string;
+            message: string;
+        };
+        VolumeEntryStat: {
+            /** Format: date-time */
+            atime: string;
+            /** Format: date-time */
+            ctime: string;
+            gid: number;
+            mode: number;
+            /** Format: date-time */
+            mtime: string;
+            name: string;
+            path: string;
+            size: number;
+            target?: string;
+            /** @enum {string} */
+            type: "unknown" | "file" | "directory" | "symlink";
+            uid: number;
+        };
+        VolumeMount: {
+            name: string;
+            path: string;
+        };
+        VolumeMountOutput: {
+            name: string;
+            path: string;
         };
     };
     responses: {
@@ -4274,6 +4412,466 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["TemplateRequest"];
                 };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    listVolumeDir: {
+        parameters: {
+            query: {
+                depth?: number;
+                /** @description From the root of the volume. */
+                path: string;
+            };
+            header?: never;
+            path: {
+                volumeID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeEntryStat"][];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            /** @description The token does not open this volume. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The volume, or what is at the path, does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            500: components["responses"]["Refusal500"];
+        };
+    };
+    makeVolumeDir: {
+        parameters: {
+            query: {
+                /** @description Makes the parents too, and takes what is there. */
+                force?: boolean;
+                gid?: number;
+                /** @description Permission bits as a number: 438 is 0666. */
+                mode?: number;
+                /** @description From the root of the volume. */
+                path: string;
+                uid?: number;
+            };
+            header?: never;
+            path: {
+                volumeID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeEntryStat"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            /** @description The token does not open this volume. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The volume, or what is at the path, does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            500: components["responses"]["Refusal500"];
+        };
+    };
+    readVolumeFile: {
+        parameters: {
+            query: {
+                /** @description From the root of the volume. */
+                path: string;
+            };
+            header?: never;
+            path: {
+                volumeID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            /** @description The token does not open this volume. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The volume, or what is at the path, does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            500: components["responses"]["Refusal500"];
+        };
+    };
+    writeVolumeFile: {
+        parameters: {
+            query: {
+                /** @description Makes the parents too, and takes what is there. */
+                force?: boolean;
+                gid?: number;
+                /** @description Permission bits as a number: 438 is 0666. */
+                mode?: number;
+                /** @description From the root of the volume. */
+                path: string;
+                uid?: number;
+            };
+            header?: never;
+            path: {
+                volumeID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeEntryStat"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            /** @description The token does not open this volume. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The volume, or what is at the path, does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            500: components["responses"]["Refusal500"];
+        };
+    };
+    getVolumePath: {
+        parameters: {
+            query: {
+                /** @description From the root of the volume. */
+                path: string;
+            };
+            header?: never;
+            path: {
+                volumeID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeEntryStat"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            /** @description The token does not open this volume. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The volume, or what is at the path, does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            500: components["responses"]["Refusal500"];
+        };
+    };
+    deleteVolumePath: {
+        parameters: {
+            query: {
+                /** @description From the root of the volume. */
+                path: string;
+            };
+            header?: never;
+            path: {
+                volumeID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Refusal400"];
+            /** @description The token does not open this volume. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The volume, or what is at the path, does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            500: components["responses"]["Refusal500"];
+        };
+    };
+    patchVolumePath: {
+        parameters: {
+            query: {
+                /** @description From the root of the volume. */
+                path: string;
+            };
+            header?: never;
+            path: {
+                volumeID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeEntryStat"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            /** @description The token does not open this volume. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The volume, or what is at the path, does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            500: components["responses"]["Refusal500"];
+        };
+    };
+    listVolumes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them, by name. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListedVolume"][];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    createVolume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewVolume"];
+            };
+        };
+        responses: {
+            /** @description The volume, with a token for its content. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Volume"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    getVolume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                volumeID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The volume, with a token for its content. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Volume"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    deleteVolume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                volumeID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone; its data goes in the background. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Refusal400"];
             401: components["responses"]["Refusal401"];

@@ -200,7 +200,7 @@ describe('an error answer', () => {
     ['POST /v2/sandboxes', { body: '[]' }, 400],
     ['GET /sandboxes/%zz', {}, 400],
     ['POST /sandboxes/x/fork', { body: {} }, 403],
-    ['GET /volumes', {}, 501],
+    ['GET /volumes', {}, 403],
     ['GET /v2/sandboxes?limit=0', {}, 400],
     ['GET /api/v1/keys', {}, 404],
   ])('to %s has the JSON body and headers of all errors', async (...[request, input, status]) => {

@@ -13,6 +13,11 @@ type Volumes = NonNullable<SandboxClaimSpec['dynamicVolumes']>;
 
 const DISK = { mountPath: '/data', persistentVolumeClaimName: 'set' };
 const FOREIGN = { mountPath: '/data', persistentVolumeName: 'pv' };
+const VOLUME = {
+  mountPath: '/data',
+  persistentVolumeClaimName: 'sandlot-volumes',
+  subPath: '11111111-2222-4333-8444-555555555555',
+};
 const NONE: ReadVolumes = new Map();
 
 const wanting = (dynamicVolumes: Volumes, spec: Partial<SandboxClaimSpec> = {}): ReturnType<typeof claim> =>
@@ -50,6 +55,10 @@ describe('dynamicVolumes of a claim', () => {
   it.each<readonly [string, Case]>([
     ['may be absent under every policy', { volumes: [], templateSpec: { dynamicVolumesPolicy: 'Disallowed' } }],
     ['are served when the template allows them', {}],
+    [
+      'may be a volume of the E2B API under no policy',
+      { volumes: [VOLUME], templateSpec: { dynamicVolumesPolicy: undefined } },
+    ],
     ['may name a PersistentVolume when the installation allows that', { volumes: [FOREIGN] }],
     ['are shared by all Sandboxes of a batch', { claimSpec: { replicas: 3 } }],
     [
@@ -84,6 +93,23 @@ describe('dynamicVolumes of a claim', () => {
       { templateSpec: { dynamicVolumesPolicy: 'Disallowed' } },
       'SandboxTemplate "template"',
     ],
+    [
+      'by a template that disallows volumes of the E2B API',
+      { volumes: [VOLUME], templateSpec: { dynamicVolumesPolicy: 'Disallowed' } },
+      "template 'template' does not allow volumes",
+    ],
+    [
+      'beside a volume of the E2B API by a template without a policy',
+      { volumes: [VOLUME, { ...DISK, mountPath: '/b' }], templateSpec: { dynamicVolumesPolicy: undefined } },
+      'set its dynamicVolumesPolicy to Allowed',
+    ],
+    ...[undefined, '', '..', '.uploads', `${VOLUME.subPath}/..`, `${VOLUME.subPath}/a`].map(
+      (subPath): readonly [string, Case, string] => [
+        `of the disk with all volumes, by the subPath ${subPath ?? 'that is absent'}`,
+        { volumes: [{ ...VOLUME, subPath }] },
+        'name the id of a volume in subPath',
+      ],
+    ),
     ['when the claim rules out a cold start', { claimSpec: { createOnNoStock: false } }, 'need a cold start'],
     [
       'from PersistentVolumes when the installation switches them off',

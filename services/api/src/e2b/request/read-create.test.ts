@@ -24,7 +24,6 @@ describe('readCreate', () => {
       'autoPauseMemory: false excludes autoResume',
     ],
     ['iam', { iam: { tokens: {} } }, 'iam is not available'],
-    ['volumes', { volumeMounts: [{ name: 'a', path: '/a' }] }, 'volumeMounts are not available'],
     [
       'names without everything else denied',
       { network: { allowOut: ['*.example.com'], denyOut: ['10.0.0.0/8'] } },
@@ -136,6 +135,15 @@ describe('readCreate', () => {
       },
       problem,
     ]),
+    ...(['create-on-no-stock=false', 'skip-init-runtime=true'] as const).map((text): [string, object, string] => {
+      const [name = '', value = ''] = text.split('=');
+      const metadata = { [CONTROL_PREFIX + name]: value };
+      return [
+        `volumeMounts beside ${name}`,
+        { volumeMounts: [{ name: 'a', path: '/a' }], metadata },
+        `${text} excludes volumeMounts`,
+      ];
+    }),
     [
       'environment variables without a runtime',
       { envVars: { A: '1' }, metadata: { [`${CONTROL_PREFIX}skip-init-runtime`]: 'true' } },
