@@ -15,7 +15,10 @@ export interface ObserveDeps {
 /** Everything about the volumes of one namespace. Few namespaces have volumes, so the objects are read and not watched. */
 export async function observe(deps: ObserveDeps, namespace: string): Promise<Scene> {
   const found = await Promise.all(parts.map((part) => observePart(deps, namespace, part)));
-  const present = Object.fromEntries(found.flatMap((one, index) => (one === undefined ? [] : [[parts[index], one]])));
+  const present: Partial<Record<Part, Present>> = {};
+  parts.forEach((part, index) => {
+    if (found[index] !== undefined) present[part] = found[index];
+  });
   return { ...sortRegistered([...deps.volumes.listByIndex(BY_TENANT, namespace)]), present };
 }
 

@@ -14,7 +14,7 @@ import (
 const (
 	// uploads has files that are not complete. No sandbox mounts it: a mount has the name of a volume.
 	uploads = ".uploads"
-	// removed has volumes that are being deleted.
+	// removed has volumes that are being deleted, and an empty directory for each that was: a request that comes too late makes none anew.
 	removed = ".removed"
 	private = 0o700
 	// open is the mode of a volume: processes of any user of a sandbox may use it.
@@ -65,6 +65,9 @@ func (s *Store) Make(id string) error {
 	}
 	s.changes.Lock()
 	defer s.changes.Unlock()
+	if _, err := s.root.Lstat(removed + "/" + id); err == nil {
+		return noVolume(id)
+	}
 	err := s.root.Mkdir(id, open)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return explain(err, "/")
@@ -97,7 +100,10 @@ func (s *Store) Remove(id string) error {
 	if err := s.root.Rename(id, gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return explain(err, "/")
 	}
-	return explain(s.root.RemoveAll(gone), "/")
+	if err := s.root.RemoveAll(gone); err != nil {
+		return explain(err, "/")
+	}
+	return explain(s.root.Mkdir(gone, private), "/")
 }
 
 // volume opens a volume, which Make has made. Whoever calls closes it.

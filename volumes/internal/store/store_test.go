@@ -374,16 +374,21 @@ func TestAVolumeIsRemovedWithAllThatIsInIt(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(root, theirs, "kept")); err != nil {
 		t.Error(err)
 	}
-	left, _ := os.ReadDir(filepath.Join(root, ".removed"))
+	left, _ := os.ReadDir(filepath.Join(root, ".removed", ours))
 	if len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	wantStatus(t, s.Remove(".uploads"), http.StatusNotFound)
+	// A request that comes too late does not make it anew.
+	wantStatus(t, s.Make(ours), http.StatusNotFound)
 	// A process may have ended between the move and the removal.
-	must(t, os.MkdirAll(filepath.Join(root, ".removed", ours, "half"), 0o777))
-	must(t, s.Make(ours))
-	must(t, s.Remove(ours))
-	wantStatus(t, s.Remove("../x"), http.StatusNotFound)
+	must(t, os.MkdirAll(filepath.Join(root, ".removed", theirs, "half"), 0o777))
+	must(t, s.Remove(theirs))
+	if _, err := os.Stat(filepath.Join(root, theirs)); !os.IsNotExist(err) {
+		t.Error(err)
+	}
+	for _, id := range []string{".uploads", "../x", ""} {
+		wantStatus(t, s.Remove(id), http.StatusNotFound)
+	}
 }
 
 func TestAFullDiskIsSaidSo(t *testing.T) {

@@ -11,6 +11,8 @@ export const VOLUMES_PORT = 8080;
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
+const registered = z.object({ id: z.string().regex(ID), namespace: z.string().min(1), name: z.string().default('') });
+
 /** A volume as its ConfigMap says it. */
 export interface TeamVolume {
   readonly id: string;
@@ -24,10 +26,6 @@ export interface TeamVolume {
 interface Mount {
   readonly persistentVolumeClaimName?: string | undefined;
   readonly subPath?: string | undefined;
-}
-
-export function isVolumeId(text: string): boolean {
-  return ID.test(text);
 }
 
 /** Name of the ConfigMap of a volume. Its creation takes the name of the volume. */
@@ -66,18 +64,18 @@ function buildObject(name: string, { registry, namespace, data }: Place): Config
 /** What a ConfigMap says about a volume; undefined: it is no volume, and no tombstone of one. */
 export function readVolumeObject({
   metadata,
-  data = {},
+  data,
 }: ConfigMap): { readonly volume: TeamVolume; readonly isTombstone: boolean } | undefined {
-  const { id = '', namespace = '', name = '' } = data;
-  if (!isVolumeId(id) || namespace === '' || metadata.labels?.[labels.tenant] !== namespace) return undefined;
-  const isTombstone = metadata.name === formatTombstoneName(id);
-  if (!isTombstone && metadata.name !== formatVolumeObjectName(namespace, name)) return undefined;
-  return { volume: { id, name, namespace }, isTombstone };
+  const volume = registered.safeParse(data).data;
+  if (volume === undefined || metadata.labels?.[labels.tenant] !== volume.namespace) return undefined;
+  if (metadata.name === formatTombstoneName(volume.id)) return { volume, isTombstone: true };
+  const isNamed = metadata.name === formatVolumeObjectName(volume.namespace, volume.name);
+  return isNamed ? { volume, isTombstone: false } : undefined;
 }
 
 /** The id of the volume that a mount is of; undefined: it is of something else, or of more than one volume. */
 export function findMountedVolume({ persistentVolumeClaimName, subPath = '' }: Mount): string | undefined {
-  return persistentVolumeClaimName === VOLUMES_NAME && isVolumeId(subPath) ? subPath : undefined;
+  return persistentVolumeClaimName === VOLUMES_NAME && ID.test(subPath) ? subPath : undefined;
 }
 
 /** Whether a mount shows the disk with the volumes in another way than volume by volume. */

@@ -41,7 +41,7 @@ export const sandboxTemplateSpec = z
       .enum(['Disallowed', 'Allowed'])
       .optional()
       .describe(
-        'Whether claims may set `dynamicVolumes`; Disallowed when unset. Allowed opens every PersistentVolumeClaim of the namespace to all its claims and API keys.',
+        'Whether claims may set `dynamicVolumes`. When unset they may mount volumes of the E2B API, which Disallowed refuses too, and nothing else. Allowed opens every PersistentVolumeClaim of the namespace to all its claims and API keys.',
       ),
     runtime: runtime.optional().describe('The daemon inside the sandbox. Part of the blueprint.'),
     restoreFrom: restoreFrom

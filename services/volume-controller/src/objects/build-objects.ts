@@ -30,13 +30,13 @@ const DATA = '/data';
 const selector = { 'app.kubernetes.io/name': VOLUMES_NAME, 'app.kubernetes.io/component': COMPONENT };
 const labels = { ...selector, 'app.kubernetes.io/managed-by': MANAGER, 'app.kubernetes.io/part-of': 'sandlot' };
 
-export type WithSpec = KubeObject & { readonly spec?: JsonObject | undefined };
+type WithSpec = KubeObject & { readonly spec?: JsonObject | undefined };
 
 /** The kinds of the objects. */
 export const resources: Readonly<Record<Part, Resource<WithSpec>>> = {
   disk: persistentVolumeClaims as Resource<WithSpec>,
   policy: networkPolicies as Resource<WithSpec>,
-  service: services as Resource<WithSpec>,
+  service: services,
   server: deployments,
 };
 

@@ -56,7 +56,15 @@ export const createFields: Table = {
     ['network.httpsPorts', 'no', NAMED],
     ['metadata', 'partly', CREATED, '64 KiB in all'],
     ['envVars', 'yes', CREATED],
-    ['volumeMounts', 'no', NAMED],
+    [
+      'volumeMounts',
+      'partly',
+      [
+        'services/api/src/e2b/volumes/volumes.integration.test.ts',
+        'become dynamicVolumes of the claim, are repeated in answers, and keep the volume',
+      ],
+      'a cold start; with `volumes.storageClass`, else 403',
+    ],
     ['mcp', 'no', 'ignored; clients ask for the template `mcp-gateway` as well, which the chart does not have'],
     ['iam', 'refused', READ, '400: Sandlot issues no identities for workloads'],
     [

@@ -42,12 +42,8 @@ const refusal = z.object({ message: z.string() });
  * ends early ends the request, so that nothing of it counts.
  */
 export async function sendToFileServer(deps: RelayDeps, hop: Hop, asked: Asked): Promise<Answer> {
-  const { url, authorization } = deps.fileServer.sign(hop);
-  const { stream, length } = asked.content;
   const hasBody = hop.method !== 'GET' && hop.method !== 'DELETE';
-  const framing = hasBody && length !== undefined ? { 'content-length': length } : {};
-  const send = url.protocol === 'https:' ? requestSecure : requestPlain;
-  const request = send(url, { method: hop.method, headers: { authorization, ...framing } });
+  const request = openRequest(deps, hop, hasBody ? asked.content.length : undefined);
   const failed = Promise.withResolvers<never>();
   const watch = watchTransfer(deps.clock, failed.reject);
   const onAbort = (): void => failed.reject(badRequest('the request ended early'));
@@ -56,7 +52,7 @@ export async function sendToFileServer(deps: RelayDeps, hop: Hop, asked: Asked):
   );
   asked.signal.addEventListener('abort', onAbort, { once: true });
   if (asked.signal.aborted) onAbort();
-  const upload = hasBody ? pipeBody(stream, request, { onBytes: watch.restart, onAbort }) : undefined;
+  const upload = hasBody ? pipeBody(asked.content.stream, request, { onBytes: watch.restart, onAbort }) : undefined;
   if (!hasBody) request.end();
   try {
     const answered = new Promise<IncomingMessage>((resolve) => request.once('response', resolve));
@@ -71,6 +67,13 @@ export async function sendToFileServer(deps: RelayDeps, hop: Hop, asked: Asked):
     asked.signal.removeEventListener('abort', onAbort);
     upload?.();
   }
+}
+
+function openRequest({ fileServer }: RelayDeps, hop: Hop, length: number | undefined): ClientRequest {
+  const { url, authorization } = fileServer.sign(hop);
+  const framing = length === undefined ? {} : { 'content-length': length };
+  const send = url.protocol === 'https:' ? requestSecure : requestPlain;
+  return send(url, { method: hop.method, headers: { authorization, ...framing } });
 }
 
 interface Watch {
