@@ -1,22 +1,24 @@
 // Volumes over the stock client and over plain requests, with real file servers.
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { symlink, writeFile } from 'node:fs/promises';
-import { request as sendRequest } from 'node:http';
+import { createServer, request as sendRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { annotations, formatVolumeObjectName, sandboxClaims } from '@sandlot/api-types';
 import { configMaps } from '@sandlot/kube';
-import { startFileServer } from '@sandlot/local-cluster';
+import { findFreePort, startFileServer } from '@sandlot/local-cluster';
 import type { FileServerProcess } from '@sandlot/local-cluster';
-import { listVolumeHopKeys, TokenKeys } from '@sandlot/tenancy';
+import { listVolumeHopKeys, signVolumeHop, TokenKeys } from '@sandlot/tenancy';
 import { AuthenticationError, Sandbox, Volume } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiEnvironment, Stack, VOLUMES_NAMESPACE } from '../../../test/stack.ts';
 import type { ApiUnderTest, Reply } from '../../../test/stack.ts';
 
 const LIMIT = 6;
-const keys = listVolumeHopKeys(new TokenKeys({ key: apiEnvironment.ENVD_TOKEN_KEY, number: 1 }));
+const tokenKeys = new TokenKeys({ key: apiEnvironment.ENVD_TOKEN_KEY, number: 1 });
+const keys = listVolumeHopKeys(tokenKeys);
 
 interface Options {
   readonly apiKey: string;
@@ -213,6 +215,52 @@ describe('hostile requests', () => {
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     expect(response.statusCode).toBe(409);
     request.destroy();
+  });
+});
+
+describe('a file server', () => {
+  it('that has lost the volume meanwhile answers 404, and the volume is not made anew', async () => {
+    await using volume = await create('raced');
+    await volume.writeFile('/a', 'x');
+    const hop = { namespace: 'team-a', method: 'DELETE', path: `/volumes/${volume.volumeId}` };
+    const authorization = signVolumeHop(tokenKeys, hop, Date.now());
+    const { status } = await fetch(server.url + hop.path, { method: hop.method, headers: { authorization } });
+    expect(status).toBe(204);
+    expect(await volume.exists('/a')).toBe(false);
+    await expect(volume.writeFile('/b', 'x')).rejects.toThrow(/not found/);
+    expect(existsSync(join(server.data, volume.volumeId))).toBe(false);
+  });
+
+  it('that starts is waited for', async () => {
+    const port = await findFreePort();
+    const enabled = { VOLUMES_NAMESPACE, VOLUME_SERVER_URL: `http://127.0.0.1:${port}` };
+    await using early = await stack.api(enabled);
+    await using volume = await create('early-bird');
+    const authorization = `Bearer ${volume.token}`;
+    const answered = early.call(`GET /volumecontent/${volume.volumeId}/path?path=%2F`, { headers: { authorization } });
+    const late = createServer((_request, response) => response.writeHead(503).end());
+    late.listen(port, '127.0.0.1');
+    await once(late, 'request');
+    late.removeAllListeners('request');
+    late.on('request', ({ method }, response) =>
+      method === 'PUT'
+        ? response.writeHead(204).end()
+        : response.writeHead(200, { 'content-type': 'application/json' }).end('{}'),
+    );
+    expect(await answered).toMatchObject({ status: 200 });
+    late.closeAllConnections();
+    late.close();
+  });
+
+  it('does not answer who has no signature of the release', async () => {
+    for (const authorization of [
+      '',
+      'Bearer x',
+      signVolumeHop(tokenKeys, { namespace: 'team-b', method: 'GET', path: '/' }, Date.now()),
+    ]) {
+      const response = await fetch(`${server.url}/volumes/${randomUUID()}/path?path=a`, { headers: { authorization } });
+      expect(response.status).toBe(401);
+    }
   });
 });
 

@@ -2,7 +2,7 @@ import { VOLUMES_NAME, VOLUMES_PORT } from '@sandlot/api-types';
 import type { Clock } from '@sandlot/std';
 import { signVolumeHop } from '@sandlot/tenancy';
 import type { TokenKeys, VolumeTokenSubject } from '@sandlot/tenancy';
-import { noFileServer } from '../../../errors/volume-errors.ts';
+import { noFileServer, noVolume } from '../../../errors/volume-errors.ts';
 
 export interface FileServerOptions {
   /** URL of the file server of a namespace, with `{namespace}` in place of its name. */
@@ -40,27 +40,26 @@ export class FileServer {
   }
 
   /**
-   * Waits until the file server has the directory of the volume, which a sandbox or a request can use from then on. Throws an ApiError 503
-   * after 20 s.
+   * Waits until the file server has the directory of the volume, which a sandbox or a request can use from then on. Throws an ApiError: 503
+   * after 20 s, 404 for a volume that was deleted meanwhile.
    */
   async prepare({ namespace, id }: Pick<VolumeTokenSubject, 'namespace' | 'id'>, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const endMs = clock.monotonic() + HOLD_MS;
     while (!(await this.#make({ namespace, id }, signal))) {
       if (signal.aborted || clock.monotonic() >= endMs) throw noFileServer();
-      await clock.sleep(RETRY_MS, signal).catch(() => undefined);
+      await clock.sleep(RETRY_MS, signal);
     }
   }
 
+  /** False: it is not there yet. Throws an ApiError 404 for a volume that was deleted meanwhile. */
   async #make({ namespace, id }: Pick<VolumeTokenSubject, 'namespace' | 'id'>, signal: AbortSignal): Promise<boolean> {
     const { url, authorization } = this.sign({ namespace, method: 'PUT', path: `/volumes/${id}` });
-    try {
-      const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
-      const { ok } = await fetch(url, { method: 'PUT', headers: { authorization }, signal: patience });
-      return ok;
-    } catch {
-      // It is not there yet.
-      return false;
-    }
+    const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+    const answer = await fetch(url, { method: 'PUT', headers: { authorization }, signal: patience }).catch(
+      () => undefined,
+    );
+    if (answer?.status === 404) throw noVolume(id);
+    return answer?.ok === true;
   }
 }
