@@ -10,7 +10,10 @@ export interface ApplyDeps {
   readonly client: KubeClient;
   readonly builds: OwnWrites<SandboxTemplateBuild>;
   readonly metrics: BuildMetrics;
-  readonly queue: { add(id: string): Promise<void>; remove(id: string): Promise<void> };
+  readonly queue: {
+    add(id: string, options: { readonly priority: number }): Promise<void>;
+    remove(id: string): Promise<void>;
+  };
 }
 
 /** Takes one step and returns the object as it is afterwards. Every write is guarded by the resourceVersion. */
@@ -33,7 +36,7 @@ export async function apply(
       return after;
     }
     case 'enqueue':
-      await queue.add(formatJobId(key));
+      await queue.add(formatJobId(key), { priority: step.priority });
       return object;
     case 'cancel':
       await queue.remove(formatJobId(key));

@@ -36,6 +36,7 @@ function scene(
     nowMs: MADE_MS + 1_000,
     object,
     running: 0,
+    ahead: 0,
     mostRunning: 2,
     isSuperseded: false,
     templates: new Map(),
@@ -114,6 +115,13 @@ describe('a build', () => {
     ],
   ])('%s', (_name, given, expected) => {
     expect(tell(decide(given))).toBe(expected);
+  });
+
+  it('goes before builds of namespaces that run more of them already', () => {
+    const getPriority = (given: Scene): number | undefined =>
+      decide(given).steps.flatMap((step) => (step.kind === 'enqueue' ? [step.priority] : []))[0];
+    expect([0, 1, 3].map((ahead) => getPriority(scene({ ahead, running: 3, mostRunning: 4 })))).toEqual([0, 1, 3]);
+    expect(getPriority(scene({ ahead: 2, running: 3, status: building(MADE) }))).toBe(2);
   });
 
   it('is looked at again when its time is over', () => {

@@ -1,6 +1,6 @@
 import { buildMessages, buildReasons, formatRfc3339, labels } from '@sandlot/api-types';
 import type { SandboxTemplateBuildStatus } from '@sandlot/api-types';
-import type { Plan } from './plan/steps.ts';
+import type { Plan, Step } from './plan/steps.ts';
 import type { Scene } from './plan/scene.ts';
 import { buildStatus } from './status/build-status.ts';
 import type { Said } from './status/build-status.ts';
@@ -46,7 +46,7 @@ function decideBegin(scene: Scene): Plan {
     return wait(scene, { reason: buildReasons.waitsForTurn, message: buildMessages.waitsForTurn(mostRunning) });
   const said = { reason: buildReasons.building, message: buildMessages.building };
   const status = { ...buildStatus(object, { phase: 'Building', ...said, nowMs }), startedAt: formatRfc3339(nowMs) };
-  return { steps: [{ kind: 'status', status }, { kind: 'enqueue' }], nextMs: nowMs + getTimeoutMs(scene) };
+  return { steps: [{ kind: 'status', status }, enqueue(scene)], nextMs: nowMs + getTimeoutMs(scene) };
 }
 
 /** A template that no build made stays as its author wrote it. */
@@ -64,9 +64,14 @@ function decideRunning(scene: Scene): Plan {
   const { object, nowMs } = scene;
   if (scene.isSuperseded) return fail(scene, { reason: buildReasons.superseded, message: buildMessages.superseded });
   const endMs = Date.parse(object.status?.startedAt ?? '') + getTimeoutMs(scene);
-  if (nowMs < endMs) return { steps: [{ kind: 'enqueue' }], nextMs: endMs };
+  if (nowMs < endMs) return { steps: [enqueue(scene)], nextMs: endMs };
   const message = buildMessages.timedOut(getTimeoutMs(scene) / 1_000);
   return fail(scene, { reason: buildReasons.timedOut, message });
+}
+
+/** Where processes are scarce, a first build of one namespace goes before a second one of another. */
+function enqueue({ ahead }: Scene): Step {
+  return { kind: 'enqueue', priority: ahead };
 }
 
 function fail({ object, nowMs }: Scene, said: Said): Plan {

@@ -8,8 +8,8 @@ import { BY_NAMESPACE } from './wiring/informers.ts';
 export interface ObserveDeps {
   readonly clock: Pick<Clock, 'now'>;
   /** The cache, ahead of it by our own writes. */
-  readonly builds: OwnWrites<SandboxTemplateBuild>;
-  readonly templates: Store<SandboxTemplate>;
+  readonly builds: Pick<OwnWrites<SandboxTemplateBuild>, 'listByIndex'>;
+  readonly templates: Pick<Store<SandboxTemplate>, 'get'>;
   readonly mostRunning: number;
   /** UIDs of builds that other passes begin at this moment: their statuses do not say so yet. */
   readonly beginning: ReadonlySet<string>;
@@ -24,6 +24,9 @@ export function observe(
   const others = [...builds.listByIndex(BY_NAMESPACE, namespace)].filter(
     (other) => other.metadata.uid !== uid && !hasEnded(other) && other.metadata.deletionTimestamp === undefined,
   );
+  const running = others.filter(
+    ({ metadata, status }) => status?.phase === 'Building' || beginning.has(metadata.uid ?? ''),
+  );
   const found = object.spec.templates.flatMap(({ name }) => {
     const template = templates.get(`${namespace}/${name}`);
     return template === undefined ? [] : [[name, template] as const];
@@ -31,8 +34,8 @@ export function observe(
   return {
     nowMs: clock.now(),
     object,
-    running: others.filter(({ metadata, status }) => status?.phase === 'Building' || beginning.has(metadata.uid ?? ''))
-      .length,
+    running: running.length,
+    ahead: running.filter((other) => beganBefore(other, object)).length,
     mostRunning,
     isSuperseded: others.some((other) => supersedes(other, object)),
     templates: new Map(found),
@@ -44,6 +47,10 @@ function supersedes(other: SandboxTemplateBuild, object: SandboxTemplateBuild): 
   const names = new Set(object.spec.templates.map(({ name }) => name));
   if (!other.spec.templates.some(({ name }) => names.has(name)) || !isNewer(other, object)) return false;
   return object.status?.phase !== 'Building' || other.spec.paused !== true;
+}
+
+function beganBefore({ status: a }: SandboxTemplateBuild, { status: b }: SandboxTemplateBuild): boolean {
+  return b?.startedAt === undefined || (a?.startedAt !== undefined && a.startedAt < b.startedAt);
 }
 
 function isNewer({ metadata: a }: SandboxTemplateBuild, { metadata: b }: SandboxTemplateBuild): boolean {

@@ -6,6 +6,8 @@ export interface Scene {
   readonly object: SandboxTemplateBuild;
   /** Builds of the namespace that run, without this one. */
   readonly running: number;
+  /** Those of them that began before this one. */
+  readonly ahead: number;
   /** How many builds of a namespace may run at a time. */
   readonly mostRunning: number;
   /** Whether a newer build makes one of the same templates, and has begun where this one has. */
