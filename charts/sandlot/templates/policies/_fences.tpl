@@ -307,7 +307,7 @@ s.?dataSource.?kind.orValue('') == 'PersistentVolumeClaim' && dyn(s.?dataSource.
 - rule: controllers
   says: The volume-controller may only run file servers, which have no token, no other volume than the disk and no privilege
   holds: >-
-    request.operation == 'DELETE' || request.resource.resource != 'deployments' || [dyn(object.spec.template.spec)].all(s,
+    request.operation == 'DELETE' || request.resource.resource != 'deployments' || [dyn(object).spec.template.spec].all(s,
     s.?automountServiceAccountToken.orValue(true) == false && s.?serviceAccountName.orValue('default') in ['', 'default']
     && s.?securityContext.?runAsNonRoot.orValue(false) && !s.?hostNetwork.orValue(false) && !s.?hostPID.orValue(false)
     && !s.?hostIPC.orValue(false) && s.?initContainers.orValue([]).size() == 0
