@@ -28,6 +28,7 @@ export {
   isApiKey,
   createApiKey,
   createSandboxId,
+  isSandboxId,
   deriveSandboxId,
   isSameDigest,
   formatTokenSubject,

@@ -28,7 +28,8 @@ export function openStoredEvents(session: () => Session, { filter, sinceMs }: St
     async *readNew() {
       const current = session();
       const { created, state } = await current.manager.streams.info(EVENT_STREAM);
-      const next = place === undefined ? await findSequenceAt(current, { stream: EVENT_STREAM, bounds: state }, sinceMs) : 1;
+      const next =
+        place === undefined ? await findSequenceAt(current, { stream: EVENT_STREAM, bounds: state }, sinceMs) : 1;
       place = place?.created === created ? place : { created, next };
       const messages = readMessages(current, { stream: EVENT_STREAM, filter, fromSequence: place.next });
       for await (const message of messages) {

@@ -5,6 +5,8 @@ import { CreateRates, deriveBuilderToken, Places, readTokenKeys, watchKeys } fro
 import type { TokenKeys, WatchedKeyRing } from '@sandlot/tenancy';
 import type { AuditDeps } from '../audit/requests.ts';
 import { createBuilder } from '../e2b/builds/builder/builder.ts';
+import { EndedSandboxes } from '../e2b/logs/ended/ended-sandboxes.ts';
+import { createLogStore } from '../e2b/logs/store/log-store.ts';
 import { createCreateMetrics } from '../e2b/operations/create-metrics.ts';
 import { createRequestMetrics } from '../http/metrics.ts';
 import type { RequestMetrics } from '../http/metrics.ts';
@@ -20,6 +22,7 @@ import { SavedMemory } from '../state/saved-memory.ts';
 import { ClusterState } from '../state/cluster-state.ts';
 import { Snapshots } from '../state/snapshots.ts';
 import type { ApiSettings } from './config.ts';
+import { readLogStore } from './log-store-settings.ts';
 import { createInformers } from './informers.ts';
 import type { Informers } from './informers.ts';
 
@@ -87,6 +90,8 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     requestMetrics: createRequestMetrics(registry),
     createMetrics: createCreateMetrics(registry),
     gatewayUrl: settings.GATEWAY_URL,
+    logStore: settings.LOG_STORE_URL === undefined ? undefined : createLogStore(readLogStore(settings), log),
+    endedSandboxes: new EndedSandboxes({ bus, informers, clock }),
     createTimeoutMs: settings.CREATE_TIMEOUT,
     transitionTimeoutMs: settings.TRANSITION_TIMEOUT,
     snapshots: new Snapshots({ client, informer: informers.snapshots, waiters: state.waiters, clock }),

@@ -1,11 +1,11 @@
-import { MAX_LINE_BYTES, levels } from './lines.ts';
-import type { LogLine } from './lines.ts';
-import { z } from 'zod';
 import type { Clock, Logger } from '@sandlot/std';
+import { z } from 'zod';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import { askDaemon } from '../daemon/ask-daemon.ts';
 import type { DaemonDeps } from '../daemon/ask-daemon.ts';
 import { isMeasurable } from '../metrics/read-sample.ts';
+import { levels, MAX_LINE_BYTES } from './lines.ts';
+import type { LogLine } from './lines.ts';
 import { readBounded } from './read-bounded.ts';
 
 export interface RecordDeps extends DaemonDeps {
@@ -40,7 +40,7 @@ const daemonRecords = z.object({
 export interface ProcessRecords {
   /** The oldest first. */
   readonly lines: readonly LogLine[];
-  /** Epoch milliseconds: what is as late as this, or later, comes with the next answer. Undefined: the daemon does not say. */
+  /** When they were read, epoch milliseconds. What is as late as this, or later, may have company. Undefined: the daemon does not say. */
   readonly untilMs: number | undefined;
 }
 
@@ -78,7 +78,7 @@ export function parseRecords(
 ): ProcessRecords {
   const { now, records } = daemonRecords.parse(JSON.parse(text));
   const lines = records
-    .filter(({ ms }) => ms >= fromMs && ms < now)
+    .filter(({ ms }) => ms >= fromMs)
     .map(({ ms, message, level, event, pid }) => ({
       ms,
       message: message.slice(0, MAX_LINE_BYTES),
