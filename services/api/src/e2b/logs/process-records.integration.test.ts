@@ -12,6 +12,8 @@ let gateway: GatewayStandIn;
 let api: ApiUnderTest;
 let key: string;
 let id: string;
+/** Whole seconds of a time before now, as the clocks of the daemon and the node show it. */
+let startMs: number;
 beforeAll(async () => {
   stack = await Stack.start();
   [kubelet, gateway] = [await startKubeletStandIn(stack.client), await startGatewayStandIn()];
@@ -22,6 +24,7 @@ beforeAll(async () => {
   await kubelet.addPod('team-a', `pod-${id}`);
 });
 beforeEach(() => {
+  startMs = Math.floor(Date.now() / 1_000) * 1_000 - 1_000;
   kubelet.logs.clear();
   gateway.records.clear();
 });
@@ -32,15 +35,13 @@ afterAll(async () => {
   await stack[Symbol.asyncDispose]();
 });
 
-/** Whole seconds of a time within the last ones, as the daemon's clock and the node's show it. */
-const START = Math.floor(Date.now() / 1_000) * 1_000 - 2_000;
 const print = (...lines: readonly (readonly [ms: number, text: string])[]): void =>
   void kubelet.logs.set(
     `pod-${id}`,
-    lines.map(([ms, text]) => ({ at: new Date(START + ms).toISOString(), text })),
+    lines.map(([ms, text]) => ({ at: new Date(startMs + ms).toISOString(), text })),
   );
 const record = (ms: number, message: string, more: object = {}) => ({
-  ms: START + ms,
+  ms: startMs + ms,
   level: 'info',
   event: 'stdout',
   message,
@@ -53,7 +54,7 @@ interface Shown {
   readonly logEntries: readonly { readonly message: string }[];
 }
 
-async function read(query = `?start=${START}`): Promise<Shown> {
+async function read(query = `?start=${startMs}`): Promise<Shown> {
   const { status, body } = await api.call(`GET /sandboxes/${id}/logs${query}`, { key });
   expect(status).toBe(200);
   return body as Shown;
@@ -74,7 +75,7 @@ describe('records of processes', () => {
       record(20, 'started: ls', { event: 'start' }),
       record(40, 'no such file', { level: 'error', event: 'stderr' }),
     ];
-    gateway.records.set(id, { now: START + 1_000, records });
+    gateway.records.set(id, { now: startMs + 1_000, records });
     const { logs, logEntries } = await read();
     expect(logEntries.map(({ message }) => message)).toEqual(['one', 'started: ls', 'three', 'no such file']);
     expect(logEntries[3]).toMatchObject({ level: 'error', fields: { logger: 'process', event: 'stderr', pid: '7' } });
@@ -96,10 +97,10 @@ describe('records of processes', () => {
     const lines = Array.from({ length: 40 }, (_, index) => [index * 3, `c${index}`] as const);
     const records = Array.from({ length: 40 }, (_, index) => record(index * 3 + (index % 2), `p${index}`));
     const seen: string[] = [];
-    for (let [start, now] = [START, 0]; now <= 130; now += 10) {
+    for (let [start, now] = [startMs, 0]; now <= 130; now += 10) {
       // The node has lines that are later than the time at which the daemon was asked.
       print(...lines.filter(([ms]) => ms < now + 5));
-      gateway.records.set(id, { now: START + now, records: records.filter(({ ms }) => ms < START + now) });
+      gateway.records.set(id, { now: startMs + now, records: records.filter(({ ms }) => ms < startMs + now) });
       const { logs, logEntries } = await read(`?start=${start}`);
       seen.push(...logEntries.map(({ message }) => message));
       start = Date.parse(logs.at(-1)?.timestamp ?? new Date(start - 1).toISOString()) + 1;
@@ -119,17 +120,18 @@ describe('records of processes', () => {
 });
 
 describe('a hostile sandbox, which answers in place of its daemon,', () => {
-  const wrong = (more: object): object => ({ now: START, records: [record(5, 'forged', more)] });
+  const wrong = (more: object): object => ({ now: startMs, records: [record(5, 'forged', more)] });
 
   it.each([
     ['no JSON', '<html>'],
-    ['another shape', { now: START, records: {} }],
+    ['another shape', { now: startMs, records: {} }],
     ['a time that no date has', wrong({ ms: 9e15 })],
     ['a level that the CLI does not know', wrong({ level: 'fatal' })],
     ['a message that is no text', wrong({ message: {} })],
-    ['more than an answer may have', JSON.stringify({ now: START, records: [record(5, 'x'.repeat(5 * 1_048_576))] })],
-  ])('keeps no reader from the log of the container with %s', async (_name, answer) => {
+    ['more than an answer may have', JSON.stringify({ now: startMs, records: [record(5, 'x'.repeat(5 * 1_048_576))] })],
+  ])('keeps no reader from the log of the container with %s', async (_name, buildAnswer) => {
     print([1, 'one']);
+    const answer = buildAnswer();
     gateway.records.set(id, typeof answer === 'string' ? answer : JSON.stringify(answer));
     expect(listMessages(await read())).toEqual(['one']);
     expect(await readV2('')).toEqual(['one']);
@@ -138,7 +140,7 @@ describe('a hostile sandbox, which answers in place of its daemon,', () => {
   it('can give its records no other logger and no field, and hides no line of the container by a clock of its own', async () => {
     print([1, 'one'], [90, 'last']);
     const forged = record(5, 'forged', { logger: 'container', fields: { admin: 'true' } });
-    gateway.records.set(id, { now: START - 60_000, records: [forged] });
+    gateway.records.set(id, { now: startMs - 60_000, records: [forged] });
     const { logEntries } = await read();
     expect(logEntries).toMatchObject([{ message: 'one' }, { message: 'forged' }, { message: 'last' }]);
     expect(logEntries[1]).toMatchObject({ fields: { logger: 'process', event: 'stdout', pid: '7' } });
