@@ -1,9 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Sandbox } from 'e2b';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startCliInTerminal } from '../support/builds/cli.ts';
 import { eventually } from '../support/team.ts';
 import { openSandbox, readAccess } from '../support/sdk/client.ts';
 import type { Access } from '../support/sdk/client.ts';
@@ -68,23 +64,6 @@ it('the log of a sandbox has what its processes do and print, and not their vari
   const ends = await read(`/v2/sandboxes/${sandbox.sandboxId}/logs?level=warn&search=exit`);
   expect(ends.body).toMatchObject({ logs: [{ message: 'ended: exit status 3' }] });
   expect(JSON.stringify((await read(`/sandboxes/${sandbox.sandboxId}/logs`)).body)).not.toContain('a-value');
-});
-
-it('`e2b sandbox logs -f` in a terminal ends with success when the sandbox is killed meanwhile', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'cli-'));
-  try {
-    await using followed = await openSandbox();
-    const command = await startCliInTerminal(['sandbox', 'logs', '-f', followed.sandboxId], folder);
-    await followed.commands.run('echo before-the-end');
-    await eventually('the terminal shows the line', async () =>
-      command.shown().includes('before-the-end') ? true : undefined,
-    );
-    await followed.kill();
-    expect([await command.ended, command.shown()]).toEqual([0, expect.stringContaining('Stopped printing logs')]);
-    expect(command.shown()).not.toMatch(/\n\s+at /);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
 });
 
 it('the log of a sandbox is not for another tenant, and is empty once the sandbox has ended', async () => {
