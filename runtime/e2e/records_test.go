@@ -19,7 +19,7 @@ type records struct {
 
 func (d *daemon) records(from int64) records {
 	d.t.Helper()
-	got := d.request("GET", "/sandlot/records?from="+strconv.FormatInt(from, 10), nil, nil)
+	got := d.request("GET", "/records?from="+strconv.FormatInt(from, 10), nil, nil)
 	var all records
 	if err := json.Unmarshal([]byte(got.body), &all); err != nil || got.status != 200 {
 		d.t.Fatalf("the answer is %d %s", got.status, got.body)
@@ -66,8 +66,8 @@ func TestAProcessWithoutAClientIsRecorded(t *testing.T) {
 func TestRecordsNeedTheToken(t *testing.T) {
 	d := serve(t)
 	d.init(nil, `{"accessToken":"token"}`)
-	expect(t, "without it", strconv.Itoa(d.request("GET", "/sandlot/records", nil, nil).status), "401")
+	expect(t, "without it", strconv.Itoa(d.request("GET", "/records", nil, nil).status), "401")
 	d.token = "token"
 	expect(t, "with it", d.records(0).String(), "")
-	expect(t, "another method", strconv.Itoa(d.request("POST", "/sandlot/records", nil, nil).status), "405")
+	expect(t, "another method", strconv.Itoa(d.request("POST", "/records", nil, nil).status), "405")
 }

@@ -8,14 +8,14 @@ import (
 )
 
 // Path is where the daemon serves the records.
-const Path = "/sandlot/records"
+const Path = "/records"
 
 type answer struct {
 	Now     int64    `json:"now"`
 	Records []Record `json:"records"`
 }
 
-// Handler serves GET /sandlot/records?from=<Unix milliseconds>.
+// Handler serves GET /records?from=<Unix milliseconds>.
 func (l *Log) Handler() http.Handler {
 	return httpx.Handle(func(w http.ResponseWriter, r *http.Request) *httpx.Error {
 		from := int64(0)

@@ -44,7 +44,7 @@ export async function startGatewayStandIn(): Promise<GatewayStandIn> {
     response.once('close', () => (open.now -= 1));
     const state = daemons.get(id) ?? 'healthy';
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://gateway');
-    if (state === 'healthy' && pathname === '/sandlot/records') answerRecords(response, records.get(id), searchParams);
+    if (state === 'healthy' && pathname === '/records') answerRecords(response, records.get(id), searchParams);
     else if (state === 'healthy' && pathname === '/metrics') response.writeHead(200).end(JSON.stringify(MEASURED));
     else if (state === 'healthy') response.writeHead(204).end();
     if (state === 'starting') response.writeHead(409).end(JSON.stringify({ sandboxId: id, code: 409, message: '' }));

@@ -22,7 +22,7 @@ const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 const time = z.int().min(0).max(LATEST_MS);
 
-/** The answer of the daemon's `/sandlot/records` (docs/reference/runtime.md#records-of-processes), or of what took its place in the sandbox. */
+/** The answer of the daemon's `/records` (docs/reference/runtime.md#records-of-processes), or of what took its place in the sandbox. */
 const daemonRecords = z.object({
   now: time,
   records: z.array(
@@ -60,7 +60,7 @@ export async function readProcessRecords(
   try {
     const response = await askDaemon(deps, claimed.claim, {
       gatewayUrl,
-      path: `/sandlot/records?from=${fromMs}`,
+      path: `/records?from=${fromMs}`,
       signal: AbortSignal.any([signal, AbortSignal.timeout(DAEMON_TIMEOUT_MS)]),
     });
     const body = response.ok ? await readBounded(response, MAX_ANSWER_BYTES) : undefined;
