@@ -82,16 +82,11 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     namespaces,
     limits: createLimits(process, { settings, state, keys }),
     ledger: new CreateLedger({ client, clock, log, namespace, envdVersion, listClaims: claims }),
-    answers: {
-      tokenKeys,
-      envdVersion,
-      domain: settings.SANDBOX_DOMAIN,
-    },
+    answers: { tokenKeys, envdVersion, domain: settings.SANDBOX_DOMAIN },
     requestMetrics: createRequestMetrics(registry),
     createMetrics: createCreateMetrics(registry),
     gatewayUrl: settings.GATEWAY_URL,
-    logStore: settings.LOG_STORE_URL === undefined ? undefined : createLogStore(readLogStore(settings), log),
-    endedSandboxes: new EndedSandboxes({ bus, informers, clock }),
+    ...createLogParts(process, { settings, informers }),
     createTimeoutMs: settings.CREATE_TIMEOUT,
     transitionTimeoutMs: settings.TRANSITION_TIMEOUT,
     snapshots: new Snapshots({ client, informer: informers.snapshots, waiters: state.waiters, clock }),
@@ -103,6 +98,14 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     isSynced: () => all.every((informer) => informer.hasSynced()),
   };
   return { parts, informers: all };
+}
+
+function createLogParts(
+  { bus, clock, log }: ProcessParts,
+  { settings, informers }: Pick<BuildInputs, 'settings' | 'informers'>,
+) {
+  const logStore = settings.LOG_STORE_URL === undefined ? undefined : createLogStore(readLogStore(settings), log);
+  return { logStore, endedSandboxes: new EndedSandboxes({ bus, informers, clock }) };
 }
 
 interface BuildInputs {

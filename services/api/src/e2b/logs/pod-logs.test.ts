@@ -13,7 +13,13 @@ async function readFailing(code: ConstructorParameters<typeof KubeError>[0]['cod
     },
   };
   const log = new PodLog({ client }, sandbox({ namespace: 'a', name: 'b' }), new AbortController().signal);
-  return Array.fromAsync(log.readFrom(0).lines).catch((error: unknown) => error);
+  const lines: object[] = [];
+  try {
+    for await (const line of log.readFrom(0).lines) lines.push(line);
+    return lines;
+  } catch (error) {
+    return error;
+  }
 }
 
 describe('a log that the API server does not give', () => {

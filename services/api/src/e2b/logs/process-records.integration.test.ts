@@ -120,15 +120,15 @@ describe('records of processes', () => {
 });
 
 describe('a hostile sandbox, which answers in place of its daemon,', () => {
-  const wrong = (more: object): object => ({ now: startMs, records: [record(5, 'forged', more)] });
+  const forge = (more: object) => (): object => ({ now: startMs, records: [record(5, 'forged', more)] });
 
-  it.each([
-    ['no JSON', '<html>'],
-    ['another shape', { now: startMs, records: {} }],
-    ['a time that no date has', wrong({ ms: 9e15 })],
-    ['a level that the CLI does not know', wrong({ level: 'fatal' })],
-    ['a message that is no text', wrong({ message: {} })],
-    ['more than an answer may have', JSON.stringify({ now: startMs, records: [record(5, 'x'.repeat(5 * 1_048_576))] })],
+  it.each<[string, () => object | string]>([
+    ['no JSON', () => '<html>'],
+    ['another shape', () => ({ now: startMs, records: {} })],
+    ['a time that no date has', forge({ ms: 9e15 })],
+    ['a level that the CLI does not know', forge({ level: 'fatal' })],
+    ['a message that is no text', forge({ message: {} })],
+    ['more than an answer may have', forge({ message: 'x'.repeat(5 * 1_048_576) })],
   ])('keeps no reader from the log of the container with %s', async (_name, buildAnswer) => {
     print([1, 'one']);
     const answer = buildAnswer();

@@ -3,6 +3,7 @@ export async function readBounded(response: Response, mostBytes: number): Promis
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of response.body ?? []) {
+    if (!(part instanceof Uint8Array)) continue;
     bytes += part.byteLength;
     // Leaving the loop ends the connection.
     if (bytes > mostBytes) return undefined;

@@ -19,6 +19,15 @@ export interface EndedDeps {
 /** How long events are kept, and with them what the API knows of sandboxes that are gone (docs/events.md). */
 const KNOWN_MS = 7 * 86_400_000;
 
+/** Of the events of one namespace. */
+interface Reader {
+  readonly events: StoredEvents | undefined;
+  /** The reading that began last; never rejects. */
+  last: Promise<void>;
+  /** One that has not begun. */
+  next: Promise<void> | undefined;
+}
+
 /**
  * Sandboxes that have ended: at once those whose end this replica has watched, and others of the last week by their `sandbox.deleted`. Events
  * of a namespace are read when a client first asks about a sandbox that is not there, and then only what came since.
@@ -26,11 +35,7 @@ const KNOWN_MS = 7 * 86_400_000;
 export class EndedSandboxes {
   readonly #deps: EndedDeps;
   readonly #index = new EndedIndex();
-  /** By namespace: the reader of its events, and the reading that runs. */
-  readonly #readers = new Map<
-    string,
-    { readonly events: StoredEvents | undefined; running: Promise<void> | undefined }
-  >();
+  readonly #readers = new Map<string, Reader>();
 
   constructor(deps: EndedDeps) {
     this.#deps = deps;
@@ -67,16 +72,21 @@ export class EndedSandboxes {
   }
 
   /** Reads the events that came since the last time. Those who ask during a reading wait for the next one, together. */
-  async #read(namespace: string): Promise<void> {
-    const reader = this.#readers.get(namespace) ?? { events: this.#open(namespace), running: undefined };
+  #read(namespace: string): Promise<void> {
+    const reader = this.#readers.get(namespace) ?? {
+      events: this.#open(namespace),
+      last: Promise.resolve(),
+      next: undefined,
+    };
     this.#readers.set(namespace, reader);
     this.#index.touch(namespace);
-    if (reader.running !== undefined) {
-      await reader.running.catch(() => undefined);
-      if (reader.running !== undefined) return reader.running;
-    }
-    reader.running = this.#readEvents(namespace, reader.events).finally(() => (reader.running = undefined));
-    return reader.running;
+    reader.next ??= reader.last.then(() => {
+      reader.next = undefined;
+      const reading = this.#readEvents(namespace, reader.events);
+      reader.last = reading.catch(() => undefined);
+      return reading;
+    });
+    return reader.next;
   }
 
   #open(namespace: string): StoredEvents | undefined {
