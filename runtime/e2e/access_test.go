@@ -113,7 +113,7 @@ func TestOnlyASignedInitIsAccepted(t *testing.T) {
 		}
 	}
 	d.token = "second"
-	expect(t, "environment that the second /init left out", d.request("GET", "/envs", nil, nil).body, `{"A":"1"}`)
+	expect(t, "environment that the second /init left out", d.request("GET", "/envs", nil, nil).body, `{"A":"1","E2B_SANDBOX":"true"}`)
 }
 
 func TestSettingsOfInitSurviveARestart(t *testing.T) {

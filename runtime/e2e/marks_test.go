@@ -54,7 +54,7 @@ func TestProgramsFindOutInWhichSandboxTheyRun(t *testing.T) {
 			t.Errorf("the environment lacks %s: %s", variable, got)
 		}
 	}
-	expect(t, "variables of /envs", d.request("GET", "/envs", nil, nil).body, `{"E2B_SANDBOX":"mine"}`)
+	expect(t, "variables of /envs", d.request("GET", "/envs", nil, nil).body, `{"E2B_SANDBOX":"mine","E2B_SANDBOX_ID":"second","E2B_TEMPLATE_ID":"base"}`)
 }
 
 func TestAnInitWithVolumesIsRefusedAsAWhole(t *testing.T) {

@@ -180,10 +180,13 @@ func TestAForkNeverAnswersToTheCredentialsOfItsSource(t *testing.T) {
 	expect(t, "how the fork and its file name it", named, "fork\nfork")
 	// By now gVisor has reported the restore, which the daemon has noticed before.
 	expect(t, "variables of the process of the source", fork.output(), "source")
-	expect(t, "variables of the fork", fork.request("GET", "/envs", nil, nil).body, `{"A":"new"}`)
+	expect(t, "variables of the fork", fork.request("GET", "/envs", nil, nil).body, `{"A":"new","E2B_SANDBOX":"true","E2B_SANDBOX_ID":"fork","E2B_TEMPLATE_ID":"base"}`)
+	if said := fork.records(0).String(); !strings.Contains(said, "$E2B_SANDBOX_ID") || strings.Contains(said, "source") {
+		t.Errorf("the fork has these records: %s", said)
+	}
 	_, hash := fork.dialTLS()
 	expect(t, "key of the fork", hash, p.hash(t))
-	expect(t, "the source, with its token", s.request("GET", "/envs", nil, nil).body, `{"A":"source"}`)
+	expect(t, "the source, with its token", s.request("GET", "/envs", nil, nil).body, `{"A":"source","E2B_SANDBOX":"true","E2B_SANDBOX_ID":"source","E2B_TEMPLATE_ID":"base"}`)
 	s.token = "renewed"
 	expect(t, "the source, with the token of the fork", strconv.Itoa(s.request("GET", "/envs", nil, nil).status), "401")
 	expect(t, "settings that the fork keeps", fork.kept(p), "renewed "+forkUID)
@@ -304,7 +307,11 @@ func TestARestoreIntoAPodOfTheSameEnvironmentIsNoticed(t *testing.T) {
 	eventually(t, "the token from before is refused", func() bool { return resumed.request("GET", "/envs", nil, nil).status == 401 })
 	expect(t, "a new /init", strconv.Itoa(resumed.init(s.ours.sign(sandboxUID, time.Now().UnixMilli(), renewed), renewed).status), "204")
 	resumed.token = "renewed"
-	expect(t, "variables", resumed.request("GET", "/envs", nil, nil).body, `{"A":"new"}`)
+	expect(t, "variables", resumed.request("GET", "/envs", nil, nil).body, `{"A":"new","E2B_SANDBOX":"true","E2B_SANDBOX_ID":"fork","E2B_TEMPLATE_ID":"base"}`)
+	if said := resumed.records(0).String(); !strings.HasPrefix(said, "info started: /bin/sh -c ") {
+		t.Errorf("the resumed sandbox lacks records from before: %s", said)
+	}
+
 }
 
 func TestAPodWithoutTheKeyOfTheInstallationClosesTheDaemon(t *testing.T) {

@@ -32,6 +32,7 @@
 {{- if $values.gateway.enabled }}
 - { name: GATEWAY_URL, value: "http://{{ include "sandlot.fullname" . }}-gateway.{{ .Release.Namespace }}.svc:8080" }
 {{- end }}
+{{- include "sandlot.api.logStore" . }}
 {{- include "sandlot.egress.settings" $scope }}
 {{- include "sandlot.builds.apiSettings" . }}
 - { name: CLIENT_TRACES, value: {{ $api.clientTraces | quote }} }
@@ -62,6 +63,35 @@
 {{- end }}
 {{- with include "sandlot.pod.extra" (dict "scope" $scope "field" "extraEnv") }}
 {{ . }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* How the API reads logs that their nodes have no more. */}}
+{{- define "sandlot.api.logStore" -}}
+{{- with .Values.api.logs.store }}
+{{- if and .auth.type (not .auth.existingSecret) }}
+{{- fail "api.logs.store.auth.existingSecret: name the Secret with the credentials for the store" }}
+{{- end }}
+{{- if and .auth.existingSecret (not .auth.type) }}
+{{- fail "api.logs.store.auth.type: say what api.logs.store.auth.existingSecret has, bearer or basic" }}
+{{- end }}
+{{- if .url }}
+- { name: LOG_STORE_URL, value: {{ .url | quote }} }
+{{- with .tenant }}
+- { name: LOG_STORE_TENANT, value: {{ . | quote }} }
+{{- end }}
+- { name: LOG_STORE_NAMESPACE_LABEL, value: {{ .labels.namespace | quote }} }
+- { name: LOG_STORE_POD_LABEL, value: {{ .labels.pod | quote }} }
+{{- with .selector }}
+- { name: LOG_STORE_SELECTOR, value: {{ toJson . | quote }} }
+{{- end }}
+{{- $secret := .auth.existingSecret }}
+{{- $entries := dict "bearer" (dict "LOG_STORE_TOKEN" "token") "basic" (dict "LOG_STORE_USER" "username" "LOG_STORE_PASSWORD" "password") }}
+{{- range $variable, $entry := get $entries .auth.type | default dict }}
+- name: {{ $variable }}
+  valueFrom: { secretKeyRef: { name: {{ $secret | quote }}, key: {{ $entry }} } }
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end -}}

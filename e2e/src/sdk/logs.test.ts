@@ -52,7 +52,21 @@ it('the log of a sandbox has what its container prints, in order, once, for a cl
   expect(newest.body).toMatchObject({ logs: [{ message: '{"level":7}' }] });
 });
 
-it('the log of a sandbox is not for another tenant, and ends with the sandbox', async () => {
+it('the log of a sandbox has what its processes do and print, and not their variables', async () => {
+  const script = 'echo out-of-a-process; echo err-of-a-process >&2; exit 3';
+  await expect(sandbox.commands.run(script, { envs: { HIDDEN: 'a-value' } })).rejects.toThrow('exit');
+  const path = `/v2/sandboxes/${sandbox.sandboxId}/logs?search=of-a-process`;
+  const { body } = await read(path);
+  const found = (body as { logs: readonly { level: string; message: string; fields: object }[] }).logs;
+  expect(found).toContainEqual(expect.objectContaining({ level: 'info', message: 'out-of-a-process' }));
+  expect(found).toContainEqual(expect.objectContaining({ level: 'error', message: 'err-of-a-process' }));
+  for (const { fields } of found) expect(fields).toMatchObject({ logger: 'process' });
+  const ends = await read(`/v2/sandboxes/${sandbox.sandboxId}/logs?level=warn&search=exit`);
+  expect(ends.body).toMatchObject({ logs: [{ message: 'ended: exit status 3' }] });
+  expect(JSON.stringify((await read(`/sandboxes/${sandbox.sandboxId}/logs`)).body)).not.toContain('a-value');
+});
+
+it('the log of a sandbox is not for another tenant, and is empty once the sandbox has ended', async () => {
   const foreign = await readAccess('E2B_API_KEY_2');
   await using other = await openSandbox();
   await using theirs = await openSandbox(foreign);
@@ -60,5 +74,6 @@ it('the log of a sandbox is not for another tenant, and ends with the sandbox', 
   expect([(await read(path)).status, (await read(theirPath, foreign.apiKey)).status]).toEqual([200, 200]);
   expect([(await read(path, foreign.apiKey)).status, (await read(theirPath)).status]).toEqual([404, 404]);
   await other.kill();
-  expect((await read(path)).status).toBe(404);
+  expect(await read(path)).toMatchObject({ status: 200, body: { logs: [] } });
+  expect((await read(path, foreign.apiKey)).status).toBe(404);
 });

@@ -3,6 +3,7 @@ import type { EventType } from './events/catalogue.ts';
 import type { CloudEvent, OutgoingEvent, TraceHeaders } from './events/cloudevent.ts';
 import type { ConsumeOptions } from './consume/consumer.ts';
 import type { FollowedEvent, FollowOptions } from './consume/follow.ts';
+import type { StoredEvents, StoredEventsOptions } from './consume/stored-events.ts';
 import type { Ledger } from './streams/ledger.ts';
 import type { SpendingReport } from './reports/spending.ts';
 
@@ -46,6 +47,8 @@ export interface Bus {
    * aborts. It survives disconnections. Undefined without a server.
    */
   follow(options: FollowOptions): AsyncGenerator<FollowedEvent> | undefined;
+  /** A reader of the events that the stream has; undefined without a server. */
+  openStoredEvents(options: StoredEventsOptions): StoredEvents | undefined;
   /**
    * Calls `handler` for events of `type` from all namespaces while connected: no acknowledgement, no replay, duplicates
    * possible. Use it only to enqueue a key early. An exception is logged and counted.
@@ -104,6 +107,7 @@ export function createNullBus(): Bus {
     openLedger: nothing,
     consume: nothing,
     follow: nothing,
+    openStoredEvents: nothing,
     readDeadLetters: () => Promise.resolve(undefined),
     onHint: () => ({ [Symbol.dispose]: ignore }),
     announce: () => ({ [Symbol.dispose]: ignore }),

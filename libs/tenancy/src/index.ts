@@ -15,7 +15,7 @@ export { EgressProofs, egressProofSettings, readEgressProofs } from './egress-pr
 export type { ProofHolder } from './egress-proof.ts';
 export { watchKeys } from './key-ring.ts';
 export type { KeyRing, KeyRingOptions, WatchedKeyRing } from './key-ring.ts';
-export { copyKeys, createKey, listKeys, revokeKey } from './key-store.ts';
+export { copyKeys, createKey, listKeys, renameKey, revokeKey, revokeUnlessLastAdmin } from './key-store.ts';
 export type { KeyPlace } from './key-store.ts';
 export { CreateRates, Places } from './quota.ts';
 export type { RateDecision } from './quota.ts';
@@ -28,6 +28,7 @@ export {
   isApiKey,
   createApiKey,
   createSandboxId,
+  isSandboxId,
   deriveSandboxId,
   isSameDigest,
   formatTokenSubject,

@@ -77,6 +77,49 @@ export async function revokeKey({ client, namespace, by }: KeyPlace, id: string)
   }
 }
 
+/** Gives a key another description. False when there is no key with that id. Rejects with a KubeError. */
+export async function renameKey({ client, namespace }: KeyPlace, id: string, description: string): Promise<boolean> {
+  const name = formatKeySecretName(id);
+  try {
+    const secret = await client.get(secrets, { namespace, name });
+    if (parseKeySecret(secret) === undefined) return false;
+    const data = { description: Buffer.from(description).toString('base64') };
+    await client.mergePatch(secrets, { namespace, name }, { metadata: { uid: secret.metadata.uid }, data });
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+/**
+ * Revokes a key of the role admin, unless there would be none left. Of two requests that revoke the last two at a time none succeeds: each
+ * marks its key before it counts the others, and marked ones do not count. Rejects with a KubeError.
+ */
+export async function revokeUnlessLastAdmin(
+  place: KeyPlace & { readonly by: string },
+  id: string,
+): Promise<'revoked' | 'last' | 'absent'> {
+  const { client, namespace, by } = place;
+  const key = { namespace, name: formatKeySecretName(id) };
+  try {
+    await client.mergePatch(secrets, key, { metadata: { annotations: { [keyAuthors.revokedBy]: by } } });
+  } catch (error) {
+    if (isNotFound(error)) return 'absent';
+    throw error;
+  }
+  const { items } = await client.listAll(secrets, { namespace, labelSelector: `${API_KEY_LABEL}=true` });
+  const others = items.filter(
+    (secret) =>
+      secret.metadata.name !== key.name &&
+      secret.metadata.annotations?.[keyAuthors.revokedBy] === undefined &&
+      parseKeySecret(secret)?.role === 'admin',
+  );
+  if (others.length > 0) return (await revokeKey(place, id)) ? 'revoked' : 'absent';
+  await client.mergePatch(secrets, key, { metadata: { annotations: { [keyAuthors.revokedBy]: null } } });
+  return 'last';
+}
+
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -67,6 +67,11 @@ export function createSandboxId(random: RandomBytes = randomBytes): string {
   );
 }
 
+/** Whether the text has the form of a sandbox id. */
+export function isSandboxId(text: string): boolean {
+  return /^[a-z][a-z0-9]{19}$/.test(text);
+}
+
 /** The sandbox id of a repeatable create: the same for the same team and idempotency key, and unguessable otherwise. */
 export function deriveSandboxId(key: Uint8Array, team: string, idempotencyKey: string): string {
   const blocks = [0, 1].map((block) =>

@@ -17,6 +17,7 @@ import (
 	"sandlot.dev/runtime/internal/identity"
 	"sandlot.dev/runtime/internal/marks"
 	"sandlot.dev/runtime/internal/process"
+	"sandlot.dev/runtime/internal/records"
 	"sandlot.dev/runtime/internal/restore"
 	"sandlot.dev/runtime/internal/server"
 	"sandlot.dev/runtime/internal/state"
@@ -33,6 +34,8 @@ type daemon struct {
 	table       *process.Table
 	connections *connections
 	trust       *trust.Store
+	// records are those of one sandbox, which goes on in another Pod. A fork begins with none.
+	records *records.Log
 
 	// marking is held while the files that name the sandbox are written.
 	marking sync.Mutex
@@ -61,6 +64,7 @@ type parts struct {
 	store    *state.Store
 	table    *process.Table
 	trust    *trust.Store
+	records  *records.Log
 	restored bool
 	ended    context.Context
 	// mark has the files that name the sandbox say what the settings of now say.
@@ -79,7 +83,8 @@ func newDaemon(c config.Config, table *process.Table, detector *restore.Detector
 		setSticky(c.Dir)
 		kept = state.NewFile(c.Dir)
 	}
-	d := &daemon{detector: detector, table: table, connections: newConnections(), trust: trust.Open(c.Dir)}
+	d := &daemon{detector: detector, table: table, connections: newConnections(), trust: trust.Open(c.Dir), records: records.NewLog(time.Now)}
+	table.Witness = d.records.Start
 	d.begin(incarnation{restores: restores, config: c, store: state.Open(kept, ownerOf(c)), secure: secure})
 	return d, nil
 }
@@ -95,7 +100,7 @@ func (d *daemon) begin(next incarnation) {
 	}
 	mark := func() { d.mark(next) }
 	mark()
-	next.handlers = handlers(next.config, parts{next.store, d.table, d.trust, next.restores > 0, next.ended, mark})
+	next.handlers = handlers(next.config, parts{next.store, d.table, d.trust, d.records, next.restores > 0, next.ended, mark})
 	d.now.Store(&next)
 }
 
@@ -138,6 +143,9 @@ func (d *daemon) succeed(last *incarnation, restores uint64) incarnation {
 	next.config, errs[0] = last.config.ReadAgain(d.detector.Environ())
 	next.secure, errs[1] = loadIdentity(next.config)
 	next.store, errs[2] = last.store.Succeed(ownerOf(next.config), time.Now().Add(-clockTolerance).UnixMilli())
+	if next.config.SandboxUID != last.config.SandboxUID {
+		d.records.Clear()
+	}
 	if err := errors.Join(errs[:]...); err != nil {
 		slog.Error("the sandbox was restored into a Pod that is not as it should be", "error", err)
 	}

@@ -23,6 +23,7 @@ import (
 	"sandlot.dev/runtime/internal/process"
 	"sandlot.dev/runtime/internal/proof"
 	"sandlot.dev/runtime/internal/reaper"
+	"sandlot.dev/runtime/internal/records"
 	"sandlot.dev/runtime/internal/restore"
 	"sandlot.dev/runtime/internal/rpc"
 	"sandlot.dev/runtime/internal/sandboxd"
@@ -128,7 +129,8 @@ func handlers(c config.Config, shared parts) []http.Handler {
 		{Path: "/health", Handler: server.Only(http.MethodGet, server.Health())},
 		{Path: server.ProvePath, Handler: server.Only(http.MethodPost, server.Prove(store))},
 		{Path: "/init", Handler: server.Only(http.MethodPost, &server.Init{Store: store, PublicKeys: c.PublicKeys, SandboxUID: c.SandboxUID, Restored: shared.restored, Trust: add, Mark: shared.mark})},
-		{Path: "/envs", Handler: server.Only(http.MethodGet, server.Envs(store))},
+		{Path: "/envs", Handler: server.Only(http.MethodGet, server.Envs(s))},
+		{Path: records.Path, Handler: server.Only(http.MethodGet, shared.records.Handler())},
 		{Path: "/metrics", Handler: server.Only(http.MethodGet, metrics.NewMeter(metrics.Container, time.Now).Handler())},
 		{Path: "/files", Handler: transfer.Files()},
 		{Path: "/files/compose", Handler: server.Only(http.MethodPost, transfer.Compose())},

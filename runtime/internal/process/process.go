@@ -27,6 +27,7 @@ type Process struct {
 
 	order    uint64
 	after    func(time.Duration, func()) *time.Timer
+	witness  Witness
 	child    *reaper.Child
 	terminal *os.File
 	in       *input
@@ -36,12 +37,26 @@ type Process struct {
 	ended    chan struct{}
 }
 
+// Witness sees what one process does, also while no client is subscribed to it.
+type Witness interface {
+	// Printed gets the output in order per stream, and those of several streams at a time. The data is only valid during the call.
+	Printed(stream Stream, data []byte)
+	// Ended is called once, after all output and before subscribers get the end.
+	Ended(end *End)
+}
+
+type blind struct{}
+
+func (blind) Printed(Stream, []byte) {}
+func (blind) Ended(*End)             {}
+
 func newProcess(run *launched) *Process {
 	p := &Process{
 		Pid:      run.child.Pid,
 		child:    run.child,
 		terminal: run.terminal,
 		out:      newBroadcast(),
+		witness:  blind{},
 		hurry:    make(chan struct{}),
 		ended:    make(chan struct{}),
 	}
@@ -86,7 +101,9 @@ func (p *Process) follow(run *launched) {
 	for _, file := range outputs {
 		_ = file.Close()
 	}
-	p.out.publish(Event{End: endOf(p.child.Status())})
+	end := endOf(p.child.Status())
+	p.witness.Ended(end)
+	p.out.publish(Event{End: end})
 	close(p.ended)
 }
 
@@ -94,6 +111,9 @@ func (p *Process) read(stream Stream, file *os.File, chunk int) {
 	buffer := make([]byte, chunk)
 	for {
 		n, err := file.Read(buffer)
+		if n > 0 {
+			p.witness.Printed(stream, buffer[:n])
+		}
 		if n > 0 && !p.out.quiet() {
 			p.out.publish(Event{Stream: stream, Data: append([]byte(nil), buffer[:n]...)})
 		}

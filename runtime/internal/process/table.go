@@ -14,6 +14,8 @@ import (
 type Table struct {
 	// After is time.AfterFunc, or a version of it that knows when the sandbox slept. It must be set before the first start.
 	After func(limit time.Duration, do func()) *time.Timer
+	// Witness is asked at each start who is to see what the process does; nil: nothing is. It must be set before the first start.
+	Witness func(pid int, spec Spec) Witness
 
 	reaper *reaper.Reaper
 	retain time.Duration
@@ -38,6 +40,9 @@ func (t *Table) Start(spec Spec, tag *string, about any) (*Process, *Subscriptio
 	}
 	p := newProcess(run)
 	p.Tag, p.About, p.after = tag, about, t.After
+	if t.Witness != nil {
+		p.witness = t.Witness(p.Pid, spec)
+	}
 	subscription := p.Subscribe()
 	t.mu.Lock()
 	t.started++

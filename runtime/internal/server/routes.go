@@ -5,7 +5,7 @@ import (
 
 	"sandlot.dev/runtime/internal/config"
 	"sandlot.dev/runtime/internal/httpx"
-	"sandlot.dev/runtime/internal/state"
+	"sandlot.dev/runtime/internal/session"
 )
 
 // Health returns the handler of GET /health.
@@ -17,14 +17,11 @@ func Health() http.Handler {
 	})
 }
 
-// Envs returns the handler of GET /envs: the environment of /init, which may contain secrets.
-func Envs(store *state.Store) http.Handler {
+// Envs returns the handler of GET /envs: the marks of the sandbox and the environment of /init, which may contain secrets. A kernel of the
+// code interpreter, which runs before the sandbox has an id, reads both here.
+func Envs(s *session.Session) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		vars := store.Current().EnvVars
-		if vars == nil {
-			vars = map[string]string{}
-		}
 		w.Header().Set("Cache-Control", "no-store")
-		httpx.WriteJSON(w, http.StatusOK, vars)
+		httpx.WriteJSON(w, http.StatusOK, s.SandboxEnv())
 	})
 }

@@ -123,6 +123,17 @@ func (s *Session) Spec(user users.User, c Command) (process.Spec, error) {
 	}, nil
 }
 
+// SandboxEnv returns what every process of the sandbox gets: the marks, and the environment of /init, which may override them.
+func (s *Session) SandboxEnv() map[string]string {
+	settings := s.state.Current()
+	all := map[string]string{}
+	if s.defaults.Marked {
+		maps.Copy(all, marks.Variables(settings))
+	}
+	maps.Copy(all, settings.EnvVars)
+	return all
+}
+
 // environment merges the variables, later ones win. Of the daemon's own environment it contains only PATH.
 func (s *Session) environment(user users.User, extra map[string]string) ([]string, error) {
 	path := os.Getenv("PATH")
@@ -133,11 +144,7 @@ func (s *Session) environment(user users.User, extra map[string]string) ([]strin
 	if s.defaults.Trusted != nil {
 		maps.Copy(all, s.defaults.Trusted())
 	}
-	settings := s.state.Current()
-	if s.defaults.Marked {
-		maps.Copy(all, marks.Variables(settings))
-	}
-	maps.Copy(all, settings.EnvVars)
+	maps.Copy(all, s.SandboxEnv())
 	maps.Copy(all, extra)
 	env := make([]string, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sandlot.dev/runtime/internal/lines"
 	"sandlot.dev/runtime/internal/process"
 	"sandlot.dev/runtime/internal/session"
 )
@@ -17,6 +18,8 @@ const (
 	readyEvery = 2 * time.Second
 	// readyLimit is how long the ready command may fail, as in E2B.
 	readyLimit = 10 * time.Minute
+	// maxLine bounds a line in the log of the container, which programs read line by line.
+	maxLine = 8 << 10
 )
 
 // Runner runs the commands of a template. It belongs to the supervisor of the daemon: that lives as long as the container, so a daemon
@@ -141,16 +144,21 @@ func (r *Runner) launch(command string) (*process.Process, *process.Subscription
 // follow copies the output of a process until its end.
 func follow(output *process.Subscription, stdout, stderr io.Writer) *process.End {
 	defer output.Close()
-	streams := map[process.Stream]*lines{process.Stdout: {out: stdout}, process.Stderr: {out: stderr}}
+	streams := map[process.Stream]*lines.Cutter{process.Stdout: copyLines(stdout), process.Stderr: copyLines(stderr)}
 	for event := range output.Events() {
 		if event.End == nil {
-			streams[event.Stream].add(event.Data)
+			streams[event.Stream].Add(event.Data)
 			continue
 		}
 		for _, each := range streams {
-			each.end()
+			each.End()
 		}
 		return event.End
 	}
 	return &process.End{Status: "unknown"}
+}
+
+// copyLines writes each line at once: other processes write to the same log.
+func copyLines(out io.Writer) *lines.Cutter {
+	return &lines.Cutter{Max: maxLine, Emit: func(line []byte) { _, _ = out.Write(append(line, '\n')) }}
 }

@@ -161,32 +161,3 @@ func TestTakesTheCommandsOutOfTheEnvironment(t *testing.T) {
 		}
 	}
 }
-
-func TestCopiesLinesOfABoundedLength(t *testing.T) {
-	long := strings.Repeat("x", maxLine)
-	for name, row := range map[string]struct {
-		parts []string
-		want  string
-	}{
-		"whole lines":               {[]string{"a\nb\n"}, "a\nb\n"},
-		"a line in parts":           {[]string{"a", "b", "c\nd"}, "abc\nd\n"},
-		"empty lines":               {[]string{"\n", "\n"}, "\n\n"},
-		"a line of the most bytes":  {[]string{long, "\n"}, long + "\n"},
-		"a longer line":             {[]string{long, "y", "z\nnext\n"}, long + " [cut]\nnext\n"},
-		"output without a line end": {[]string{long + long, long}, long + " [cut]\n"},
-		"nothing":                   {nil, ""},
-	} {
-		var out bytes.Buffer
-		l := &lines{out: &out}
-		for _, part := range row.parts {
-			l.add([]byte(part))
-		}
-		l.end()
-		if got := out.String(); got != row.want {
-			t.Errorf("%s: got %d bytes, want %d", name, len(got), len(row.want))
-		}
-		if cap(l.line) > 3*maxLine {
-			t.Errorf("%s: it keeps %d bytes", name, cap(l.line))
-		}
-	}
-}

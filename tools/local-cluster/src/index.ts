@@ -28,6 +28,7 @@ export { startImagePlane, startRegistry } from './test-servers/images.ts';
 export type { ImagePlaneServer } from './test-servers/images.ts';
 export { startNats, startNatsCluster } from './test-servers/nats.ts';
 export { findFreePort } from './process/ports.ts';
+export { pushToLoki, startLoki } from './test-servers/loki.ts';
 export { PromQueryError, promExemplars, promQuery } from './test-servers/prometheus-api.ts';
 export type { PromExemplar, PromSeries } from './test-servers/prometheus-api.ts';
 export { runPromtool, startPrometheus } from './test-servers/prometheus.ts';

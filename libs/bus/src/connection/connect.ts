@@ -14,6 +14,8 @@ import { Consumption } from '../consume/consumer.ts';
 import type { ConsumeOptions } from '../consume/consumer.ts';
 import { followEvents } from '../consume/follow.ts';
 import type { FollowedEvent, FollowOptions } from '../consume/follow.ts';
+import { openStoredEvents } from '../consume/stored-events.ts';
+import type { StoredEvents, StoredEventsOptions } from '../consume/stored-events.ts';
 import { Hints } from '../consume/hints.ts';
 import { openNatsLedger, openSession } from '../streams/ledger.ts';
 import type { Ledger, Session } from '../streams/ledger.ts';
@@ -165,6 +167,10 @@ class NatsBus implements Bus {
     return this.isConnected()
       ? followEvents({ session: () => this.#opened(), clock: this.#clock }, options)
       : undefined;
+  }
+
+  openStoredEvents(options: StoredEventsOptions): StoredEvents {
+    return openStoredEvents(() => this.#opened(), options);
   }
 
   onHint<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void): Disposable {

@@ -55,15 +55,18 @@ export interface ReadingOptions {
   readonly filter: string;
   /** Begins with messages stored at that time, epoch milliseconds; default with the first. */
   readonly sinceMs?: number | undefined;
+  /** Begins with that sequence, instead. */
+  readonly fromSequence?: number | undefined;
 }
 
 /** Yields the messages that are in the stream now, in order. Rejects without the stream. */
 export async function* readMessages(session: Session, options: ReadingOptions): AsyncGenerator<StoredMsg> {
-  const { stream, filter, sinceMs } = options;
+  const { stream, filter, sinceMs, fromSequence } = options;
   const { state } = await session.manager.streams.info(stream);
   const last = state.last_seq;
-  let sequence =
-    sinceMs === undefined ? state.first_seq : await findSequenceAt(session, { stream, bounds: state }, sinceMs);
+  const since = async (): Promise<number> =>
+    sinceMs === undefined ? state.first_seq : findSequenceAt(session, { stream, bounds: state }, sinceMs);
+  let sequence = fromSequence ?? (await since());
   for (;;) {
     // Steps over sequences without a match.
     const first = await findMessage(session, { stream, sequence, filter });

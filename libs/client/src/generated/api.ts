@@ -1,6 +1,154 @@
 // Generated from the OpenAPI document of the api by `npm run generate`.
 
 export interface paths {
+    "/admin/sandboxes/running-counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Counts the running sandboxes of each team.
+         * @description Needs an API key of the role admin, and is served on the admin port alone.
+         */
+        get: operations["countRunningSandboxes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/teams/{teamID}/api-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Makes an API key for a team.
+         * @description Needs an API key of the role admin, and is served on the admin port alone.
+         */
+        post: operations["createApiKeyOfTeam"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/teams/{teamID}/api-keys/{apiKeyID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Takes an API key of a team back.
+         * @description Needs an API key of the role admin, and is served on the admin port alone.
+         */
+        delete: operations["deleteApiKeyOfTeam"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/teams/{teamID}/builds/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ends all template builds of a team.
+         * @description Needs an API key of the role admin, and is served on the admin port alone.
+         */
+        post: operations["cancelTeamBuilds"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/teams/{teamID}/sandboxes/kill": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Kills all sandboxes of a team.
+         * @description Needs an API key of the role admin, and is served on the admin port alone.
+         */
+        post: operations["killTeamSandboxes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the API keys of the team.
+         * @description Needs an API key of the role admin, and is served on the admin port alone.
+         */
+        get: operations["listTeamApiKeys"];
+        put?: never;
+        /**
+         * Makes an API key for the team.
+         * @description Needs an API key of the role admin, and is served on the admin port alone.
+         */
+        post: operations["createTeamApiKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api-keys/{apiKeyID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Takes an API key back; its sandboxes stay.
+         * @description Needs an API key of the role admin, and is served on the admin port alone.
+         */
+        delete: operations["deleteTeamApiKey"];
+        options?: never;
+        head?: never;
+        /**
+         * Gives an API key another name.
+         * @description Needs an API key of the role admin, and is served on the admin port alone.
+         */
+        patch: operations["renameTeamApiKey"];
+        trace?: never;
+    };
     "/api/v1/claims": {
         parameters: {
             query?: never;
@@ -1111,6 +1259,24 @@ export interface components {
             role: "tenant" | "admin";
             team: string;
         };
+        CreatedTeamAPIKey: {
+            /** Format: date-time */
+            createdAt: string;
+            createdBy: null;
+            /** Format: uuid */
+            id: string;
+            key: string;
+            lastUsed: null;
+            mask: {
+                /** @description Always empty: nothing of a key is kept. */
+                maskedValuePrefix: string;
+                /** @description Always empty. */
+                maskedValueSuffix: string;
+                prefix: string;
+                valueLength: number;
+            };
+            name: string;
+        };
         DeletedTemplateTags: {
             /** @description A template that was built, without a tag. */
             name: string;
@@ -1539,6 +1705,23 @@ export interface components {
             name: string;
             teamID: string;
         };
+        TeamAPIKey: {
+            /** Format: date-time */
+            createdAt: string;
+            createdBy: null;
+            /** Format: uuid */
+            id: string;
+            lastUsed: null;
+            mask: {
+                /** @description Always empty: nothing of a key is kept. */
+                maskedValuePrefix: string;
+                /** @description Always empty. */
+                maskedValueSuffix: string;
+                prefix: string;
+                valueLength: number;
+            };
+            name: string;
+        };
         Template: {
             aliases: string[];
             buildCount: number;
@@ -1866,6 +2049,335 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    countRunningSandboxes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description By team; without those that have none. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: number;
+                    };
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    createApiKeyOfTeam: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                teamID: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The key, which is shown this once. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedTeamAPIKey"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    deleteApiKeyOfTeam: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                apiKeyID: string;
+                teamID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    cancelTeamBuilds: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                teamID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many it ended; they are gone then. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        cancelledCount: number;
+                        failedCount: number;
+                    };
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    killTeamSandboxes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                teamID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many it killed, and how many are still there. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        failedCount: number;
+                        killedCount: number;
+                    };
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    listTeamApiKeys: {
+        parameters: {
+            query?: never;
+            header?: {
+                "x-team-id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them, the oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamAPIKey"][];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    createTeamApiKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                "x-team-id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The key, which is shown this once. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedTeamAPIKey"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    deleteTeamApiKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                "x-team-id"?: string;
+            };
+            path: {
+                apiKeyID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    renameTeamApiKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                "x-team-id"?: string;
+            };
+            path: {
+                apiKeyID: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
     listClaims: {
         parameters: {
             query?: {

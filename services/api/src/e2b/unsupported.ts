@@ -18,9 +18,6 @@ const PATHS: readonly (readonly [feature: string, path: string, methods: readonl
 
 /** Unsupported trees: the root and all paths below it. */
 const TREES: readonly (readonly [feature: string, root: string])[] = [
-  ['management of API keys in this dialect', '/api-keys'],
-  ['nodes', '/nodes'],
-  ['administration', '/admin'],
   ['events and webhooks in this dialect', '/events'],
 ];
 
@@ -37,10 +34,13 @@ export interface UnsupportedOperation {
 
 export const unsupportedOperations: readonly UnsupportedOperation[] = [
   ...PATHS.flatMap(([feature, path, methods]) => methods.map((method) => ({ feature, method, path }))),
-  ...TREES.flatMap(([feature, root]) =>
-    METHODS.flatMap((method) => [root, `${root}/{*rest}`].map((path) => ({ feature, method, path }))),
-  ),
+  ...TREES.flatMap(([feature, root]) => listOperations(root).map((operation) => ({ feature, ...operation }))),
 ];
+
+/** Every request at a path, or below it. */
+export function listOperations(root: string): readonly { readonly method: Method; readonly path: string }[] {
+  return METHODS.flatMap((method) => [root, `${root}/{*rest}`].map((path) => ({ method, path })));
+}
 
 function buildUnsupportedRoute({ feature, path, method }: UnsupportedOperation): Route {
   const names = [...path.matchAll(/\{\*?(\w+)\}/g)].map(([, name = '']) => name);
@@ -49,11 +49,23 @@ function buildUnsupportedRoute({ feature, path, method }: UnsupportedOperation):
     isTree || names.length === 0
       ? {}
       : { params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) };
-  const id = `${method}${path.replaceAll(/[^a-zA-Z0-9]+(\w)/g, (_all, letter: string) => letter.toUpperCase()).replaceAll(/\W/g, '')}`;
   return route(
-    { id, method, path, summary: `Not supported: ${feature}.`, tag: 'not supported', ...params, answers },
+    {
+      id: buildOperationId(method, path),
+      method,
+      path,
+      summary: `Not supported: ${feature}.`,
+      tag: 'not supported',
+      ...params,
+      answers,
+    },
     () => Promise.reject(notSupported(feature)),
   );
+}
+
+export function buildOperationId(method: Method, path: string): string {
+  const name = path.replaceAll(/[^a-zA-Z0-9]+(\w)/g, (_all, letter: string) => letter.toUpperCase());
+  return `${method}${name.replaceAll(/\W/g, '')}`;
 }
 
 /** Routes that answer 501, so that a client's error names the missing feature (docs/reference/e2b-api.md#routes). */

@@ -14,6 +14,12 @@ export function notEnabled(what: string): ApiError {
   return new ApiError({ status: 403, message, errorCode: 'not_enabled', headers: NO_RETRY });
 }
 
+/** 403: the sandbox was there, and the operator has configured no store that would still have its log. */
+export function endedLogsNotKept(): ApiError {
+  const message = 'logs of ended sandboxes are not kept in this installation';
+  return new ApiError({ status: 403, message, errorCode: 'not_enabled', headers: NO_RETRY });
+}
+
 /** 400: the request asks for more than this installation or template can do. The message names the field and what is missing. */
 export function notPossible(message: string): ApiError {
   return new ApiError({ status: 400, message, errorCode: 'not_supported', headers: NO_RETRY });

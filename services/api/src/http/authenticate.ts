@@ -16,8 +16,8 @@ export function authenticate(keys: Pick<KeyRing, 'find'>, route: Route, request:
   return key;
 }
 
-function findKeyText({ bearerRefusal }: Route, request: Request): string | undefined {
-  const given = request.get('x-api-key');
+function findKeyText({ bearerRefusal, adminToken }: Route, request: Request): string | undefined {
+  const given = (adminToken === true ? request.get('x-admin-token') : undefined) ?? request.get('x-api-key');
   if (given !== undefined) return given;
   const bearer = /^Bearer (.+)$/i.exec(request.get('authorization') ?? '')?.[1];
   if (bearer !== undefined && bearerRefusal !== undefined) throw new ApiError({ status: 401, message: bearerRefusal });

@@ -94,6 +94,8 @@ interface Shape<I extends Input> {
   readonly invalid?: string | undefined;
   /** Name of the operation in the audit log; absent: the operation changes nothing. */
   readonly action?: string | undefined;
+  /** The API key may also come in the header `X-Admin-Token`, as clients of E2B's administration send theirs. */
+  readonly adminToken?: boolean;
   /** Message of the 401 to a bearer token without `X-API-KEY`; absent: an API key may come as one. */
   readonly bearerRefusal?: string | undefined;
 }

@@ -6,6 +6,8 @@ import type { TokenKeys, WatchedKeyRing } from '@sandlot/tenancy';
 import type { AuditDeps } from '../audit/requests.ts';
 import { createBuilder } from '../e2b/builds/builder/builder.ts';
 import { FileServer } from '../e2b/volumes/content/file-server.ts';
+import { EndedSandboxes } from '../e2b/logs/ended/ended-sandboxes.ts';
+import { createLogStore } from '../e2b/logs/store/log-store.ts';
 import { createCreateMetrics } from '../e2b/operations/create-metrics.ts';
 import { createRequestMetrics } from '../http/metrics.ts';
 import type { RequestMetrics } from '../http/metrics.ts';
@@ -21,6 +23,7 @@ import { SavedMemory } from '../state/saved-memory.ts';
 import { ClusterState } from '../state/cluster-state.ts';
 import { Snapshots } from '../state/snapshots.ts';
 import type { ApiSettings } from './config.ts';
+import { readLogStore } from './log-store-settings.ts';
 import { createInformers } from './informers.ts';
 import type { Informers } from './informers.ts';
 
@@ -80,14 +83,11 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     namespaces,
     limits: createLimits(process, { settings, state, keys }),
     ledger: new CreateLedger({ client, clock, log, namespace, envdVersion, listClaims: claims }),
-    answers: {
-      tokenKeys,
-      envdVersion,
-      domain: settings.SANDBOX_DOMAIN,
-    },
+    answers: { tokenKeys, envdVersion, domain: settings.SANDBOX_DOMAIN },
     requestMetrics: createRequestMetrics(registry),
     createMetrics: createCreateMetrics(registry),
     gatewayUrl: settings.GATEWAY_URL,
+    ...createLogParts(process, { settings, informers }),
     createTimeoutMs: settings.CREATE_TIMEOUT,
     transitionTimeoutMs: settings.TRANSITION_TIMEOUT,
     snapshots: new Snapshots({ client, informer: informers.snapshots, waiters: state.waiters, clock }),
@@ -100,6 +100,14 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     isSynced: () => all.every((informer) => informer.hasSynced()),
   };
   return { parts, informers: all };
+}
+
+function createLogParts(
+  { bus, clock, log }: ProcessParts,
+  { settings, informers }: Pick<BuildInputs, 'settings' | 'informers'>,
+) {
+  const logStore = settings.LOG_STORE_URL === undefined ? undefined : createLogStore(readLogStore(settings), log);
+  return { logStore, endedSandboxes: new EndedSandboxes({ bus, informers, clock }) };
 }
 
 interface BuildInputs {

@@ -1,8 +1,13 @@
-import { durationMs, flag, integer, list, port, text, url } from '@sandlot/config';
+import { durationMs, flag, integer, json, list, port, secret, text, url } from '@sandlot/config';
 import { processSettings } from '@sandlot/service';
 import { tokenKeySettings } from '@sandlot/tenancy';
 import { z } from 'zod';
 import { FILE_SERVER_URL } from '../e2b/volumes/content/file-server.ts';
+
+/** As Loki names labels. */
+function labelName() {
+  return z.string().regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/, 'a name of a label');
+}
 
 /** Settings of the API, by environment variable. */
 export const apiSettings = processSettings.extend({
@@ -30,6 +35,19 @@ export const apiSettings = processSettings.extend({
   SANDBOX_DOMAIN: text().optional(),
   /** URL of the gateway, through which the API asks daemons for metrics and whether they answer; absent: it asks none. */
   GATEWAY_URL: url(['http', 'https']).optional(),
+  /** URL of the store with logs, which speaks the query API of Loki; absent: logs end with their Pods. */
+  LOG_STORE_URL: url(['http', 'https']).optional(),
+  /** Its tenant, for the header X-Scope-OrgID. */
+  LOG_STORE_TENANT: text().optional(),
+  /** Labels of its streams with the namespace and the name of a Pod. */
+  LOG_STORE_NAMESPACE_LABEL: labelName().default('namespace'),
+  LOG_STORE_POD_LABEL: labelName().default('pod'),
+  /** Labels with their values that all streams with logs of sandboxes have, as JSON. */
+  LOG_STORE_SELECTOR: json('a JSON object of texts', z.record(labelName(), z.string().min(1))).default({}),
+  /** Bearer token for it, or a user and a password. */
+  LOG_STORE_TOKEN: secret().optional(),
+  LOG_STORE_USER: text().optional(),
+  LOG_STORE_PASSWORD: secret().optional(),
   /** Version of the daemon in answers about a sandbox that does not report one. */
   ENVD_VERSION: text().default('0.6.4'),
   /** Longest duration of a create. Clients wait 60 s by default. */

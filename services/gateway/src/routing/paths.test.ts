@@ -85,6 +85,7 @@ describe('isHealthCheck', () => {
   it.each([
     ['GET', 49_983, '/health', true],
     ['GET', 49_983, '/health?x', true],
+    ['GET', 49_983, '/records?from=1', true],
     ['HEAD', 49_999, '/health', true],
     ['GET', 8_888, '/', true],
     ['POST', 49_983, '/health', false],

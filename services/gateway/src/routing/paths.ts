@@ -60,7 +60,7 @@ function findFirstSegment(path: string): string | undefined {
 
 /**
  * Whether a request only looks at a sandbox, which is no use of it: a probe of the daemon, of the code interpreter or of the
- * agent-sandbox runtime, or the daemon's metrics, which dashboards poll.
+ * agent-sandbox runtime, or the daemon's metrics and records, which dashboards and followers of logs poll.
  */
 export function isHealthCheck(method: string, port: number, path: string): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false;
@@ -68,7 +68,7 @@ export function isHealthCheck(method: string, port: number, path: string): boole
 }
 
 const HEALTH_PATHS: ReadonlyMap<number, readonly string[]> = new Map([
-  [DAEMON_PORT, ['/health', '/metrics']],
+  [DAEMON_PORT, ['/health', '/metrics', '/records']],
   [49_999, ['/health']],
   [8_888, ['/']],
 ]);

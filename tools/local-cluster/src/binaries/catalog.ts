@@ -94,6 +94,11 @@ const jaegerRecipes = {
   jaeger: { package: 'github.com/jaegertracing/jaeger/cmd/jaeger' },
 } as const satisfies Record<string, Recipe>;
 
+const lokiRecipes = {
+  /** Keeps logs and answers queries. Loki 1.6 is the last one of these modules under the Apache License. */
+  loki: { package: 'github.com/grafana/loki/cmd/loki' },
+} as const satisfies Record<string, Recipe>;
+
 const agentSandboxRecipes = {
   /** The controller of agent-sandbox, from which Sandlot takes over and to which it hands back. */
   'agent-sandbox-controller': { package: 'sigs.k8s.io/agent-sandbox/cmd/agent-sandbox-controller' },
@@ -137,6 +142,7 @@ export type BinaryName =
   | keyof typeof containerdRecipes
   | keyof typeof gvisorRecipes
   | keyof typeof jaegerRecipes
+  | keyof typeof lokiRecipes
   | keyof typeof agentSandboxRecipes
   | keyof typeof runtimeRecipes
   | keyof typeof nodeRecipes
@@ -154,7 +160,7 @@ export interface GoModule {
 }
 
 /**
- * Every Go module. containerd, gVisor, Jaeger and agent-sandbox have modules of their own because their dependencies conflict with those of
+ * Every Go module. containerd, gVisor, Jaeger, Loki and agent-sandbox have modules of their own because their dependencies conflict with those of
  * Kubernetes. The policy enforcer, etcd's tools and kube-score have their own so that changing them rebuilds nothing else. The daemon, gVisor's
  * shim, the agent, the data plane of egress, the image plane and the file server of volumes belong to the product and live outside this package.
  */
@@ -166,6 +172,7 @@ export const goModules: readonly GoModule[] = [
   { folder: 'go-containerd', recipes: containerdRecipes },
   { folder: '../../node/shim', recipes: gvisorRecipes },
   { folder: 'go-jaeger', recipes: jaegerRecipes },
+  { folder: 'go-loki', recipes: lokiRecipes },
   { folder: 'go-agent-sandbox', recipes: agentSandboxRecipes },
   { folder: '../../runtime', recipes: runtimeRecipes },
   { folder: '../../node', recipes: nodeRecipes },

@@ -21,6 +21,7 @@ export default async function prepare(): Promise<void> {
     'helm',
     'kubeconform',
     'jaeger',
+    'loki',
     'registry',
     'crane',
     'sandlot-image',

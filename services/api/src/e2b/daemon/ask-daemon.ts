@@ -12,7 +12,7 @@ export interface DaemonDeps {
 
 export interface DaemonRequest {
   readonly gatewayUrl: string;
-  readonly path: '/health' | '/metrics';
+  readonly path: '/health' | '/metrics' | `/records?from=${number}`;
   readonly signal: AbortSignal;
 }
 

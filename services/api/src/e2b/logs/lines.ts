@@ -1,14 +1,25 @@
 // The lines of a container's log, which the program in the container chooses: any bytes, of any length.
 
+export const levels = ['debug', 'info', 'warn', 'error'] as const;
+export type Level = (typeof levels)[number];
+
 /** A line of a log. */
 export interface LogLine {
   /** When it was written, epoch milliseconds. */
   readonly ms: number;
   readonly message: string;
+  /** What a daemon says about a process; absent: the container printed the line. */
+  readonly process?: ProcessDetails;
+}
+
+export interface ProcessDetails {
+  readonly level: Level;
+  readonly event: string;
+  readonly pid?: string | undefined;
 }
 
 /** Longer lines are cut, time included. */
-const MAX_LINE_BYTES = 16_384;
+export const MAX_LINE_BYTES = 16_384;
 const CUT = ` … [cut: the line has more than ${MAX_LINE_BYTES} bytes]`;
 const NEWLINE = 0x0a;
 

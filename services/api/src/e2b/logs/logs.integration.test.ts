@@ -124,15 +124,12 @@ describe('the log of a sandbox', () => {
     expect(await readV2('?limit=0')).toEqual([]);
   });
 
-  it('is of its team alone, and of no sandbox that is unknown or killed', async () => {
+  it('is of its team alone, and of no sandbox that is unknown', async () => {
     kubelet.logs.set(pod, [{ at: time(1), text: 'secret of team-a' }]);
-    const [killed] = await create();
-    await call(`DELETE /sandboxes/${killed}`);
     for (const version of ['', '/v2']) {
       const foreign = await api.call(`GET ${version}/sandboxes/${id}/logs`, { key: foreignKey });
       expect(foreign).toMatchObject({ status: 404, body: { message: `sandbox '${id}' was not found` } });
-      for (const other of ['nonesuch', killed])
-        expect((await call(`GET ${version}/sandboxes/${other}/logs`)).status).toBe(404);
+      expect((await call(`GET ${version}/sandboxes/nonesuch/logs`)).status).toBe(404);
     }
     expect(kubelet.asked).toEqual([]);
   });

@@ -1,24 +1,25 @@
-import { KubeError } from '@sandlot/kube';
 import { sandbox } from '@sandlot/api-types/testing';
+import { KubeError } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
-import { PodLogs } from './pod-logs.ts';
-import type { LogRead, PodLogsDeps } from './pod-logs.ts';
+import { PodLog } from './pod-logs.ts';
+import type { PodLogsDeps } from './pod-logs.ts';
 
 /** Reads where the API server answers with this error. */
 async function readFailing(code: ConstructorParameters<typeof KubeError>[0]['code']): Promise<unknown> {
   const client: PodLogsDeps['client'] = {
-    async *readLog() {
-      yield Buffer.from('2026-01-01T00:00:00Z one\n');
-      throw new KubeError({ verb: 'get', resource: 'pods/log', key: 'a/b', code, message: 'no' });
+    readLog: () => {
+      const error = new KubeError({ verb: 'get', resource: 'pods/log', key: 'a/b', code, message: 'no' });
+      return ReadableStream.from([Promise.reject(error)]);
     },
   };
-  const claimed = {
-    claim: { metadata: { namespace: 'a' }, spec: {} },
-    sandbox: sandbox({ namespace: 'a', name: 'b' }),
-  };
-  const { signal } = new AbortController();
-  const wanted: LogRead = { from: 0, direction: 'forward', limit: 1, isWanted: () => true, signal };
-  return new PodLogs({ client }).read(claimed, wanted).catch((error: unknown) => error);
+  const log = new PodLog({ client }, sandbox({ namespace: 'a', name: 'b' }), new AbortController().signal);
+  const lines: object[] = [];
+  try {
+    for await (const line of log.readFrom(0).lines) lines.push(line);
+    return lines;
+  } catch (error) {
+    return error;
+  }
 }
 
 describe('a log that the API server does not give', () => {

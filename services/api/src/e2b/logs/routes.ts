@@ -2,31 +2,31 @@ import type { Clock } from '@sandlot/std';
 import { endpoint, route } from '../../http/route.ts';
 import type { Route } from '../../http/route.ts';
 import { formatIsoTime } from '../answer/sandbox.ts';
-import { findOwnSandbox } from '../operations/find-sandbox.ts';
-import type { FindDeps } from '../operations/find-sandbox.ts';
 import { oneSandbox } from '../operations/shape.ts';
-import type { LogLine } from './lines.ts';
-import { PodLogs } from './pod-logs.ts';
-import type { PodLogsDeps } from './pod-logs.ts';
+import type { Level, LogLine } from './lines.ts';
+import { levels } from './lines.ts';
+import { readLogOf } from './read-log.ts';
+import type { ReadLogDeps } from './read-log.ts';
+import { SandboxLogs } from './sandbox-logs.ts';
 import { logQuery, logQueryV2, logsAnswer, logsAnswerV2 } from './schemas.ts';
 import type { LogEntry } from './schemas.ts';
 
-export interface LogDeps extends FindDeps, PodLogsDeps {
+export interface LogDeps extends Omit<ReadLogDeps, 'logs'> {
   readonly clock: Pick<Clock, 'now'>;
 }
 
+/** Older lines than those of this time are in no answer without a time of its own, and in none of the store. */
 const WEEK_MS = 7 * 86_400_000;
 /** What stdout and stderr of the container are called; the node does not tell the two apart. */
-const LOGGER = 'container';
-const LEVEL = 'info';
-const LEAST_LEVELS: ReadonlySet<string> = new Set(['debug', LEVEL]);
+const CONTAINER = { logger: 'container' } as const;
+const CONTAINER_LEVEL: Level = 'info';
 
 export function buildLogRoutes(deps: LogDeps): readonly Route[] {
-  const logs = new PodLogs(deps);
-  return [buildLogRoute(deps, logs), buildLogRouteV2(deps, logs)];
+  const whole = { ...deps, logs: new SandboxLogs(deps) };
+  return [buildLogRoute(whole), buildLogRouteV2(whole)];
 }
 
-function buildLogRoute(deps: LogDeps, logs: PodLogs): Route {
+function buildLogRoute(deps: ReadLogDeps & LogDeps): Route {
   return route(
     {
       ...endpoint('getSandboxLogs', 'get /sandboxes/{sandboxID}/logs', 'Reads the log of a sandbox from a time on.'),
@@ -35,23 +35,23 @@ function buildLogRoute(deps: LogDeps, logs: PodLogs): Route {
       answers: { 200: { description: 'The lines, the oldest first.', schema: logsAnswer } },
     },
     async ({ key, params, query: { start, limit }, signal }) => {
-      const claimed = await findOwnSandbox(deps, key, params.sandboxID);
-      const from = start ?? deps.clock.now() - WEEK_MS;
+      const oldestMs = deps.clock.now() - WEEK_MS;
+      const wanted = { from: start ?? oldestMs, oldestMs, direction: 'forward', limit, search: '' } as const;
       const isWanted = (): boolean => true;
-      const entries = (await logs.read(claimed, { from, direction: 'forward', limit, isWanted, signal })).map(
-        buildEntry,
-      );
-      const shown = entries.map(({ timestamp, message, level }) => ({
+      const place = { namespace: key.namespace, id: params.sandboxID };
+      const lines = await readLogOf(deps, place, { ...wanted, isWanted, wantsContainer: true, signal });
+      const entries = lines.map(buildEntry);
+      const logs = entries.map(({ timestamp, message, level, fields }) => ({
         timestamp,
         // The CLI parses it, and calls a method of the level.
-        line: JSON.stringify({ level, message, logger: LOGGER }),
+        line: JSON.stringify({ level, message, ...fields }),
       }));
-      return { status: 200, body: { logs: shown, logEntries: entries } };
+      return { status: 200, body: { logs, logEntries: entries } };
     },
   );
 }
 
-function buildLogRouteV2(deps: LogDeps, logs: PodLogs): Route {
+function buildLogRouteV2(deps: ReadLogDeps & LogDeps): Route {
   return route(
     {
       ...endpoint(
@@ -64,15 +64,28 @@ function buildLogRouteV2(deps: LogDeps, logs: PodLogs): Route {
       answers: { 200: { description: 'The lines, in the direction of the query.', schema: logsAnswerV2 } },
     },
     async ({ key, params, query: { cursor, limit, direction, level, search }, signal }) => {
-      const claimed = await findOwnSandbox(deps, key, params.sandboxID);
-      const isWanted = ({ message }: LogLine): boolean => LEAST_LEVELS.has(level) && message.includes(search);
-      const from = cursor ?? (direction === 'forward' ? deps.clock.now() - WEEK_MS : undefined);
-      const lines = await logs.read(claimed, { from, direction, limit, isWanted, signal });
+      const oldestMs = deps.clock.now() - WEEK_MS;
+      const least = levels.indexOf(level);
+      const isOfLevel = (of: Level): boolean => levels.indexOf(of) >= least;
+      const isWanted = (line: LogLine): boolean => isOfLevel(getLevel(line)) && line.message.includes(search);
+      const from = cursor ?? (direction === 'forward' ? oldestMs : undefined);
+      const wanted = { from, oldestMs, direction, limit, search, isWanted, signal };
+      const place = { namespace: key.namespace, id: params.sandboxID };
+      const lines = await readLogOf(deps, place, { ...wanted, wantsContainer: isOfLevel(CONTAINER_LEVEL) });
       return { status: 200, body: { logs: lines.map(buildEntry) } };
     },
   );
 }
 
-function buildEntry({ ms, message }: LogLine): LogEntry {
-  return { timestamp: formatIsoTime(ms), message, level: LEVEL, fields: { logger: LOGGER } };
+function getLevel({ process }: LogLine): Level {
+  return process?.level ?? CONTAINER_LEVEL;
+}
+
+function buildEntry(line: LogLine): LogEntry {
+  const { ms, message, process } = line;
+  const fields =
+    process === undefined
+      ? CONTAINER
+      : { logger: 'process', event: process.event, ...(process.pid === undefined ? {} : { pid: process.pid }) };
+  return { timestamp: formatIsoTime(ms), message, level: getLevel(line), fields };
 }

@@ -1,9 +1,9 @@
 // What E2B clients send and receive about logs (docs/reference/e2b-api.md#logs).
 import { z } from 'zod';
 import { shownAs } from '../../openapi/shown-as.ts';
+import { levels } from './lines.ts';
 
 const MAX_LINES = 1_000;
-const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 const limit = z
   .string()
@@ -31,7 +31,7 @@ export const logQueryV2 = z.object({
   cursor: timeParameter('Unix milliseconds: lines from here on, or with direction backward before here.'),
   limit,
   direction: z.enum(['forward', 'backward']).default('backward'),
-  level: z.enum(LEVELS).default('debug').meta({ description: 'The least level.' }),
+  level: z.enum(levels).default('debug').meta({ description: 'The least level.' }),
   search: z.string().max(256).default('').meta({ description: 'What the message contains.' }),
 });
 
@@ -40,7 +40,7 @@ const entry = z
   .object({
     timestamp,
     message: z.string(),
-    level: z.enum(LEVELS),
+    level: z.enum(levels),
     fields: z.record(z.string(), z.string()),
   })
   .meta({ id: 'SandboxLogEntry' });

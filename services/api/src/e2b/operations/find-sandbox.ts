@@ -13,7 +13,11 @@ export interface FindDeps {
  * The sandbox of that id in the key's namespace, if it was Ready once and has not expired. Throws an ApiError 404, which counts
  * only for what the API server has: the informer may lag behind a write that another replica has answered for.
  */
-export async function findOwnSandbox(deps: FindDeps, { namespace }: ApiKey, id: string): Promise<ClaimedSandbox> {
+export async function findOwnSandbox(
+  deps: FindDeps,
+  { namespace }: Pick<ApiKey, 'namespace'>,
+  id: string,
+): Promise<ClaimedSandbox> {
   return findWanted(deps, { namespace, id }, (claimed) => isFound(deps, claimed));
 }
 

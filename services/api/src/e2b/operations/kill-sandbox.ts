@@ -34,7 +34,7 @@ export function killRoute(deps: KillDeps): Route {
 }
 
 /** Deletes the claim, and with it the Sandbox. Returns false if another request deleted it first. */
-async function killSandbox({ client, state, ledger }: KillDeps, { claim }: ClaimedSandbox): Promise<boolean> {
+export async function killSandbox({ client, state, ledger }: KillDeps, { claim }: ClaimedSandbox): Promise<boolean> {
   const { namespace, name = '', uid } = claim.metadata;
   // The claim is the record of its create; with the claim gone, the ledger must answer a repetition of the create.
   await ledger.keep(claim, 'claim');

@@ -147,8 +147,21 @@ const TOKENS = [
   'services/api/src/e2b/unsupported.integration.test.ts',
   'access tokens are gone: none is made, and there is none to delete',
 ] as const;
-const KEYS = '501; Sandlot manages keys at `/api/v1/keys`';
-const NODES = '501; nodes are those of the cluster';
+const KEYS = 'services/api/src/e2b/keys/keys.integration.test.ts';
+const ADMIN = 'services/api/src/e2b/admin/admin.integration.test.ts';
+const ON_ADMIN_PORT = 'on the admin port, with an API key of the role admin; else 403';
+const OWN_KEYS = [
+  KEYS,
+  'are those of the admin’s team, or of the team that he names, and a new one works at once',
+] as const;
+const CHANGED_KEYS = [KEYS, 'get another name, and are taken back'] as const;
+const KEYS_OF_TEAM = [KEYS, 'of another team are not found by an admin who does not name it'] as const;
+const SANDBOXES_OF_TEAM = [
+  ADMIN,
+  'counts the running sandboxes of each team, and kills all of one team, paused ones too',
+] as const;
+const NODES = [KEYS, 'are refused on both ports: %s'] as const;
+const NO_NODES = '403: the API has no right to Nodes';
 
 export const administration: Table = {
   title: 'Teams, keys and administration',
@@ -162,20 +175,25 @@ export const administration: Table = {
     ],
     ['GET /teams/{teamID}/metrics', 'no', '501', NOT_BUILT],
     ['GET /teams/{teamID}/metrics/max', 'no', '501', NOT_BUILT],
-    ['GET /api-keys', 'no', KEYS, NOT_BUILT],
-    ['POST /api-keys', 'no', KEYS, NOT_BUILT],
-    ['PATCH /api-keys/{apiKeyID}', 'no', KEYS, NOT_BUILT],
-    ['DELETE /api-keys/{apiKeyID}', 'no', KEYS, NOT_BUILT],
+    ['GET /api-keys', 'partly', OWN_KEYS, `${ON_ADMIN_PORT}; the mask has no part of the key`],
+    ['POST /api-keys', 'partly', OWN_KEYS, ON_ADMIN_PORT],
+    ['PATCH /api-keys/{apiKeyID}', 'partly', CHANGED_KEYS, ON_ADMIN_PORT],
+    ['DELETE /api-keys/{apiKeyID}', 'partly', CHANGED_KEYS, ON_ADMIN_PORT],
     ['POST /access-tokens', 'refused', TOKENS, '410, as at E2B, which issues none any more'],
     ['DELETE /access-tokens/{accessTokenID}', 'refused', TOKENS, '404: there are none'],
-    ['GET /nodes', 'no', NODES, NOT_BUILT],
-    ['GET /nodes/{nodeID}', 'no', NODES, NOT_BUILT],
-    ['POST /nodes/{nodeID}', 'no', NODES, NOT_BUILT],
-    ['GET /admin/sandboxes/running-counts', 'no', '501', NOT_BUILT],
-    ['POST /admin/teams/{teamID}/sandboxes/kill', 'no', '501', NOT_BUILT],
-    ['POST /admin/teams/{teamID}/builds/cancel', 'no', '501', NOT_BUILT],
-    ['POST /admin/teams/{teamID}/api-keys', 'no', '501', NOT_BUILT],
-    ['DELETE /admin/teams/{teamID}/api-keys/{apiKeyID}', 'no', '501', NOT_BUILT],
+    ['GET /nodes', 'refused', NODES, NO_NODES],
+    ['GET /nodes/{nodeID}', 'refused', NODES, NO_NODES],
+    ['POST /nodes/{nodeID}', 'refused', NODES, NO_NODES],
+    ['GET /admin/sandboxes/running-counts', 'partly', SANDBOXES_OF_TEAM, ON_ADMIN_PORT],
+    ['POST /admin/teams/{teamID}/sandboxes/kill', 'partly', SANDBOXES_OF_TEAM, ON_ADMIN_PORT],
+    [
+      'POST /admin/teams/{teamID}/builds/cancel',
+      'partly',
+      [ADMIN, 'ends the template builds of a team'],
+      `${ON_ADMIN_PORT}; the builds are deleted, so their clients get 400`,
+    ],
+    ['POST /admin/teams/{teamID}/api-keys', 'partly', KEYS_OF_TEAM, ON_ADMIN_PORT],
+    ['DELETE /admin/teams/{teamID}/api-keys/{apiKeyID}', 'partly', KEYS_OF_TEAM, ON_ADMIN_PORT],
   ],
 };
 

@@ -73,7 +73,7 @@ export const sandboxOperations: Table = {
       'GET /sandboxes/{sandboxID}/logs',
       'partly',
       [LOGS, 'is followed as the CLI does it without a loss, although many lines are of one millisecond'],
-      'what the container prints, while there is its Pod; without commands of clients',
+      'what the container prints and commands of clients do; of ended sandboxes with `api.logs.store`, without their commands',
     ],
     [
       'GET /v2/sandboxes/{sandboxID}/logs',
