@@ -3,6 +3,8 @@ import type { Bus } from '../src/bus.ts';
 import type { ActivityReport } from '../src/reports/activity.ts';
 import { formatInboxPrefix } from '../src/events/subjects.ts';
 import { openSession } from '../src/streams/ledger.ts';
+import { RevisionError } from '../src/streams/bucket.ts';
+import type { Bucket, BucketEntry } from '../src/streams/bucket.ts';
 import type { Ledger, Session } from '../src/streams/ledger.ts';
 import type { EventType } from '../src/events/catalogue.ts';
 import type { CloudEvent, OutgoingEvent } from '../src/events/cloudevent.ts';
@@ -50,6 +52,32 @@ export function memoryLedger(): Ledger {
   };
 }
 
+/** An in-process bucket. */
+export function memoryBucket(): Bucket {
+  const entries = new Map<string, BucketEntry>();
+  let last = 0;
+  const isMatch = (key: string, filter: string): boolean => {
+    const pattern = filter.replaceAll('.', '\\.').replaceAll('*', '[^.]+').replace(/>$/, '.+');
+    return new RegExp(`^${pattern}$`).test(key);
+  };
+  return {
+    readIdentity: async () => ({ stream: 'memory', bucket: 'memory' }),
+    readStreamEnd: async () => 0,
+    list: async (filter) => [...entries.keys()].filter((key) => isMatch(key, filter)),
+    read: async (keys) => keys.flatMap((key) => entries.get(key) ?? []),
+    write: async (entry) => {
+      const { revision = 0 } = entries.get(entry.key) ?? {};
+      if (revision !== entry.revision) throw new RevisionError(`${entry.key} has revision ${revision}`);
+      last += 1;
+      entries.set(entry.key, { ...entry, revision: last });
+      return last;
+    },
+    remove: async (filter) => {
+      for (const key of [...entries.keys()]) if (isMatch(key, filter)) entries.delete(key);
+    },
+  };
+}
+
 interface Listener {
   readonly type: EventType;
   deliver(json: string): void;
@@ -91,6 +119,7 @@ export function memoryBus(): MemoryBus {
   const listeners = new Set<Listener>();
   const present = new Set<string>();
   const ledgers = new Map<string, Ledger>();
+  const buckets = new Map<string, Bucket>();
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   return {
     get published() {
@@ -113,6 +142,11 @@ export function memoryBus(): MemoryBus {
     },
     sendOnce(event) {
       this.publish(event);
+    },
+    openBucket: (name) => {
+      const known = buckets.get(name) ?? memoryBucket();
+      buckets.set(name, known);
+      return known;
     },
     openLedger: (name) => {
       const known = ledgers.get(name) ?? memoryLedger();

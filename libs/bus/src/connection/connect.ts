@@ -15,6 +15,8 @@ import type { ConsumeOptions } from '../consume/consumer.ts';
 import { followEvents } from '../consume/follow.ts';
 import type { FollowedEvent, FollowOptions } from '../consume/follow.ts';
 import { Hints } from '../consume/hints.ts';
+import { openNatsBucket } from '../streams/bucket.ts';
+import type { Bucket } from '../streams/bucket.ts';
 import { openNatsLedger, openSession } from '../streams/ledger.ts';
 import type { Ledger, Session } from '../streams/ledger.ts';
 import { Link } from './link.ts';
@@ -145,6 +147,12 @@ class NatsBus implements Bus {
       () => this.#opened(),
       () => this.#openedSender(),
     );
+  }
+
+  openBucket(name: string): Bucket {
+    this.#buckets.add(name);
+    if (this.isConnected()) void this.ensureStreams();
+    return openNatsBucket(name, () => this.#opened());
   }
 
   async readDeadLetters(): Promise<DeadLetterState | undefined> {
