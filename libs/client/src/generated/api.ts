@@ -263,6 +263,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Says what the sandboxes of an API key have used. */
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/default-templates": {
         parameters: {
             query?: never;
@@ -391,7 +408,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Says how much a sandbox uses now. */
+        /** Says how much a sandbox uses and used. */
         get: operations["getSandboxMetrics"];
         put?: never;
         post?: never;
@@ -583,6 +600,40 @@ export interface paths {
         };
         /** Names the team of the API key. */
         get: operations["listTeams"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/teams/{teamID}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Says how many sandboxes the team had over time. */
+        get: operations["getTeamMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/teams/{teamID}/metrics/max": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Says when the team had the most sandboxes. */
+        get: operations["getTeamMetricsMax"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1087,6 +1138,12 @@ export interface components {
             state: "running" | "paused";
             templateID: string;
         };
+        MaxTeamMetric: {
+            /** Format: date-time */
+            timestamp: string;
+            timestampUnix: number;
+            value: number;
+        };
         NetworkConfig: {
             allowOut?: string[] | null;
             allowPublicTraffic?: boolean | null;
@@ -1436,6 +1493,13 @@ export interface components {
             name: string;
             teamID: string;
         };
+        TeamMetric: {
+            concurrentSandboxes: number;
+            sandboxStartRate: number;
+            /** Format: date-time */
+            timestamp: string;
+            timestampUnix: number;
+        };
         Template: {
             aliases: string[];
             buildCount: number;
@@ -1609,6 +1673,32 @@ export interface components {
             templateID: string;
             /** Format: date-time */
             updatedAt: string;
+        };
+        Usage: {
+            /** @description Until when sandboxes that run are counted; null without usage. */
+            asOf: string | null;
+            end: string;
+            /** @description The key is null for claims that no API key made. */
+            groups?: {
+                /** @description Requested CPUs times that time. */
+                cpuSeconds: number;
+                day?: string;
+                /** @description Requested memory times that time. */
+                gibHours: number;
+                key?: string | null;
+                /** @description Time that sandboxes have run. */
+                sandboxSeconds: number;
+            }[];
+            namespace: string;
+            start: string;
+            total: {
+                /** @description Requested CPUs times that time. */
+                cpuSeconds: number;
+                /** @description Requested memory times that time. */
+                gibHours: number;
+                /** @description Time that sandboxes have run. */
+                sandboxSeconds: number;
+            };
         };
     };
     responses: {
@@ -2415,6 +2505,47 @@ export interface operations {
             504: components["responses"]["Refusal504"];
         };
     };
+    getUsage: {
+        parameters: {
+            query?: {
+                /** @description The last day; default: today. */
+                end?: string;
+                /** @description Adds usage by API key, or by day. */
+                group?: "key" | "day";
+                /** @description Keys of the role admin only: another namespace than their own. */
+                namespace?: string;
+                /** @description The first day, in UTC; default: 29 days before the last. */
+                start?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sums of the days, which are those of UTC. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Usage"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
     listDefaultTemplates: {
         parameters: {
             query?: never;
@@ -2757,7 +2888,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One sample, or none when its daemon does not answer. */
+            /** @description Samples in ascending order; none when there are none, and its daemon does not answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3334,6 +3465,85 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Team"][];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    getTeamMetrics: {
+        parameters: {
+            query?: {
+                /** @description Unix seconds. */
+                end?: number;
+                /** @description Unix seconds. */
+                start?: number;
+            };
+            header?: never;
+            path: {
+                teamID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description At most a thousand points, the oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamMetric"][];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    getTeamMetricsMax: {
+        parameters: {
+            query: {
+                /** @description Unix seconds. */
+                end?: number;
+                metric: "concurrent_sandboxes" | "sandbox_start_rate";
+                /** @description Unix seconds. */
+                start?: number;
+            };
+            header?: never;
+            path: {
+                teamID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The first of the highest points. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MaxTeamMetric"];
                 };
             };
             400: components["responses"]["Refusal400"];
