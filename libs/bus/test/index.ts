@@ -113,13 +113,21 @@ function memoryReports() {
   };
 }
 
+/** Creates one for each name. */
+function createOnce<T>(create: () => T): (name: string) => T {
+  const created = new Map<string, T>();
+  return (name) => {
+    const known = created.get(name) ?? create();
+    created.set(name, known);
+    return known;
+  };
+}
+
 /** Creates an in-process bus. Events reach hint handlers in a later turn, after the same parser as on the wire. */
 export function memoryBus(): MemoryBus {
   const published = new Map<string, OutgoingEvent>();
   const listeners = new Set<Listener>();
   const present = new Set<string>();
-  const ledgers = new Map<string, Ledger>();
-  const buckets = new Map<string, Bucket>();
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   return {
     get published() {
@@ -143,16 +151,8 @@ export function memoryBus(): MemoryBus {
     sendOnce(event) {
       this.publish(event);
     },
-    openBucket: (name) => {
-      const known = buckets.get(name) ?? memoryBucket();
-      buckets.set(name, known);
-      return known;
-    },
-    openLedger: (name) => {
-      const known = ledgers.get(name) ?? memoryLedger();
-      ledgers.set(name, known);
-      return known;
-    },
+    openBucket: createOnce(memoryBucket),
+    openLedger: createOnce(memoryLedger),
     readDeadLetters: async () => ({ messages: 0, oldestMs: 0 }),
     consume: () => undefined,
     follow: () => undefined,

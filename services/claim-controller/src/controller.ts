@@ -100,16 +100,14 @@ export function addClaimController(
   const usage = startUsage(parts, cache, options);
   return {
     close: async () => {
-      await Promise.all([
-        writeBehind.flush(),
-        recorder.flush(),
-        deadlines.close(),
-        outbox[Symbol.asyncDispose](),
-        usage[Symbol.asyncDispose](),
-      ]);
+      await Promise.all([writeBehind.flush(), recorder.flush(), deadlines.close(), disposeAll(outbox, usage)]);
       for (const own of [claims, sandboxes, runtime]) own[Symbol.dispose]();
     },
   };
+}
+
+async function disposeAll(...all: readonly AsyncDisposable[]): Promise<void> {
+  await Promise.all(all.map((each) => each[Symbol.asyncDispose]()));
 }
 
 function createRuntime(

@@ -49,7 +49,13 @@ async function fill(days: Readonly<Record<number, Given>>): Promise<void> {
   await vi.waitFor(async () => expect(await bucket.readIdentity()).toBeDefined(), { timeout: 30_000, interval: 50 });
   for (const [at, { usage, peaks, starts }] of Object.entries(days)) {
     const used = Object.entries(usage).map(([id, runMs]) => [id, multiplyRequests(REQUESTS, runMs)]);
-    const entry = { ...EMPTY_DAY, asOfMs: Number(at) + HOUR, usage: Object.fromEntries(used), peaks, starts };
+    const entry = {
+      ...EMPTY_DAY,
+      asOfMs: Number(at) + HOUR,
+      usage: Object.fromEntries(used) as DayEntry['usage'],
+      peaks,
+      starts,
+    };
     const text = JSON.stringify(entry);
     await bucket.write({ key: formatDayKey('team-a', formatDay(Number(at))), text, revision: 0 });
   }

@@ -47,11 +47,7 @@ export interface AssembleOptions {
 }
 
 /** Wires the parts of the API together. */
-export function assemble(
-  process: ProcessParts,
-  settings: ApiSettings,
-  { closing, history }: AssembleOptions,
-): Assembled {
+export function assemble(process: ProcessParts, settings: ApiSettings, options: AssembleOptions): Assembled {
   const { client, bus, clock, random, log, kubeMetrics, registry } = process;
   const shared = { client, clock, random, log, metrics: kubeMetrics };
   const { WATCH_NAMESPACES: namespaces } = settings;
@@ -83,8 +79,7 @@ export function assemble(
     informers,
     state,
     keys,
-    closing,
-    history,
+    ...options,
     usage: settings.USAGE_ENABLED ? bus.openBucket(USAGE_BUCKET) : undefined,
     keysNamespace,
     envsNamespace,

@@ -45,13 +45,13 @@ export function readEvent(event: CloudEvent): AboutSandbox | undefined {
     case 'claim.bound':
       return readBinding(event.data as EventData['claim.bound'], atMs);
     case 'sandbox.ready':
-      return readChange(event.data as SandboxData, { kind: 'on', atMs });
+      return readChange(event.data, { kind: 'on', atMs });
     case 'sandbox.suspended':
     case 'sandbox.finished':
     case 'sandbox.expired':
-      return readChange(event.data as SandboxData, { kind: 'off', atMs });
+      return readChange(event.data, { kind: 'off', atMs });
     case 'sandbox.deleted':
-      return readChange(event.data as SandboxData, { kind: 'deleted', atMs });
+      return readChange(event.data, { kind: 'deleted', atMs });
     default:
       return undefined;
   }

@@ -82,7 +82,7 @@ async function keepTerm(deps: KeeperDeps, signal: AbortSignal, onSuccess: () => 
   try {
     while (!signal.aborted && !over.signal.aborted && deps.isActive() && bus.isConnected()) {
       await clock.sleep(WRITE_MS, AbortSignal.any([signal, over.signal]));
-      if (signal.aborted || !deps.isActive()) break;
+      if (!deps.isActive()) break;
       await term.write();
       onSuccess();
     }

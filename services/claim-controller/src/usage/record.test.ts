@@ -68,7 +68,7 @@ describe('facts about a Sandbox', () => {
           ...changes.map(([atMs, isOn]) => (isOn ? on(atMs) : off(atMs))),
           ...(deletedMs === undefined ? [] : [deleted(deletedMs)]),
         ];
-        const next = (): number => random.next().value ?? 0;
+        const next = (): number => (random.next() as IteratorYieldResult<number>).value;
         const repeated = [...facts, ...facts.filter(() => next() % 2 === 0)];
         const shuffled = repeated.map((fact) => ({ fact, rank: next() })).toSorted((a, b) => a.rank - b.rank);
         expect(build(shuffled.map(({ fact }) => fact))).toEqual(build(facts));

@@ -92,8 +92,8 @@ async function readOpenDays(bucket: Bucket, books: Books): Promise<void> {
 }
 
 /** The days of a namespace, to be read and set. */
-export function getDays({ days }: Books, namespace: string): NonNullable<ReturnType<Books['days']['get']>> {
-  const known = days.get(namespace) ?? new Map();
+export function getDays({ days }: Books, namespace: string): Map<Day, Kept<DayEntry>> {
+  const known = days.get(namespace) ?? new Map<Day, Kept<DayEntry>>();
   days.set(namespace, known);
   return known;
 }

@@ -54,13 +54,18 @@ export class Samples {
    */
   async readRange(claimed: ClaimedSandbox, asked: TimeRange, signal: AbortSignal): Promise<readonly SandboxMetric[]> {
     const { history, clock } = this.#deps;
-    const needsNew = isMeasurable(claimed) && asked.end * 1_000 > clock.now() - FRESH_MS;
-    if (isMeasurable(claimed) && history !== undefined) this.#watched.want(getName(claimed));
-    if (needsNew && !this.#isFresh(claimed)) await Promise.race([this.#ask(claimed), waitForAbort(signal)]);
+    const isRunning = isMeasurable(claimed);
+    if (isRunning && history !== undefined) this.#watched.want(getName(claimed));
+    const isOfNow = isRunning && asked.end * 1_000 > clock.now() - FRESH_MS;
+    const newest = isOfNow ? await this.#readNewest(claimed, signal) : undefined;
     const range = clampRange(asked, { claimed, nowMs: clock.now() });
-    const newest = needsNew ? this.#find(claimed)?.sample : undefined;
     const kept = (await history?.read(getSubject(claimed), range)) ?? [];
-    return thinPoints([...kept, ...(newest === undefined ? [] : [newest])], range);
+    return thinPoints(newest === undefined ? kept : [...kept, newest], range);
+  }
+
+  async #readNewest(claimed: ClaimedSandbox, signal: AbortSignal): Promise<SandboxMetric | undefined> {
+    if (!this.#isFresh(claimed)) await Promise.race([this.#ask(claimed), waitForAbort(signal)]);
+    return this.#find(claimed)?.sample;
   }
 
   /**

@@ -52,14 +52,14 @@ export class Watched {
 
   async #run(): Promise<void> {
     const { clock, closing, sample } = this.#options;
+    const isOver = (): boolean => closing.aborted;
     this.#running = true;
-    while (this.#wanted.size > 0 && !closing.aborted) {
+    while (this.#wanted.size > 0 && !isOver()) {
       await clock.sleep(EVERY_MS, closing);
-      if (closing.aborted) break;
       for (const [key, wanted] of [...this.#wanted]) {
         if (wanted.untilMs <= clock.monotonic()) this.#wanted.delete(key);
         // The queue behind it asks a few daemons at a time, and no daemon twice at a time.
-        else void sample(wanted);
+        else if (!isOver()) void sample(wanted);
       }
     }
     this.#running = false;

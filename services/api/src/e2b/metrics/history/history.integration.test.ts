@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { SandboxMetric } from '../../answer/schemas.ts';
 import { History } from './history.ts';
-import type { HistoryLimits, Subject } from './history.ts';
+import type { HistoryLimits, HistoryOptions, Subject } from './history.ts';
 
 const NOW = 1_767_225_600;
 const DAY = 86_400;
@@ -40,7 +40,10 @@ const sample = (timestampUnix: number): SandboxMetric => ({
 function open(limits?: HistoryLimits): { readonly history: History; readonly clock: FakeClock } {
   const clock = new FakeClock(NOW * 1_000);
   // Its limit of time is that of the system: nothing moves the fake clock while Redis answers.
-  const parts = { now: () => clock.now(), sleep: systemClock.sleep };
+  const parts: HistoryOptions['clock'] = {
+    now: () => clock.now(),
+    sleep: (delayMs, signal) => systemClock.sleep(delayMs, signal),
+  };
   return { history: new History({ redis, prefix: 'test', clock: parts, log: silentLogger, limits }), clock };
 }
 
