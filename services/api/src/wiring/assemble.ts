@@ -88,11 +88,7 @@ export function assemble(process: ProcessParts, settings: ApiSettings, options: 
     namespaces,
     limits: createLimits(process, { settings, state, keys }),
     ledger: new CreateLedger({ client, clock, log, namespace, envdVersion, listClaims: claims }),
-    answers: {
-      tokenKeys,
-      envdVersion,
-      domain: settings.SANDBOX_DOMAIN,
-    },
+    answers: { tokenKeys, envdVersion, domain: settings.SANDBOX_DOMAIN },
     requestMetrics: createRequestMetrics(registry),
     createMetrics: createCreateMetrics(registry),
     gatewayUrl: settings.GATEWAY_URL,
