@@ -77,10 +77,13 @@ it('all containers of a Sandbox count, with their limits where they request noth
 describe('a look at the objects', () => {
   const state = { beganMs: 0, checkedMs: 0, stream: 's', sequences: {} };
   const open = (): Books => new Books({ value: state, revision: 0 });
-  const look = (
-    books: Books,
-    { at = 0, present = [] as Present[], missed = new Set<string>(), unlisted = [] as string[] },
-  ) =>
+  interface Look {
+    readonly at?: number;
+    readonly present?: readonly Present[];
+    readonly missed?: ReadonlySet<string>;
+    readonly unlisted?: readonly string[];
+  }
+  const look = (books: Books, { at = 0, present = [], missed = new Set(), unlisted = [] }: Look) =>
     checkObjects(books, {
       present,
       missed,

@@ -36,7 +36,7 @@ const ledgerState = z.object({
 const sum = z.object({ through: z.string(), amounts });
 
 /** The text of an entry is not ours: to go on would count the same usage again, or lose it. */
-export class ForeignEntryError extends Error {
+class ForeignEntryError extends Error {
   override readonly name = 'ForeignEntryError';
   readonly code = 'ForeignEntry';
 }
