@@ -92,20 +92,19 @@ export class Samples {
   async #sample(claimed: ClaimedSandbox): Promise<void> {
     const { history, closing } = this.#deps;
     const subject = getSubject(claimed);
-    if (history !== undefined && !(await history.takeTurn(subject)) && (await this.#copy(claimed, history))) return;
+    if (history !== undefined && !(await history.takeTurn(subject))) return this.#copy(claimed, history);
     const sample = await readSample(this.#deps, claimed, closing);
     if (sample === undefined) return;
     this.#keep(claimed, sample);
     await history?.add(subject, sample);
   }
 
-  /** Takes over what another replica has sampled. Resolves to whether there is something. */
-  async #copy(claimed: ClaimedSandbox, history: History): Promise<boolean> {
-    const end = Math.floor(this.#deps.clock.now() / 1_000);
-    const range = { start: end - FRESH_MS / 1_000, end };
+  /** Takes over what another replica has sampled; what that one still waits for is in a later answer. */
+  async #copy(claimed: ClaimedSandbox, history: History): Promise<void> {
+    const end = Math.ceil(this.#deps.clock.now() / 1_000);
+    const range = { start: end - SERVED_MS / 1_000, end };
     const sample = (await history.read(getSubject(claimed), range))?.at(-1);
     if (sample !== undefined) this.#keep(claimed, sample);
-    return sample !== undefined;
   }
 
   async #sampleWanted({ namespace, name }: Wanted): Promise<void> {
