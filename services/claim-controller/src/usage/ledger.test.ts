@@ -45,8 +45,15 @@ interface Kill {
   readonly hasIt: boolean;
 }
 
+interface Run {
+  readonly untilMs: number;
+  readonly kills: readonly Kill[];
+  /** Called after each step that no kill interrupts. */
+  readonly onStep?: (atMs: number) => Promise<void>;
+}
+
 /** Runs process after process until the end, each killed as given, and returns what the last one knows. */
-async function keep(bucket: Bucket, arrivals: readonly Arrival[], run: { untilMs: number; kills: readonly Kill[] }) {
+async function keep(bucket: Bucket, arrivals: readonly Arrival[], run: Run): Promise<Books> {
   const kills = [...run.kills];
   let atMs = START;
   for (;;) {
@@ -55,7 +62,10 @@ async function keep(bucket: Bucket, arrivals: readonly Arrival[], run: { untilMs
     try {
       const books = await readBooks(own, { wallMs: atMs, monotonicMs: atMs });
       if (books === undefined) throw new Error('no bucket');
-      for (; atMs <= run.untilMs; atMs += STEP_MS) await step({ bucket: own, books }, arrivals, atMs);
+      for (; atMs <= run.untilMs; atMs += STEP_MS) {
+        await step({ bucket: own, books }, arrivals, atMs);
+        await run.onStep?.(atMs);
+      }
       return books;
     } catch (error) {
       if (!(error instanceof KilledError)) throw error;
@@ -146,6 +156,43 @@ describe('the ledger of usage', () => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  it('is right after each step, whichever single write of its process is the last one', async () => {
+    const untilMs = START + 3 * HOUR;
+    const lived = (uid: string, fromMs: number, endMs: number): readonly Arrival[] => [
+      tell(uid, fromMs, [
+        { kind: 'bound', atMs: fromMs, apiKey: 'a1', requests },
+        { kind: 'on', atMs: fromMs },
+      ]),
+      tell(uid, endMs, [{ kind: 'deleted', atMs: endMs }]),
+    ];
+    const ends = [START + HOUR, START + 2 * HOUR];
+    const arrivals = ends.flatMap((endMs, index) => lived(`sandbox-${index}`, START, endMs));
+    arrivals.sort((one, other) => one.atMs - other.atMs);
+    let writes = 0;
+    const counting = memoryBucket();
+    const noteWrite = <T>(result: T): T => ((writes += 1), result);
+    const counted: Bucket = {
+      ...counting,
+      write: (entry) => noteWrite(counting.write(entry)),
+      remove: (filter) => noteWrite(counting.remove(filter)),
+    };
+    await keep(counted, arrivals, { untilMs, kills: [] });
+    expect(writes).toBeGreaterThan(15);
+    for (let afterWrites = 1; afterWrites <= writes; afterWrites += 1) {
+      for (const hasIt of [true, false]) {
+        const bucket = memoryBucket();
+        const onStep = async (atMs: number): Promise<void> => {
+          const runMs = ends.reduce((sum, endMs) => sum + Math.min(endMs, atMs) - START, 0);
+          const [entry] = (await readDays(bucket)).values();
+          const place = `at ${(atMs - START) / 60_000} min, killed by write ${afterWrites} (${hasIt})`;
+          expect(entry?.usage['a1']?.runMs ?? 0, place).toBe(runMs);
+        };
+        await keep(bucket, arrivals, { untilMs, kills: [{ afterWrites, hasIt }], onStep });
+        expect(await bucket.list('record.>')).toEqual([]);
+      }
+    }
   });
 
   it('lets the record of a Sandbox that ended go, and keeps its usage', async () => {
