@@ -39,7 +39,8 @@ export interface LedgerState {
 }
 
 export class Books {
-  readonly records = new Map<string, KeptRecord>();
+  readonly #records = new Map<string, KeptRecord>();
+  readonly #byNamespace = new Map<string, Set<KeptRecord>>();
   /** Of days that are not closed, and of those that this process has closed. */
   readonly days = new Map<string, Map<Day, Kept<DayEntry>>>();
   readonly sums = new Map<string, Kept<Sum>>();
@@ -52,6 +53,26 @@ export class Books {
 
   constructor(state: Kept<LedgerState>) {
     this.state = state;
+  }
+
+  /** By key of its entry. */
+  get records(): ReadonlyMap<string, KeptRecord> {
+    return this.#records;
+  }
+
+  put(record: KeptRecord): void {
+    const { namespace, uid } = record;
+    this.#records.set(formatRecordKey(namespace, uid), record);
+    const others = this.#byNamespace.get(namespace) ?? new Set();
+    this.#byNamespace.set(namespace, others.add(record));
+  }
+
+  drop(record: KeptRecord): void {
+    const { namespace, uid } = record;
+    this.#records.delete(formatRecordKey(namespace, uid));
+    const others = this.#byNamespace.get(namespace);
+    others?.delete(record);
+    if (others?.size === 0) this.#byNamespace.delete(namespace);
   }
 
   /** Adds what an event or an object says. */
@@ -96,17 +117,16 @@ export class Books {
   }
 
   listRecords(namespace: string): readonly KeptRecord[] {
-    return [...this.records.values()].filter((record) => record.namespace === namespace);
+    return [...(this.#byNamespace.get(namespace) ?? [])];
   }
 
   listNamespaces(): readonly string[] {
-    const ofRecords = [...this.records.values()].map(({ namespace }) => namespace);
-    return [...new Set([...ofRecords, ...this.days.keys(), ...this.sums.keys()])];
+    return [...new Set([...this.#byNamespace.keys(), ...this.days.keys(), ...this.sums.keys()])];
   }
 
   #begin(namespace: string, uid: string): KeptRecord {
     const record = { namespace, uid, value: NEW_RECORD, revision: 0, isDirty: false, touchedMs: 0, seenMs: 0 };
-    this.records.set(formatRecordKey(namespace, uid), record);
+    this.put(record);
     return record;
   }
 }

@@ -59,7 +59,7 @@ export async function readBooks(bucket: Bucket, now: Now): Promise<Books | undef
     const { revision } = entry;
     const times = { touchedMs: now.monotonicMs, seenMs: checkedMs };
     const record = { namespace, uid, value, revision, isDirty: false, ...times };
-    books.records.set(formatRecordKey(namespace, uid), record);
+    books.put(record);
   }
   await readOpenDays(bucket, books);
   return books;
@@ -154,14 +154,9 @@ export async function writeSum(
   books.sums.set(namespace, { value, revision: kept.revision });
 }
 
-export async function removeRecord(
-  bucket: Bucket,
-  books: Books,
-  { namespace, uid, revision }: KeptRecord,
-): Promise<void> {
-  const key = formatRecordKey(namespace, uid);
-  if (revision > 0) await bucket.remove(key);
-  books.records.delete(key);
+export async function removeRecord(bucket: Bucket, books: Books, record: KeptRecord): Promise<void> {
+  if (record.revision > 0) await bucket.remove(formatRecordKey(record.namespace, record.uid));
+  books.drop(record);
 }
 
 interface Writing<T> {
