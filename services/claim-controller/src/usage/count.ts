@@ -3,14 +3,16 @@ import type { Bucket } from '@sandlot/bus';
 import {
   addAmounts,
   DAY_MS,
+  EMPTY_DAY,
   formatDay,
-  formatDayKey,
   getStartOfDay,
   listDays,
   NOTHING,
+  parseDayEntry,
+  parseEntryKey,
   sumUsage,
 } from '@sandlot/usage';
-import type { Amounts, Day } from '@sandlot/usage';
+import type { Amounts, Day, DayEntry } from '@sandlot/usage';
 import type { Books, KeptRecord, Now } from './books.ts';
 import { findEndMs, findStartMs } from './record.ts';
 import { getDays, KEPT_DAYS, removeRecord, writeDay, writeSum } from './store.ts';
@@ -21,6 +23,8 @@ import type { DayInput } from './totals.ts';
 const OPEN_DAYS = 8;
 /** How long a record stays after the last event about it: the reading of that event is written by then. */
 const SETTLED_MS = 60_000;
+/** How long points of concurrency and starts are kept: longer than an answer may go back. */
+const POINTS_DAYS = 40;
 /** Records that go at a time. */
 const MOST_ENDED = 500;
 
@@ -116,13 +120,18 @@ async function closeDays({ bucket, books, now }: CountDeps, namespace: string): 
   const beforeMs = getStartOfDay(formatDay(now.wallMs - OPEN_DAYS * DAY_MS));
   const old = [...getDays(books, namespace)].filter(([day]) => getStartOfDay(day) < beforeMs);
   for (const [day, { value }] of old.toSorted(([a], [b]) => a.localeCompare(b))) {
-    if (!value.isClosed) await writeDay(bucket, books, { namespace, day, value: { ...value, isClosed: true } });
+    if (!value.isClosed) await writeDay(bucket, books, { namespace, day, value: closeDay(value) });
     const { through = '', amounts = NOTHING } = books.sums.get(namespace)?.value ?? {};
     if (day > through) {
       await writeSum(bucket, books, { namespace, through: day, amounts: addAmounts(amounts, sumUsage(value.usage)) });
     }
     getDays(books, namespace).delete(day);
   }
+}
+
+/** What only counts of the day need goes. */
+function closeDay(value: DayEntry): DayEntry {
+  return { ...value, isClosed: true, ended: EMPTY_DAY.ended, endedUids: [] };
 }
 
 /** All usage of a namespace since the ledger began. */
@@ -132,11 +141,18 @@ export function sumNamespace(books: Books, namespace: string): Amounts {
   return open.reduce((sum, [, { value }]) => addAmounts(sum, sumUsage(value.usage)), amounts);
 }
 
-/** Removes what is older than the ledger keeps. */
+/** Removes what is older than the ledger keeps: days after 400 days, and their points, which take most of the room, after 40. */
 export async function dropOldDays({ bucket, now }: Pick<CountDeps, 'bucket' | 'now'>): Promise<void> {
-  const oldest = formatDay(now.wallMs - KEPT_DAYS * DAY_MS);
-  for (const key of await bucket.list('day.>')) {
-    const [, namespace = '', day = ''] = key.split('.');
-    if (day < oldest) await bucket.remove(formatDayKey(namespace, day));
+  const getDay = (key: string): Day => parseEntryKey(key).rest;
+  const [oldest = '', oldestPoints = ''] = [KEPT_DAYS, POINTS_DAYS].map((days) =>
+    formatDay(now.wallMs - days * DAY_MS),
+  );
+  const keys = await bucket.list('day.>');
+  for (const key of keys.filter((each) => getDay(each) < oldest)) await bucket.remove(key);
+  const withPoints = keys.filter((each) => getDay(each) >= oldest && getDay(each) < oldestPoints);
+  for (const { key, text, revision } of await bucket.read(withPoints)) {
+    const value = parseDayEntry(text);
+    if (value === undefined || Object.keys({ ...value.peaks, ...value.starts }).length === 0) continue;
+    await bucket.write({ key, text: JSON.stringify({ ...value, peaks: {}, starts: {} }), revision });
   }
 }

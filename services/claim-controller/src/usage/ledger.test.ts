@@ -1,11 +1,11 @@
 // The ledger over days, kept by processes that die between any two of its writes.
 import type { Bucket } from '@sandlot/bus';
 import { memoryBucket } from '@sandlot/bus/testing';
-import { DAY_MS, formatDay, parseDayEntry, parseEntryKey, sumUsage } from '@sandlot/usage';
+import { DAY_MS, EMPTY_DAY, formatDay, parseDayEntry, parseEntryKey, sumUsage } from '@sandlot/usage';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Books } from './books.ts';
-import { countNamespace, sumNamespace } from './count.ts';
+import { countNamespace, dropOldDays, sumNamespace } from './count.ts';
 import type { AboutSandbox } from './facts.ts';
 import { addFact, computeRunMs, NEW_RECORD } from './record.ts';
 import type { UsageFact } from './record.ts';
@@ -224,6 +224,28 @@ describe('the ledger of usage', () => {
     again.add(tell('one', end, [{ kind: 'off', atMs: START + HOUR }]).about, { wallMs: end, monotonicMs: 0 });
     await countNamespace({ bucket, books: again, now: { wallMs: end, monotonicMs: 0 } }, NAMESPACE);
     expect((await readDays(bucket)).get(formatDay(START))).toMatchObject({ usage: { a1: { runMs: DAY_MS } } });
+  });
+
+  it('forgets points after 40 days, and days after 400', async () => {
+    const bucket = memoryBucket();
+    const entry = { ...EMPTY_DAY, usage: { a1: { runMs: 1, cpuMs: 1, gibMs: 1 } }, peaks: { 0: 1 }, starts: { 0: 1 } };
+    for (const age of [39, 41, 399, 401]) {
+      const key = `day.team-a.${formatDay(START - age * DAY_MS)}`;
+      await bucket.write({ key, text: JSON.stringify(entry), revision: 0 });
+    }
+    await dropOldDays({ bucket, now: { wallMs: START, monotonicMs: 0 } });
+    const points = [...(await readDays(bucket))].map(([day, value]) => [
+      day,
+      value?.usage,
+      value?.peaks,
+      value?.starts,
+    ]);
+    expect(points.toSorted()).toEqual(
+      [399, 41, 39].map((age) => {
+        const kept = age === 39 ? { 0: 1 } : {};
+        return [formatDay(START - age * DAY_MS), entry.usage, kept, kept];
+      }),
+    );
   });
 
   it('counts concurrency and starts in buckets of five minutes', async () => {
