@@ -61,6 +61,8 @@
 {{- if include "sandlot.nats.caSecret" . }}
 - { name: NATS_CA_FILE, value: /etc/sandlot/nats/ca.crt }
 {{- end }}
+{{- include "sandlot.usage.env" . }}
+{{- include "sandlot.api.redisEnv" . }}
 {{- with include "sandlot.pod.extra" (dict "scope" $scope "field" "extraEnv") }}
 {{ . }}
 {{- end }}
@@ -93,6 +95,28 @@
   valueFrom: { secretKeyRef: { name: {{ $secret | quote }}, key: {{ $entry }} } }
 {{- end }}
 {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Where the history of metrics is. */}}
+{{- define "sandlot.api.redisEnv" -}}
+{{- $client := dict "root" . "name" "api" }}
+{{- with include "sandlot.redis.url" . }}
+- { name: REDIS_URL, value: {{ . | quote }} }
+- { name: REDIS_USER, value: {{ include "sandlot.redis.user" $client }} }
+- name: REDIS_PASSWORD
+  valueFrom: { secretKeyRef: { name: {{ include "sandlot.redis.secretName" $client.root }}, key: {{ include "sandlot.redis.passwordKey" $client }}{{ if include "sandlot.redis.mayLack" (dict "root" $client.root "user" "api") }}, optional: true{{ end }} } }
+- { name: REDIS_PREFIX, value: {{ include "sandlot.redis.prefix" $client.root }} }
+{{- if include "sandlot.redis.caSecret" $client.root }}
+- { name: REDIS_CA_FILE, value: /etc/sandlot/redis/ca.crt }
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Whether the ledger of usage is kept: it is in NATS. */}}
+{{- define "sandlot.usage.env" -}}
+{{- if and .Values.usage.enabled (include "sandlot.nats.url" .) }}
+- { name: USAGE_ENABLED, value: "true" }
 {{- end }}
 {{- end -}}
 
@@ -140,16 +164,23 @@ behind, which kept them in the namespace of the release.
 {{- end -}}
 {{- end -}}
 
-{{/* Files of the API: those of a client of NATS. */}}
+{{/* Files of the API: those of a client of NATS and of Redis. */}}
 {{- define "sandlot.api.mounts" -}}
 {{- if include "sandlot.nats.url" . }}
 {{- include "sandlot.nats.mounts" (dict "root" . "user" "api") }}
+{{- end }}
+{{- if and (include "sandlot.redis.url" .) (include "sandlot.redis.caSecret" .) }}
+- { name: redis-ca, mountPath: /etc/sandlot/redis, readOnly: true }
 {{- end }}
 {{- end -}}
 
 {{- define "sandlot.api.volumes" -}}
 {{- if include "sandlot.nats.url" . }}
 {{- include "sandlot.nats.volumes" (dict "root" . "user" "api") }}
+{{- end }}
+{{- if and (include "sandlot.redis.url" .) (include "sandlot.redis.caSecret" .) }}
+- name: redis-ca
+  secret: { secretName: {{ include "sandlot.redis.caSecret" . }}, items: [{ key: ca.crt, path: ca.crt }] }
 {{- end }}
 {{- end -}}
 

@@ -32,6 +32,9 @@
 {{- if and (eq .name "claim-controller") $values.api.enabled }}
 - { name: ENVS_NAMESPACE, value: {{ include "sandlot.api.envsNamespace" .root }} }
 {{- end }}
+{{- if eq .name "claim-controller" }}
+{{- include "sandlot.usage.env" .root }}
+{{- end }}
 {{- with include (printf "sandlot.env.runtime.%s" .name) .root }}
 {{ . }}
 {{- end }}

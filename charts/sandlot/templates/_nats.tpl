@@ -49,11 +49,11 @@ snapshot-controller: [snapshot]
 snapshot-controller: [sandbox.hibernated, sandbox.restored, sandbox.restore.failed]
 {{- end -}}
 
-{{/* Records of a service's outboxes: which events of its objects have been published. */}}
+{{/* Records of a service's outboxes: which events of its objects have been published. USAGE is the ledger of usage. */}}
 {{- define "sandlot.nats.records" -}}
 sandbox-controller: [SANDBOXES]
 warmpool-controller: [POOLS, TEMPLATES]
-claim-controller: [CLAIMS]
+claim-controller: [CLAIMS, USAGE]
 snapshot-controller: [SNAPSHOTS]
 {{- end -}}
 
@@ -127,7 +127,8 @@ has consumers, or direct answers: the server delivers those as stored, to any su
 {{/*
 The server's configuration. Each service has a user that may publish its own events, keep its own records, listen to events,
 and answer its own replicas about its presence: it may publish into its own inbox and into no
-other, or it could acknowledge events in the name of the stream. `api` may publish its audit log and read events. `gateway` may ask
+other, or it could acknowledge events in the name of the stream. `api` may publish its audit log, and read events and the ledger of usage.
+The claim-controller reads events to keep that ledger. `gateway` may ask
 for Sandboxes to be woken and report activity. `events-reader` may read events and dead letters; `events-replayer` may also
 publish dead letters again. `streams` may declare the streams, and no other: a stream republishes what it stores to any subject that its settings name.
 `admin` may do everything. Passwords come from the environment, so this text is no secret.
@@ -189,6 +190,9 @@ accounts {
             {{ include "sandlot.nats.inbox" $user }}
             "$JS.API.STREAM.INFO.SANDLOT_EVENTS"
             "$JS.API.STREAM.INFO.SANDLOT_DEAD_LETTERS"
+            {{- if and (eq $user "claim-controller") $.Values.usage.enabled }}
+            "$JS.API.STREAM.MSG.GET.SANDLOT_EVENTS"
+            {{- end }}
             {{- range index (include "sandlot.nats.records" $ | fromYaml) $user }}
             "$KV.SANDLOT_{{ . }}.>"
             {{- $bucket := printf "KV_SANDLOT_%s" . }}
@@ -208,6 +212,9 @@ accounts {
             "sandlot.*.audit.>"
             "sandlot.spending"
             {{ include "sandlot.nats.reads" "SANDLOT_EVENTS" | trim }}
+            {{- if .Values.usage.enabled }}
+            "$JS.API.STREAM.MSG.GET.KV_SANDLOT_USAGE"
+            {{- end }}
           ]
           subscribe: ["sandlot.*.*.>", "sandlot.spending", {{ include "sandlot.nats.inbox" "api" }}]
         }

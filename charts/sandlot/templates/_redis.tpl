@@ -1,6 +1,18 @@
+{{/* Users of Redis that have keys: the controllers, and the API for the history of metrics. */}}
+{{- define "sandlot.redis.clients" -}}
+{{- $clients := keys (include "sandlot.controllers" . | fromYaml) -}}
+{{- if .Values.api.enabled }}{{ $clients = append $clients "api" }}{{ end -}}
+{{- $clients | sortAlpha | toJson -}}
+{{- end -}}
+
 {{/* Users of Redis that have a password. */}}
 {{- define "sandlot.redis.users" -}}
-{{- append (keys (include "sandlot.controllers" . | fromYaml) | sortAlpha) "admin" | toJson -}}
+{{- append (include "sandlot.redis.clients" . | fromJsonArray) "admin" | toJson -}}
+{{- end -}}
+
+{{/* "true" for a user that a Secret of the operator's may lack, because it is older: the API does without a history then. Call with root and user. */}}
+{{- define "sandlot.redis.mayLack" -}}
+{{- if and (eq .user "api") (or (not .root.Values.redis.enabled) .root.Values.redis.auth.existingSecret) }}true{{ end -}}
 {{- end -}}
 
 {{/* CLAIM_CONTROLLER_PASSWORD for claim-controller. */}}
@@ -59,8 +71,10 @@ rotation also the one before, so that controllers that have not restarted yet st
 {{- define "sandlot.redis.acl" -}}
 user default off
 user admin on >$ADMIN_PASSWORD ${ADMIN_PASSWORD_PREVIOUS:+>$ADMIN_PASSWORD_PREVIOUS} ~* &* +@all
-{{- range keys (include "sandlot.controllers" . | fromYaml) | sortAlpha }}
+{{- range include "sandlot.redis.clients" . | fromJsonArray }}
 {{- $variable := include "sandlot.redis.passwordVariable" . }}
-user {{ . }} on >${{ $variable }} ${{ "{" }}{{ $variable }}_PREVIOUS:+>${{ $variable }}_PREVIOUS} ~{{ include "sandlot.redis.prefix" $ }}:{{ . }}:* resetchannels +@all -@admin -@dangerous +info
+{{- $on := printf "on >$%s" $variable }}
+{{- if include "sandlot.redis.mayLack" (dict "root" $ "user" .) }}{{ $on = printf "${%s:+%s}" $variable $on }}{{ end }}
+user {{ . }} {{ $on }} ${{ "{" }}{{ $variable }}_PREVIOUS:+>${{ $variable }}_PREVIOUS} ~{{ include "sandlot.redis.prefix" $ }}:{{ . }}:* resetchannels +@all -@admin -@dangerous +info
 {{- end }}
 {{- end -}}

@@ -70,7 +70,7 @@ export async function startNatsServer(edit: Edit = (config) => config): Promise<
 export async function declareStreams({ url }: NatsServer, sizing: StreamSizing = {}): Promise<void> {
   const access = { url, user: 'streams', password: formatPassword('streams') };
   const bus = await connectBus({ ...access, service: 'streams', log: silentLogger, streams: sizing });
-  const ledgers = ['sandboxes', 'pools', 'templates', 'claims', 'snapshots'].map((name) => bus.openLedger(name));
+  const ledgers = ['sandboxes', 'pools', 'templates', 'claims', 'snapshots', 'usage'].map((name) => bus.openLedger(name));
   while (!bus.isConnected()) await sleep(10);
   for (;;) {
     await bus.ensureStreams();

@@ -9,7 +9,7 @@ const PATIENCE = { timeout: 20_000, interval: 25 };
 const RECORDS: Readonly<Partial<Record<User, readonly string[]>>> = {
   'sandbox-controller': ['KV_SANDLOT_SANDBOXES'],
   'warmpool-controller': ['KV_SANDLOT_POOLS', 'KV_SANDLOT_TEMPLATES'],
-  'claim-controller': ['KV_SANDLOT_CLAIMS'],
+  'claim-controller': ['KV_SANDLOT_CLAIMS', 'KV_SANDLOT_USAGE'],
   'snapshot-controller': ['KV_SANDLOT_SNAPSHOTS'],
 };
 const STREAMS = ['SANDLOT_EVENTS', 'SANDLOT_DEAD_LETTERS', ...Object.values(RECORDS).flat()];

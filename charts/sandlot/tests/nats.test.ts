@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectBus, parseAnyCloudEvent, readMessages } from '@sandlot/bus';
-import type { Bus } from '@sandlot/bus';
+import type { Bucket, Bus } from '@sandlot/bus';
 import { readSession } from '@sandlot/bus/testing';
 import { silentLogger } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -96,6 +96,7 @@ describe.concurrent('users of the NATS server', () => {
     ['warmpool-controller', 'pools'],
     ['warmpool-controller', 'templates'],
     ['snapshot-controller', 'snapshots'],
+    ['claim-controller', 'usage'],
   ];
 
   it.each(records)('only %s may write the ledger of %s', async (owner, name) => {
@@ -112,6 +113,37 @@ describe.concurrent('users of the NATS server', () => {
       await expect(foreign.bus.openLedger(name)?.write('uid-1', 'forged')).rejects.toThrow();
     };
     await Promise.all(others.map(forge));
+  });
+
+  it('claim-controller keeps the ledger of usage from events, and api reads it; no other service may', async () => {
+    await using publisher = asDisposable(await connectAs('sandbox-controller'));
+    await using keeper = asDisposable(await connectAs('claim-controller'));
+    await using api = asDisposable(await connectAs('api'));
+    const open = ({ bus }: { readonly bus: Bus }): Bucket => {
+      const bucket = bus.openBucket('usage');
+      if (bucket === undefined) throw new Error('no bucket');
+      return bucket;
+    };
+    const id = `used-${(serial += 1)}`;
+    kinds['sandbox']?.publish(publisher.bus, id);
+    await publisher.bus.flush();
+    const over = new AbortController();
+    const events = keeper.bus.follow({ filter: 'sandlot.*.sandbox.>', sinceMs: 0, signal: over.signal });
+    for await (const { event: read } of events ?? []) if (read.id === id) break;
+    over.abort();
+    const entry = { key: 'day.team-b.20300101', text: 'used', revision: 0 };
+    const revision = await open(keeper).write(entry);
+    expect(await open(keeper).list('day.*.*')).toEqual([entry.key]);
+    await expect(open(keeper).write(entry)).rejects.toMatchObject({ code: 'Revision' });
+    expect(await open(api).read([entry.key, 'day.team-b.20300102'])).toEqual([{ ...entry, revision }]);
+    await expect(open(api).write({ ...entry, revision })).rejects.toThrow();
+    await expect(open(api).remove('day.>')).rejects.toThrow();
+    for (const user of ['gateway', 'sandbox-controller', 'events-reader'] as const) {
+      await using other = asDisposable(await connectAs(user));
+      await expect(open(other).read([entry.key])).rejects.toThrow();
+    }
+    await open(keeper).remove('day.>');
+    expect(await open(keeper).list('>')).toEqual([]);
   });
 
   it('snapshot-controller may publish events about snapshots and what became of their Sandboxes, and nothing else about these', async () => {

@@ -77,6 +77,23 @@ describe('users of Redis', () => {
     await store.close();
   });
 
+  it('api can keep a history of metrics, below its own prefix alone', async () => {
+    const key = `${PREFIX}:api:metrics:fine:u`;
+    expect(await runCommand('api', ['xadd', key, 'MAXLEN', '=', '9', '5-0', 'p', '1'])).toBe('5-0\n');
+    expect(await runCommand('api', ['set', `${PREFIX}:api:metrics:turn:u`, '1', 'PX', '9', 'NX'])).toBe('OK\n');
+    expect(await runCommand('api', ['zadd', `${PREFIX}:api:metrics:all:`, '1', 'team-a/u'])).toBe('1\n');
+    expect(await runCommand('api', ['del', key])).toBe('1\n');
+    for (const other of [`${PREFIX}:claim-controller:x`, 'x']) expect(await runCommand('api', ['get', other])).toContain('NOPERM');
+  });
+
+  it('api is none where the Secret of the operator is older than the history, and Redis starts without it', async () => {
+    const objects = await render({ redis: { auth: { existingSecret: 'mine' } } });
+    const [container] = podTemplates(objects).find(([name]) => name === 'sandlot-redis')?.[1].spec.containers ?? [];
+    const optional = (container?.env ?? []).filter(({ name, valueFrom }) => !name.endsWith('_PREVIOUS') && JSON.stringify(valueFrom ?? {}).includes('"optional":true'));
+    expect(optional.map(({ name }) => name)).toEqual(['API_PASSWORD']);
+    expect((container?.command ?? []).join('\n')).toContain('user api ${API_PASSWORD:+on >$API_PASSWORD} ');
+  });
+
   it.each<readonly [string, readonly string[]]>([
     ['keys of another controller', ['set', `${PREFIX}:claim-controller:x`, '1']],
     ['keys without a prefix', ['get', 'x']],

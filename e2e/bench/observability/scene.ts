@@ -46,7 +46,7 @@ export class Scene implements AsyncDisposable {
     open.defer(() => traces.stop());
     // Every trace is sampled: otherwise chance would decide which latencies have exemplars.
     const tracing = { OTEL_EXPORTER_OTLP_ENDPOINT: traces.otlpEndpoint, TRACE_SAMPLE_RATIO: '1' };
-    stage.env = { REDIS_URL: redis.url, ...tracing };
+    stage.env = { REDIS_URL: redis.url, USAGE_ENABLED: 'true', ...tracing };
     await stage.startControllers({ 'claim-controller': 2 });
     const servers = open.use(await ApiAndGateway.open(stage));
     const hibernation = open.use(await Hibernation.open(stage));

@@ -4,6 +4,7 @@ import type { CloudEvent, OutgoingEvent, TraceHeaders } from './events/cloudeven
 import type { ConsumeOptions } from './consume/consumer.ts';
 import type { FollowedEvent, FollowOptions } from './consume/follow.ts';
 import type { StoredEvents, StoredEventsOptions } from './consume/stored-events.ts';
+import type { Bucket } from './streams/bucket.ts';
 import type { Ledger } from './streams/ledger.ts';
 import type { SpendingReport } from './reports/spending.ts';
 
@@ -38,6 +39,8 @@ export interface Bus {
   onSpending(handler: (report: SpendingReport) => void): Disposable;
   /** The durable record of that name; undefined without a server. A bus that declares streams declares its bucket from now on. */
   openLedger(name: string): Ledger | undefined;
+  /** The bucket of that name, whose writers compare revisions; undefined without a server. It is declared like that of a ledger. */
+  openBucket(name: string): Bucket | undefined;
   /** How many events consumers gave up on; undefined when the server does not say. */
   readDeadLetters(): Promise<DeadLetterState | undefined>;
   /** Handles events of a durable consumer of that name until disposed; undefined without a server. */
@@ -105,6 +108,7 @@ export function createNullBus(): Bus {
     reportSpending: ignore,
     onSpending: () => ({ [Symbol.dispose]: ignore }),
     openLedger: nothing,
+    openBucket: nothing,
     consume: nothing,
     follow: nothing,
     openStoredEvents: nothing,

@@ -15,9 +15,11 @@ export type { StoredEvents, StoredEventsOptions } from './consume/stored-events.
 export { readDeadLetters, replayDeadLetters } from './consume/dead-letters.ts';
 export type { DeadLetter } from './consume/dead-letters.ts';
 export { readMessages } from './streams/read-messages.ts';
+export { RevisionError } from './streams/bucket.ts';
+export type { Bucket, BucketEntry } from './streams/bucket.ts';
 export { openSession } from './streams/ledger.ts';
 export type { Ledger, LedgerIdentity, Session } from './streams/ledger.ts';
 export type { BusOptions, BusTls, StreamSizing } from './connection/options.ts';
-export { DEAD_LETTER_STREAM, declareStreams, EVENT_STREAM } from './streams/streams.ts';
+export { DEAD_LETTER_STREAM, declareStreams, EVENT_STREAM, USAGE_BUCKET } from './streams/streams.ts';
 export type { StreamDeclaration } from './streams/streams.ts';
 export { formatInboxPrefix, parseSubject, formatSubject } from './events/subjects.ts';

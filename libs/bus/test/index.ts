@@ -3,6 +3,8 @@ import type { Bus } from '../src/bus.ts';
 import type { ActivityReport } from '../src/reports/activity.ts';
 import { formatInboxPrefix } from '../src/events/subjects.ts';
 import { openSession } from '../src/streams/ledger.ts';
+import { RevisionError } from '../src/streams/bucket.ts';
+import type { Bucket, BucketEntry } from '../src/streams/bucket.ts';
 import type { Ledger, Session } from '../src/streams/ledger.ts';
 import type { EventType } from '../src/events/catalogue.ts';
 import type { CloudEvent, OutgoingEvent } from '../src/events/cloudevent.ts';
@@ -50,6 +52,32 @@ export function memoryLedger(): Ledger {
   };
 }
 
+/** An in-process bucket. */
+export function memoryBucket(): Bucket {
+  const entries = new Map<string, BucketEntry>();
+  let last = 0;
+  const isMatch = (key: string, filter: string): boolean => {
+    const pattern = filter.replaceAll('.', '\\.').replaceAll('*', '[^.]+').replace(/>$/, '.+');
+    return new RegExp(`^${pattern}$`).test(key);
+  };
+  return {
+    readIdentity: async () => ({ stream: 'memory', bucket: 'memory' }),
+    readStreamEnd: async () => 0,
+    list: async (filter) => [...entries.keys()].filter((key) => isMatch(key, filter)),
+    read: async (keys) => keys.flatMap((key) => entries.get(key) ?? []),
+    write: async (entry) => {
+      const { revision = 0 } = entries.get(entry.key) ?? {};
+      if (revision !== entry.revision) throw new RevisionError(`${entry.key} has revision ${revision}`);
+      last += 1;
+      entries.set(entry.key, { ...entry, revision: last });
+      return last;
+    },
+    remove: async (filter) => {
+      for (const key of [...entries.keys()]) if (isMatch(key, filter)) entries.delete(key);
+    },
+  };
+}
+
 interface Listener {
   readonly type: EventType;
   deliver(json: string): void;
@@ -85,12 +113,21 @@ function memoryReports() {
   };
 }
 
+/** Creates one for each name. */
+function createOnce<T>(create: () => T): (name: string) => T {
+  const created = new Map<string, T>();
+  return (name) => {
+    const known = created.get(name) ?? create();
+    created.set(name, known);
+    return known;
+  };
+}
+
 /** Creates an in-process bus. Events reach hint handlers in a later turn, after the same parser as on the wire. */
 export function memoryBus(): MemoryBus {
   const published = new Map<string, OutgoingEvent>();
   const listeners = new Set<Listener>();
   const present = new Set<string>();
-  const ledgers = new Map<string, Ledger>();
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   return {
     get published() {
@@ -114,11 +151,8 @@ export function memoryBus(): MemoryBus {
     sendOnce(event) {
       this.publish(event);
     },
-    openLedger: (name) => {
-      const known = ledgers.get(name) ?? memoryLedger();
-      ledgers.set(name, known);
-      return known;
-    },
+    openBucket: createOnce(memoryBucket),
+    openLedger: createOnce(memoryLedger),
     readDeadLetters: async () => ({ messages: 0, oldestMs: 0 }),
     consume: () => undefined,
     follow: () => undefined,

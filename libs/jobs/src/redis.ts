@@ -21,6 +21,8 @@ export interface RedisTarget {
   readonly tls?: RedisTls | undefined;
   readonly log: Logger;
   readonly random: Random;
+  /** What happens while Redis is away, for the log. Default: `deadlines are timers in memory`. */
+  readonly meanwhile?: string | undefined;
 }
 
 /**
@@ -44,7 +46,7 @@ export function createRedis(target: RedisTarget): Redis {
   return redis;
 }
 
-function logFailures(redis: Redis, { log, url }: RedisTarget): void {
+function logFailures(redis: Redis, { log, url, meanwhile = 'deadlines are timers in memory' }: RedisTarget): void {
   const server = withoutCredentials(url);
   let lastComplaint = '';
   redis.on('ready', () => {
@@ -56,7 +58,7 @@ function logFailures(redis: Redis, { log, url }: RedisTarget): void {
     if (reason === lastComplaint) return;
     lastComplaint = reason;
     if (isRefusal(reason)) log.error({ server, reason }, 'Redis refused the credentials; retrying');
-    else log.warn({ server, reason }, 'cannot reach Redis; deadlines are timers in memory');
+    else log.warn({ server, reason }, `cannot reach Redis; ${meanwhile}`);
   });
 }
 

@@ -14,5 +14,5 @@ export type { ControllerParts } from './controller-parts.ts';
 export { runServer } from './run-server.ts';
 export type { RunningServer, ServerProcess } from './run-server.ts';
 export type { ProcessParts } from './open-process.ts';
-export { controllerSettings, findStreamSizing, processSettings, streamSettings } from './settings.ts';
+export { controllerSettings, findStreamSizing, processSettings, redisSettings, streamSettings } from './settings.ts';
 export type { ControllerSettings, ProcessSettings } from './settings.ts';

@@ -1,4 +1,4 @@
-import { eventTypes } from '@sandlot/bus';
+import { eventTypes, USAGE_BUCKET } from '@sandlot/bus';
 import type { EventType } from '@sandlot/bus';
 import type { KubeObject } from '@sandlot/kube';
 import { createOutbox } from '@sandlot/outbox';
@@ -21,8 +21,8 @@ const LEDGERS = {
   snapshot: 'snapshots',
 } as const;
 
-/** Names of the records of all controllers. */
-export const ledgerNames: readonly string[] = Object.values(LEDGERS);
+/** Names of the records of all controllers, and of the ledger of usage. */
+export const ledgerNames: readonly string[] = [...Object.values(LEDGERS), USAGE_BUCKET];
 
 /** Event types that are requests to other processes. They do not follow from the state of an object. */
 const REQUEST_TYPES: ReadonlySet<string> = new Set(['sandbox.wake.requested']);

@@ -70,6 +70,17 @@ export function findStreamSizing(settings: z.output<typeof streamSettings>): Str
   };
 }
 
+/** Where Redis is, for processes that may use it. */
+export const redisSettings = z.object({
+  /** Absent: the process does without. */
+  REDIS_URL: url(['redis', 'rediss']).optional(),
+  REDIS_USER: text().optional(),
+  REDIS_PASSWORD: secret().optional(),
+  REDIS_CA_FILE: text().optional(),
+  /** Separates the keys of installations that share a Redis. */
+  REDIS_PREFIX: text().default('sandlot'),
+});
+
 /** Settings of every controller process. A service extends them with its own. */
 export const controllerSettings = processSettings.extend({
   ...streamSettings.shape,
@@ -84,13 +95,8 @@ export const controllerSettings = processSettings.extend({
   METRICS_TEMPLATE_LABELS: list().default([]),
   /** Off where another process declares the streams, as in the chart: the controller has no right to it there. */
   NATS_DECLARE_STREAMS: flag().default(true),
-  /** Absent: deadlines exist only as timers of the process. */
-  REDIS_URL: url(['redis', 'rediss']).optional(),
-  REDIS_USER: text().optional(),
-  REDIS_PASSWORD: secret().optional(),
-  REDIS_CA_FILE: text().optional(),
-  /** Separates the keys of installations that share a Redis. */
-  REDIS_PREFIX: text().default('sandlot'),
+  /** Without a Redis deadlines exist only as timers of the process. */
+  ...redisSettings.shape,
   /** How often the leader compares Redis with the deadlines of the objects. */
   DEADLINE_AUDIT_INTERVAL: durationMs().default(60_000),
 });

@@ -15,6 +15,7 @@ import { listPublicRoutes, listRoutes } from './wiring/routes.ts';
 import { assemble } from './wiring/assemble.ts';
 import type { ApiParts } from './wiring/assemble.ts';
 import type { ApiSettings } from './wiring/config.ts';
+import { openHistory } from './wiring/open-history.ts';
 import { runSweeps } from './wiring/sweeps.ts';
 import type { Sweep } from './wiring/sweeps.ts';
 
@@ -44,7 +45,8 @@ export async function startApi(process: ProcessParts, settings: ApiSettings): Pr
   const { clock, random, log } = process;
   const closing = new AbortController();
   const { signal } = closing;
-  const { parts, informers } = assemble(process, settings, signal);
+  const opened = await openHistory(process, settings);
+  const { parts, informers } = assemble(process, settings, { closing: signal, history: opened?.history });
   const sharedRate = parts.limits.createRate.share();
   auditKeys(parts);
   const servers = await listenOnBoth(parts, settings);
@@ -57,6 +59,7 @@ export async function startApi(process: ProcessParts, settings: ApiSettings): Pr
     parts.snapshots.close();
     parts.builds.close();
     await sweeping;
+    opened?.close();
     sharedRate[Symbol.dispose]();
   };
   const ports = { apiPort: getPort(servers.open), adminPort: getPort(servers.admin) };

@@ -22,6 +22,7 @@ import { Places } from './quota/places.ts';
 import { keepStock } from './stock/keep-stock.ts';
 import { Stock } from './stock/stock.ts';
 import { ClaimTraces } from './telemetry/trace.ts';
+import { startUsage } from './usage/start.ts';
 import { Waiters } from './stock/waiters.ts';
 import { createMeasuredMetrics } from './telemetry/waiting-claims.ts';
 import { WriteBehind } from './publish/write-behind.ts';
@@ -34,6 +35,8 @@ export interface ClaimControllerOptions {
   readonly writeBehindMs: number;
   /** Whether the controller writes Kubernetes Events; default true. Each is a write beside the claims of a burst. */
   readonly recordsEvents?: boolean | undefined;
+  /** Whether this controller keeps the ledger of usage; default false. It needs NATS. */
+  readonly keepsUsage?: boolean | undefined;
   /** Access to the daemons in sandboxes; absent: claims of templates with `runtime.inject` are not served. */
   readonly runtime?: RuntimeAccess | undefined;
 }
@@ -94,12 +97,17 @@ export function addClaimController(
     within: (key, run) => traces.within(key, run),
     reconcile: (key, context) => deadlines.pass(key, () => reconcileClaim(deps, key, context)),
   });
+  const usage = startUsage(parts, cache, options);
   return {
     close: async () => {
-      await Promise.all([writeBehind.flush(), recorder.flush(), deadlines.close(), outbox[Symbol.asyncDispose]()]);
+      await Promise.all([writeBehind.flush(), recorder.flush(), deadlines.close(), disposeAll(outbox, usage)]);
       for (const own of [claims, sandboxes, runtime]) own[Symbol.dispose]();
     },
   };
+}
+
+async function disposeAll(...all: readonly AsyncDisposable[]): Promise<void> {
+  await Promise.all(all.map((each) => each[Symbol.asyncDispose]()));
 }
 
 function createRuntime(

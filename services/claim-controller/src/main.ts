@@ -14,6 +14,7 @@ await main(claimSettings, (settings) =>
         namespaces: settings.WATCH_NAMESPACES,
         writeBehindMs: settings.WRITE_BEHIND_WINDOW,
         recordsEvents: !settings.DISABLE_CLAIM_EVENTS,
+        keepsUsage: settings.USAGE_ENABLED,
         runtime: findRuntimeAccess(settings),
         policy: {
           allowedLabelDomains: settings.ALLOWED_LABEL_DOMAINS,

@@ -25,6 +25,8 @@ rendered, so that each rendering is the same. `given` ones are the operator's, a
 {{- if include "sandlot.redis.url" . -}}
 {{- $given := or (not .Values.redis.enabled) (ne .Values.redis.auth.existingSecret "") -}}
 {{- $users := include "sandlot.redis.users" . | fromJsonArray -}}
+{{- /* A Secret of the operator's may be older than the history of metrics. */ -}}
+{{- if $given }}{{ $users = without $users "api" }}{{ end -}}
 {{- if not .Values.redis.enabled -}}
 {{- $users = ternary (list "password") (without $users "admin") (ne .Values.redis.external.user "") -}}
 {{- end -}}

@@ -17,6 +17,8 @@ import type { FollowedEvent, FollowOptions } from '../consume/follow.ts';
 import { openStoredEvents } from '../consume/stored-events.ts';
 import type { StoredEvents, StoredEventsOptions } from '../consume/stored-events.ts';
 import { Hints } from '../consume/hints.ts';
+import { openNatsBucket } from '../streams/bucket.ts';
+import type { Bucket } from '../streams/bucket.ts';
 import { openNatsLedger, openSession } from '../streams/ledger.ts';
 import type { Ledger, Session } from '../streams/ledger.ts';
 import { Link } from './link.ts';
@@ -147,6 +149,12 @@ class NatsBus implements Bus {
       () => this.#opened(),
       () => this.#openedSender(),
     );
+  }
+
+  openBucket(name: string): Bucket {
+    this.#buckets.add(name);
+    if (this.isConnected()) void this.ensureStreams();
+    return openNatsBucket(name, () => this.#opened());
   }
 
   async readDeadLetters(): Promise<DeadLetterState | undefined> {

@@ -28,7 +28,15 @@ const kept = z.enum(['Memory', 'Files']).optional();
 /** Data of every lifecycle event, version 1. Within a version fields may be added, but none changes or goes away. */
 export const eventData = {
   'claim.submitted': claim,
-  'claim.bound': claim.extend({ sandbox: named, launchType, bindMs: z.number().nonnegative().optional() }),
+  'claim.bound': claim.extend({
+    sandbox: named,
+    launchType,
+    bindMs: z.number().nonnegative().optional(),
+    /** Id of the API key that made the claim. */
+    apiKey: z.string().optional(),
+    /** What the containers of the Sandbox request together: CPUs, and bytes of memory. */
+    requests: z.object({ cpu: z.number().nonnegative(), memoryBytes: z.number().nonnegative() }).optional(),
+  }),
   'claim.failed': claim.extend(reason),
   'claim.expired': claim.extend(reason),
   'claim.completed': claim.extend({ sandbox: named.optional() }),

@@ -44,14 +44,7 @@ export async function openSession(connection: NatsConnection, timeoutMs: number)
 export function openNatsLedger(bucket: string, session: () => Session, sender: () => AcknowledgedSender): Ledger {
   const stream = formatBucketStream(bucket);
   return {
-    readIdentity: async () => {
-      const { manager } = session();
-      const [events, records] = await Promise.all([
-        readCreationTime(manager, EVENT_STREAM),
-        readCreationTime(manager, stream),
-      ]);
-      return events === undefined || records === undefined ? undefined : { stream: events, bucket: records };
-    },
+    readIdentity: async () => readIdentity(session(), bucket),
     read: async () => readAll(session(), stream, formatBucketSubject(bucket, '').length),
     write: async (key, text) => {
       await sender().send({ subject: formatBucketSubject(bucket, key), body: text });
@@ -60,6 +53,15 @@ export function openNatsLedger(bucket: string, session: () => Session, sender: (
       await session().manager.streams.purge(stream, { filter: formatBucketSubject(bucket, key) });
     },
   };
+}
+
+/** Undefined when the event stream or the bucket of that name is missing. */
+export async function readIdentity({ manager }: Session, bucket: string): Promise<LedgerIdentity | undefined> {
+  const [events, records] = await Promise.all([
+    readCreationTime(manager, EVENT_STREAM),
+    readCreationTime(manager, formatBucketStream(bucket)),
+  ]);
+  return events === undefined || records === undefined ? undefined : { stream: events, bucket: records };
 }
 
 async function readCreationTime(manager: JetStreamManager, stream: string): Promise<string | undefined> {

@@ -9,6 +9,8 @@ const MEBIBYTE = 1024 * 1024;
 const DUPLICATE_WINDOW_MS = 120_000;
 
 export const EVENT_STREAM = 'SANDLOT_EVENTS';
+/** The bucket with what sandboxes have used. */
+export const USAGE_BUCKET = 'usage';
 export const DEAD_LETTER_STREAM = 'SANDLOT_DEAD_LETTERS';
 
 /** The server's advisories about messages that a consumer could not handle. */
@@ -41,6 +43,9 @@ export function formatBucketStream(bucket: string): string {
 export function formatBucketSubject(bucket: string, key: string): string {
   return `$KV.SANDLOT_${bucket.toUpperCase()}.${key}`;
 }
+
+/** Its oldest entries are the usage of past days, which nothing could derive again: a full bucket refuses new ones instead. */
+const USAGE = { description: 'What sandboxes have used, by namespace and day', discard: DiscardPolicy.New };
 
 /** The streams of the platform and the record buckets with these names, one per service. */
 export function declareStreams(
@@ -82,8 +87,10 @@ export function declareStreams(
     },
     ...buckets.map((bucket) => ({
       ...common,
+      ...(bucket === USAGE_BUCKET
+        ? USAGE
+        : { description: `Which events of each of the ${bucket} have been published` }),
       name: formatBucketStream(bucket),
-      description: `Which events of each of the ${bucket} have been published`,
       subjects: [formatBucketSubject(bucket, '>')],
       max_age: 0,
       // Beyond it the server drops the oldest records; their events may be published again, with the same ids.

@@ -411,6 +411,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Says what the sandboxes of an API key have used. */
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/default-templates": {
         parameters: {
             query?: never;
@@ -539,7 +556,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Says how much a sandbox uses now. */
+        /** Says how much a sandbox uses and used. */
         get: operations["getSandboxMetrics"];
         put?: never;
         post?: never;
@@ -731,6 +748,40 @@ export interface paths {
         };
         /** Names the team of the API key. */
         get: operations["listTeams"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/teams/{teamID}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Says how many sandboxes the team had over time. */
+        get: operations["getTeamMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/teams/{teamID}/metrics/max": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Says when the team had the most sandboxes. */
+        get: operations["getTeamMetricsMax"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1349,6 +1400,12 @@ export interface components {
         ListedVolume: {
             name: string;
             volumeID: string;
+        };
+        MaxTeamMetric: {
+            /** Format: date-time */
+            timestamp: string;
+            timestampUnix: number;
+            value: number;
         };
         NetworkConfig: {
             allowOut?: string[] | null;
@@ -3065,6 +3122,47 @@ export interface operations {
             504: components["responses"]["Refusal504"];
         };
     };
+    getUsage: {
+        parameters: {
+            query?: {
+                /** @description The last day; default: today. */
+                end?: string;
+                /** @description Adds usage by API key, or by day. */
+                group?: "key" | "day";
+                /** @description Keys of the role admin only: another namespace than their own. */
+                namespace?: string;
+                /** @description The first day, in UTC; default: 29 days before the last. */
+                start?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sums of the days, which are those of UTC. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Usage"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
     listDefaultTemplates: {
         parameters: {
             query?: never;
@@ -3407,7 +3505,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One sample, or none when its daemon does not answer. */
+            /** @description Samples in ascending order; none when there are none, and its daemon does not answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3984,6 +4082,85 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Team"][];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    getTeamMetrics: {
+        parameters: {
+            query?: {
+                /** @description Unix seconds. */
+                end?: number;
+                /** @description Unix seconds. */
+                start?: number;
+            };
+            header?: never;
+            path: {
+                teamID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description At most a thousand points, the oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamMetric"][];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    getTeamMetricsMax: {
+        parameters: {
+            query: {
+                /** @description Unix seconds. */
+                end?: number;
+                metric: "concurrent_sandboxes" | "sandbox_start_rate";
+                /** @description Unix seconds. */
+                start?: number;
+            };
+            header?: never;
+            path: {
+                teamID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The first of the highest points. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MaxTeamMetric"];
                 };
             };
             400: components["responses"]["Refusal400"];

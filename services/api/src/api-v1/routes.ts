@@ -10,13 +10,20 @@ import { buildKeyRoutes } from './keys.ts';
 import type { KeyDeps } from './keys.ts';
 import { buildPoolRoutes } from './pools.ts';
 import type { PoolDeps } from './pools.ts';
+import { buildUsageRoutes } from './usage.ts';
+import type { UsageRouteDeps } from './usage.ts';
 import { limitToServed } from './scope.ts';
 
 /** What the operations under /api/v1 need together; each of them sees only its own part. */
-export type ApiV1Deps = PoolDeps & ClaimDeps & EventDeps & KeyDeps & AboutDeps;
+export type ApiV1Deps = PoolDeps & ClaimDeps & EventDeps & UsageRouteDeps & KeyDeps & AboutDeps;
 
 export function buildApiV1Routes(deps: ApiV1Deps, docs: Docs): readonly Route[] {
-  const ofNamespaces = [...buildPoolRoutes(deps), ...claimRoutes(deps), ...buildEventRoutes(deps)];
+  const ofNamespaces = [
+    ...buildPoolRoutes(deps),
+    ...claimRoutes(deps),
+    ...buildEventRoutes(deps),
+    ...buildUsageRoutes(deps),
+  ];
   return [
     ...limitToServed(ofNamespaces, deps.namespaces),
     // Admins may manage the keys, whatever namespace their own key is for.

@@ -27,6 +27,8 @@ import { buildSecretRoutes } from './secrets/routes.ts';
 import type { SecretDeps } from './secrets/routes.ts';
 import { buildSnapshotRoutes } from './snapshots/routes.ts';
 import type { SnapshotRouteDeps } from './snapshots/routes.ts';
+import { buildTeamMetricsRoutes } from './team-metrics/routes.ts';
+import type { TeamMetricsDeps } from './team-metrics/routes.ts';
 import { buildTeamRoute } from './teams.ts';
 import { buildTemplateRoutes } from './templates/routes.ts';
 import type { TemplateRouteDeps } from './templates/routes.ts';
@@ -47,6 +49,7 @@ export type E2bDeps = CreateDeps &
   SecretDeps &
   SnapshotRouteDeps &
   BuildRouteDeps &
+  TeamMetricsDeps &
   TemplateRouteDeps &
   VolumeRouteDeps;
 
@@ -68,6 +71,7 @@ export function buildE2bRoutes(deps: E2bDeps): readonly Route[] {
     ...buildTemplateRoutes(deps),
     ...buildVolumeRoutes(deps),
     buildTeamRoute(),
+    ...buildTeamMetricsRoutes(deps),
     buildHealthRoute(),
   ];
 }

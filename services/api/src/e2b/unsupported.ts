@@ -9,8 +9,6 @@ import { errorAnswer } from '../errors/schema.ts';
  * answers it.
  */
 const PATHS: readonly (readonly [feature: string, path: string, methods: readonly Method[]])[] = [
-  ['team metrics', '/teams/{teamID}/metrics', ['get']],
-  ['team metrics', '/teams/{teamID}/metrics/max', ['get']],
   ['template builds', '/templates', ['post']],
   ['template builds', '/templates/{templateID}', ['post']],
   ['template builds', '/templates/{templateID}/builds/{buildID}', ['post']],

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { USAGE_BUCKET } from '@sandlot/bus';
 import type { ProcessParts, RunningServer } from '@sandlot/service';
 import type { Clock } from '@sandlot/std';
 import { CreateRates, deriveBuilderToken, Places, readTokenKeys, watchKeys } from '@sandlot/tenancy';
@@ -8,6 +9,7 @@ import { createBuilder } from '../e2b/builds/builder/builder.ts';
 import { FileServer } from '../e2b/volumes/content/file-server.ts';
 import { EndedSandboxes } from '../e2b/logs/ended/ended-sandboxes.ts';
 import { createLogStore } from '../e2b/logs/store/log-store.ts';
+import type { History } from '../e2b/metrics/history/history.ts';
 import { createCreateMetrics } from '../e2b/operations/create-metrics.ts';
 import { createRequestMetrics } from '../http/metrics.ts';
 import type { RequestMetrics } from '../http/metrics.ts';
@@ -42,8 +44,14 @@ export interface Assembled {
   readonly informers: RunningServer['informers'];
 }
 
-/** Wires the parts of the API together; `closing` aborts when the process starts to shut down. */
-export function assemble(process: ProcessParts, settings: ApiSettings, closing: AbortSignal): Assembled {
+export interface AssembleOptions {
+  /** Aborts when the process starts to shut down. */
+  readonly closing: AbortSignal;
+  readonly history: History | undefined;
+}
+
+/** Wires the parts of the API together. */
+export function assemble(process: ProcessParts, settings: ApiSettings, options: AssembleOptions): Assembled {
   const { client, bus, clock, random, log, kubeMetrics, registry } = process;
   const shared = { client, clock, random, log, metrics: kubeMetrics };
   const { WATCH_NAMESPACES: namespaces } = settings;
@@ -75,7 +83,8 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     informers,
     state,
     keys,
-    closing,
+    ...options,
+    usage: settings.USAGE_ENABLED ? bus.openBucket(USAGE_BUCKET) : undefined,
     keysNamespace,
     envsNamespace,
     vaultNamespace: settings.VAULT_NAMESPACE,

@@ -1,5 +1,5 @@
 import { durationMs, flag, integer, json, list, port, secret, text, url } from '@sandlot/config';
-import { processSettings } from '@sandlot/service';
+import { processSettings, redisSettings } from '@sandlot/service';
 import { tokenKeySettings } from '@sandlot/tenancy';
 import { z } from 'zod';
 import { FILE_SERVER_URL } from '../e2b/volumes/content/file-server.ts';
@@ -67,6 +67,10 @@ export const apiSettings = processSettings.extend({
   BUILDS_UNFINISHED_PER_NAMESPACE: integer({ min: 1, max: 10_000 }).default(20),
   /** Longest archive with files of a build, bytes. */
   BUILD_FILES_MAX_BYTES: integer({ min: 1_024, max: 1_099_511_627_776 }).default(5_368_709_120),
+  /** Without a Redis metrics of sandboxes have no history. */
+  ...redisSettings.shape,
+  /** Whether a controller keeps the ledger of usage in NATS. */
+  USAGE_ENABLED: flag().default(false),
   /** Longest timeout of a sandbox, for keys without a limit of their own. */
   MAX_SANDBOX_TIMEOUT: durationMs().default(86_400_000),
   /** Sandboxes at a time, for keys without a limit of their own; 0: no limit. */

@@ -4,6 +4,7 @@ import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { findSlot } from '@sandlot/blueprint';
 import type { AnyFact, Fact, Outbox, FactSource } from '@sandlot/outbox';
 import { isOwnedBy } from '../adopt/owner.ts';
+import { findKeyId, readRequests } from '../usage/facts.ts';
 import { findExpiresAtMs } from '../lifetime/deadlines.ts';
 
 export interface Binding {
@@ -26,7 +27,15 @@ export function createClaimEvents(outbox: Outbox<SandboxClaim>, nowMs: () => num
       const { name = '', uid = '', labels: marks } = sandbox.metadata;
       const slot = findSlot(sandbox);
       const launchType = marks?.[labels.launchType] === launchTypes.warm ? 'warm' : 'cold';
-      const data = () => ({ ...buildIdentity(claim), pool, bindMs, sandbox: { name, uid }, launchType }) as const;
+      const data = () =>
+        ({
+          ...buildIdentity(claim),
+          pool,
+          bindMs,
+          sandbox: { name, uid },
+          launchType,
+          ...describeUse(claim, sandbox),
+        }) as const;
       const marker = slot === undefined ? uid : formatSlotMarker(slot);
       outbox.report(claim, { type: 'claim.bound', marker, timeMs: nowMs(), urgent: true, data });
     },
@@ -70,14 +79,23 @@ function listBindings(claim: SandboxClaim, sandboxOf: SandboxOf): readonly Fact<
   return own === undefined || !isOwnedBy(own, claim) ? [] : [buildBinding(claim, own)];
 }
 
-function buildBinding(claim: SandboxClaim, { metadata }: Sandbox): Fact<'claim.bound'> {
-  const { name = '', uid = '', labels: marks } = metadata;
+/** What the ledger of usage has to know. */
+function describeUse(claim: SandboxClaim, sandbox: Sandbox | undefined) {
+  const apiKey = findKeyId(claim);
+  return {
+    ...(apiKey === '' ? {} : { apiKey }),
+    ...(sandbox === undefined ? {} : { requests: readRequests(sandbox) }),
+  };
+}
+
+function buildBinding(claim: SandboxClaim, own: Sandbox): Fact<'claim.bound'> {
+  const { name = '', uid = '', labels: marks } = own.metadata;
   const launchType = marks?.[labels.launchType] === launchTypes.warm ? 'warm' : 'cold';
   return {
     type: 'claim.bound',
     marker: uid,
     timeMs: findServedAtMs(claim),
-    data: () => ({ ...buildIdentity(claim), sandbox: { name, uid }, launchType }),
+    data: () => ({ ...buildIdentity(claim), sandbox: { name, uid }, launchType, ...describeUse(claim, own) }),
   };
 }
 
@@ -93,6 +111,7 @@ function buildDelivery(claim: SandboxClaim, entry: Entry, find: SandboxOf): Fact
       ...buildIdentity(claim),
       sandbox: { name: entry.name, uid: find(entry.name)?.metadata.uid ?? '' },
       launchType: entry.origin === 'Warm' ? 'warm' : 'cold',
+      ...describeUse(claim, find(entry.name)),
     }),
   };
 }

@@ -37,6 +37,8 @@ export const claimSettings = controllerSettings.extend({
   ...egressProofSettings,
   /** Whether header rules of claims may name marked Secrets of their namespace; needs leave to read Secrets. */
   EGRESS_NAMESPACE_SECRETS: flag().default(false),
+  /** Whether to keep the ledger of usage in NATS. */
+  USAGE_ENABLED: flag().default(false),
   /** Whether to write no Kubernetes Events on claims. */
   DISABLE_CLAIM_EVENTS: flag().default(false).meta({ flag: 'disable-claim-events', form: 'flag' }),
 });

@@ -237,11 +237,41 @@ const connections = row('Connections, daemons, processes', [
   },
 ]);
 
+const usage = row('Usage', [
+  {
+    title: 'Running sandboxes by namespace',
+    width: 12,
+    description:
+      'Seconds that claimed sandboxes have run, a second. The ledger of usage counts them, also after a restart.',
+    unit: 'short',
+    queries: [{ expr: rate('sandlot_usage_sandbox_seconds_total', { by: 'namespace' }), legend: '{{namespace}}' }],
+  },
+  {
+    title: 'Requested CPUs by namespace',
+    width: 6,
+    description: 'CPUs that the containers of running sandboxes request.',
+    unit: 'cores',
+    queries: [{ expr: rate('sandlot_usage_cpu_seconds_total', { by: 'namespace' }), legend: '{{namespace}}' }],
+  },
+  {
+    title: 'Requested memory by namespace',
+    width: 6,
+    description: 'Memory that the containers of running sandboxes request, in GiB.',
+    unit: 'short',
+    queries: [
+      {
+        expr: `3600 * (${rate('sandlot_usage_memory_gib_hours_total', { by: 'namespace' })})`,
+        legend: '{{namespace}}',
+      },
+    ],
+  },
+]);
+
 /** The page about the parts that tenants use: the API and the gateway. */
 export const tenantDoor: Dashboard = {
   uid: 'sandlot-tenant-door',
   title: 'Sandlot / Tenant door',
   description: 'What callers of the API and of sandboxes get, how fast, and what is refused.',
   variables: [],
-  rows: [now, creates, api, gateway, wakes, connections],
+  rows: [now, creates, api, gateway, wakes, connections, usage],
 };

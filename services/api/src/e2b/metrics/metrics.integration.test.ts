@@ -1,12 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startRedis } from '@sandlot/local-cluster';
+import type { Server } from '@sandlot/local-cluster';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startGatewayStandIn } from '../../../test/gateway-stand-in.ts';
 import type { GatewayStandIn } from '../../../test/gateway-stand-in.ts';
 import { Stack } from '../../../test/stack.ts';
 import type { ApiUnderTest, Reply } from '../../../test/stack.ts';
 
 const SAMPLE = {
-  timestamp: '2026-01-01T00:00:00.000Z',
-  timestampUnix: 1_767_225_600,
+  timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z$/) as string,
+  timestampUnix: expect.any(Number) as number,
   cpuCount: 2,
   cpuUsedPct: 12.5,
   memUsed: 512,
@@ -89,5 +91,74 @@ describe('the metrics of several sandboxes', () => {
     const reply = await api.call(`GET /sandboxes/metrics${query}`, { key });
     expect(reply.status).toBe(400);
     expect((reply.body as { message: string }).message).toContain(message);
+  });
+});
+
+describe('the metrics of one sandbox', () => {
+  let redis: Server;
+  let replicas: ApiUnderTest[];
+  beforeAll(async () => {
+    redis = await startRedis();
+    const env = { GATEWAY_URL: gateway.url, REDIS_URL: redis.url };
+    replicas = [await stack.api(env), await stack.api(env)];
+  });
+  afterAll(async () => {
+    for (const replica of replicas) await replica[Symbol.asyncDispose]();
+    await redis.stop();
+  });
+
+  const readOne = async (id: string, { replica = 0, query = '', by = key } = {}): Promise<Reply> =>
+    (replicas[replica] ?? api).call(`GET /sandboxes/${id}/metrics${query}`, { key: by });
+  const readTimes = async (id: string, replica: number, query = ''): Promise<readonly number[]> =>
+    ((await readOne(id, { replica, query })).body as { timestampUnix: number }[]).map((each) => each.timestampUnix);
+
+  it('have a history, which all replicas share and which grows while a client asks', async () => {
+    const id = await create();
+    const [first = 0] = await readTimes(id, 0);
+    await vi.waitFor(async () => expect((await readTimes(id, 1)).length).toBeGreaterThan(2), {
+      timeout: 30_000,
+      interval: 500,
+    });
+    const times = await readTimes(id, 1);
+    expect(times[0]).toBe(first);
+    expect(times).toEqual([...new Set(times)].toSorted((a, b) => a - b));
+    expect((await readTimes(id, 0)).slice(0, times.length - 1)).toEqual(times.slice(0, -1));
+    expect(await readTimes(id, 1, `?start=${first}&end=${first}`)).toEqual([first]);
+    expect(await readTimes(id, 1, `?start=${times[1] ?? 0}`)).not.toContain(first);
+    expect(await readTimes(id, 1, `?end=${first - 1}`)).toEqual([]);
+    // Two replicas that are asked all the time do not ask the daemon more often than one.
+    const lastedSeconds = (times.at(-1) ?? 0) - first;
+    expect(gateway.asked.filter((each) => each === id).length).toBeLessThanOrEqual(lastedSeconds / 4 + 2);
+  });
+
+  it('outlive a pause, in which there are no new ones', async () => {
+    const id = await create();
+    const before = await readTimes(id, 0);
+    expect(before).toHaveLength(1);
+    expect((await api.call(`POST /sandboxes/${id}/pause`, { key, body: { memory: false } })).status).toBe(204);
+    gateway.asked.length = 0;
+    expect(await readTimes(id, 1)).toEqual(before);
+    expect(gateway.asked).toEqual([]);
+  });
+
+  it('are no business of another team', async () => {
+    const id = await create();
+    await readTimes(id, 0);
+    expect((await readOne(id, { by: foreignKey })).status).toBe(404);
+  });
+
+  it('are refused for a range that ends before it begins, and that begins in the future', async () => {
+    const id = await create();
+    for (const query of ['?start=2&end=1', '?start=99999999999', '?start=x', '?end=-1']) {
+      expect((await readOne(id, { query })).status).toBe(400);
+    }
+  });
+
+  it('are the newest one alone while Redis is away', async () => {
+    const id = await create();
+    await readTimes(id, 0);
+    await redis.stop();
+    expect(await readTimes(id, 0)).toHaveLength(1);
+    expect(await readTimes(await create(), 1)).toHaveLength(1);
   });
 });

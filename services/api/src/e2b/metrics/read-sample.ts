@@ -1,4 +1,4 @@
-import type { Logger } from '@sandlot/std';
+import type { Clock, Logger } from '@sandlot/std';
 import { z } from 'zod';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
 import { isReady, getState } from '../../state/sandbox-state.ts';
@@ -9,6 +9,7 @@ import { askDaemon } from '../daemon/ask-daemon.ts';
 import type { DaemonDeps } from '../daemon/ask-daemon.ts';
 
 export interface SampleDeps extends DaemonDeps {
+  readonly clock: Pick<Clock, 'now'>;
   readonly log: Logger;
 }
 
@@ -16,7 +17,6 @@ const DAEMON_TIMEOUT_MS = 3_000;
 
 /** The answer of the daemon's `/metrics` (docs/reference/runtime.md#http-endpoints). */
 const daemonMetrics = z.object({
-  ts: z.number(),
   cpu_count: z.number(),
   cpu_used_pct: z.number(),
   mem_total: z.number().default(0),
@@ -46,18 +46,33 @@ export async function readSample(
       signal: AbortSignal.any([signal, AbortSignal.timeout(DAEMON_TIMEOUT_MS)]),
     });
     if (!response.ok) return undefined;
-    return buildSample(daemonMetrics.parse(await response.json()), findMemoryLimit(sandbox?.spec));
+    return buildSample(daemonMetrics.parse(await response.json()), {
+      nowMs: deps.clock.now(),
+      memoryLimit: findMemoryLimit(sandbox?.spec),
+    });
   } catch (err) {
     deps.log.debug({ err, sandbox: claim.metadata.name }, 'could not read the metrics of a daemon');
     return undefined;
   }
 }
 
-/** In gVisor the daemon sees the limit of the whole Pod, which includes gVisor's own memory. */
-export function buildSample(metrics: z.output<typeof daemonMetrics>, memoryLimit = Infinity): SandboxMetric {
+interface Surroundings {
+  readonly nowMs: number;
+  readonly memoryLimit?: number | undefined;
+}
+
+/**
+ * In gVisor the daemon sees the limit of the whole Pod, which includes gVisor's own memory. The time is that of the API: by
+ * the clock of a sandbox, its owner could put points into the future of the history.
+ */
+export function buildSample(
+  metrics: z.output<typeof daemonMetrics>,
+  { nowMs, memoryLimit = Infinity }: Surroundings,
+): SandboxMetric {
+  const timestampUnix = Math.floor(nowMs / 1_000);
   return {
-    timestamp: formatIsoTime(metrics.ts * 1_000),
-    timestampUnix: Math.floor(metrics.ts),
+    timestamp: formatIsoTime(timestampUnix * 1_000),
+    timestampUnix,
     cpuCount: Math.max(1, Math.round(metrics.cpu_count)),
     cpuUsedPct: metrics.cpu_used_pct,
     memUsed: Math.round(metrics.mem_used),

@@ -11,6 +11,7 @@ import { findOwnSandbox } from '../operations/find-sandbox.ts';
 import type { FindDeps } from '../operations/find-sandbox.ts';
 import { oneSandbox, TAG } from '../operations/shape.ts';
 import { metricsQuery, severalMetricsQuery } from '../request/schemas.ts';
+import type { TimeRange } from './history/points.ts';
 import { Samples } from './samples.ts';
 import type { SamplesDeps } from './samples.ts';
 
@@ -20,7 +21,7 @@ export interface MetricsDeps extends SamplesDeps {
 
 const MAX_SANDBOXES = 100;
 
-/** What sandboxes use: each replica serves what it has seen itself. */
+/** What sandboxes use and used: samples in Redis, which all replicas share, and the newest of this replica. */
 export function buildMetricsRoutes(deps: MetricsDeps): readonly Route[] {
   const samples = new Samples(deps);
   return [buildSeveralRoute(deps, samples), buildOneRoute(deps, samples)];
@@ -29,19 +30,20 @@ export function buildMetricsRoutes(deps: MetricsDeps): readonly Route[] {
 function buildOneRoute(deps: MetricsDeps, samples: Samples): Route {
   return route(
     {
-      ...endpoint('getSandboxMetrics', 'get /sandboxes/{sandboxID}/metrics', 'Says how much a sandbox uses now.'),
+      ...endpoint('getSandboxMetrics', 'get /sandboxes/{sandboxID}/metrics', 'Says how much a sandbox uses and used.'),
       ...oneSandbox,
       query: metricsQuery,
       answers: {
         200: {
-          description: 'One sample, or none when its daemon does not answer.',
+          description: 'Samples in ascending order; none when there are none, and its daemon does not answer.',
           schema: z.array(sandboxMetric),
         },
       },
     },
-    async ({ key, params, signal }) => {
-      const sample = await samples.read(await findOwnSandbox(deps, key, params.sandboxID), signal);
-      return { status: 200, body: sample === undefined ? [] : [sample] };
+    async ({ key, params, query, signal }) => {
+      const range = readRange(query, deps.clock.now());
+      const claimed = await findOwnSandbox(deps, key, params.sandboxID);
+      return { status: 200, body: await samples.readRange(claimed, range, signal) };
     },
   );
 }
@@ -68,6 +70,13 @@ function buildSeveralRoute(deps: MetricsDeps, samples: Samples): Route {
       return { status: 200, body: { sandboxes: await samples.readLast(found, signal) } };
     },
   );
+}
+
+/** The range of a query; by default all there is. Throws an ApiError 400. */
+function readRange({ start = 0, end }: z.output<typeof metricsQuery>, nowMs: number): TimeRange {
+  const last = end ?? Math.floor(nowMs / 1_000);
+  if (start > last) throw badRequest(`start (${start}) is later than end (${last}): expected Unix seconds in order`);
+  return { start, end: end ?? Number.MAX_SAFE_INTEGER };
 }
 
 /** The sandbox of the key's team, as far as the watch has shown it: an answer about many asks the API server nothing. */

@@ -120,6 +120,7 @@ export const oldListQuery = listQuery.pick({ metadata: true });
 const unixSeconds = z
   .string()
   .regex(/^\d{1,12}$/, 'expected whole Unix seconds')
+  .transform(Number)
   .optional()
   .meta({ override: shownAs({ type: 'integer', minimum: 0 }), description: 'Unix seconds.' });
 export const metricsQuery = z.object({ start: unixSeconds, end: unixSeconds });

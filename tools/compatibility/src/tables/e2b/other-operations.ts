@@ -142,6 +142,7 @@ export const secrets: Table = {
   ],
 };
 
+const USAGE = 'services/api/src/usage/usage.integration.test.ts';
 const TEAMS = 'services/api/src/e2b/teams.integration.test.ts';
 const TOKENS = [
   'services/api/src/e2b/unsupported.integration.test.ts',
@@ -173,8 +174,8 @@ export const administration: Table = {
       [TEAMS, 'are its own, with the key itself and no other one'],
       'the team of the API key; a bearer token gets 401, so `e2b auth login` does not work',
     ],
-    ['GET /teams/{teamID}/metrics', 'no', '501', NOT_BUILT],
-    ['GET /teams/{teamID}/metrics/max', 'no', '501', NOT_BUILT],
+    ['GET /teams/{teamID}/metrics', 'yes', [USAGE, 'are points five minutes apart, also where there was nothing']],
+    ['GET /teams/{teamID}/metrics/max', 'yes', [USAGE, 'have a most of %s']],
     ['GET /api-keys', 'partly', OWN_KEYS, `${ON_ADMIN_PORT}; the mask has no part of the key`],
     ['POST /api-keys', 'partly', OWN_KEYS, ON_ADMIN_PORT],
     ['PATCH /api-keys/{apiKeyID}', 'partly', CHANGED_KEYS, ON_ADMIN_PORT],

@@ -7,6 +7,7 @@ const STOCK = [
 const LIFE = 'e2e/src/sdk/lifecycle.test.ts';
 const OLDER = ['e2e/src/sdk/older-clients.test.ts', 'connects and resumes with the v1 routes'] as const;
 const LOGS = 'services/api/src/e2b/logs/logs.integration.test.ts';
+const METRICS = 'services/api/src/e2b/metrics/metrics.integration.test.ts';
 const SNAPSHOTS = 'services/api/src/e2b/snapshots/snapshots.integration.test.ts';
 
 export const sandboxOperations: Table = {
@@ -57,16 +58,13 @@ export const sandboxOperations: Table = {
     [
       'GET /sandboxes/{sandboxID}/metrics',
       'partly',
-      [LIFE, 'reports that it runs, and metrics within its limits'],
-      'one sample of now: there is no history for `start` and `end`',
+      [METRICS, 'have a history, which all replicas share and which grows while a client asks'],
+      'sampled while a client asks, and kept for a day; without Redis one sample of now',
     ],
     [
       'GET /sandboxes/metrics',
       'partly',
-      [
-        'services/api/src/e2b/metrics/metrics.integration.test.ts',
-        'are those of the team that run and answer; all other ids are left out',
-      ],
+      [METRICS, 'are those of the team that run and answer; all other ids are left out'],
       'the last sample that the replica has seen, of the minute before',
     ],
     [
