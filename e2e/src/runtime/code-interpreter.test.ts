@@ -126,7 +126,10 @@ describe('a context', () => {
 
   it.each([
     ['both a context and a language', { code: '1', context_id: 'x', language: 'python' }, 400],
-    ['a language that the image lacks', { code: '1', language: 'r' }, 400],
+    ['a language that the image lacks', { code: '1', language: 'r' }, 500],
+    ['a language that is no text', { code: '1', language: 5 }, 400],
+    ['a variable that no process can have', { code: '1', env_vars: { 'a=b': '1' } }, 400],
+    ['a variable that no shell can have', { code: '1', language: 'bash', env_vars: { 'a-b': '1' } }, 400],
     ['no code', {}, 400],
   ])('refuses a request with %s', async (_, body, status) => {
     const answer = await post('/execute', body);
