@@ -124,6 +124,15 @@ describe('a context', () => {
     expect((await post('/execute', { code: '1', context_id: id })).status).toBe(404);
   });
 
+  it('is refused by name in a language that the image lacks', async () => {
+    const answers = [
+      await post('/execute', { code: '1', language: ' R ' }),
+      await post('/contexts', { language: 'r' }),
+    ];
+    const message = "Failed to create context: kernel for 'r' is not in this image";
+    for (const answer of answers) expect([answer.status, await answer.text()]).toEqual([500, message]);
+  });
+
   it.each([
     ['both a context and a language', { code: '1', context_id: 'x', language: 'python' }, 400],
     ['a language that the image lacks', { code: '1', language: 'r' }, 500],

@@ -8,15 +8,22 @@ import { buildEventRoutes } from './events.ts';
 import type { EventDeps } from './events.ts';
 import { buildKeyRoutes } from './keys.ts';
 import type { KeyDeps } from './keys.ts';
+import { buildPreviewRoutes } from './previews.ts';
+import type { PreviewDeps } from './previews.ts';
 import { buildPoolRoutes } from './pools.ts';
 import type { PoolDeps } from './pools.ts';
 import { limitToServed } from './scope.ts';
 
 /** What the operations under /api/v1 need together; each of them sees only its own part. */
-export type ApiV1Deps = PoolDeps & ClaimDeps & EventDeps & KeyDeps & AboutDeps;
+export type ApiV1Deps = PoolDeps & ClaimDeps & PreviewDeps & EventDeps & KeyDeps & AboutDeps;
 
 export function buildApiV1Routes(deps: ApiV1Deps, docs: Docs): readonly Route[] {
-  const ofNamespaces = [...buildPoolRoutes(deps), ...claimRoutes(deps), ...buildEventRoutes(deps)];
+  const ofNamespaces = [
+    ...buildPoolRoutes(deps),
+    ...claimRoutes(deps),
+    ...buildPreviewRoutes(deps),
+    ...buildEventRoutes(deps),
+  ];
   return [
     ...limitToServed(ofNamespaces, deps.namespaces),
     // Admins may manage the keys, whatever namespace their own key is for.

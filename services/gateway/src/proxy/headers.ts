@@ -1,3 +1,4 @@
+import { hasPreview, removePreviewCookies } from '../access/previews.ts';
 import type { Peer } from './peer.ts';
 import { listPairs } from './raw-headers.ts';
 
@@ -46,11 +47,13 @@ export function requestHeaders(given: RequestHeaders): string[] {
   for (const [name, value] of listPairs(raw)) {
     const lower = name.toLowerCase();
     if (isDropped(lower, dropped) || named.has(lower) || isReserved(lower, to) || isDisguised(lower, to)) continue;
-    if (lower === 'cookie') cookies.push(value);
+    if (lower === 'referer' && hasPreview(value)) continue;
+    if (lower === 'cookie') cookies.push(removePreviewCookies(value) ?? '');
     else if (!noteForwarded(lower, value, forwarded)) kept.push(name, value);
   }
   // HTTP/2 may send several Cookie headers, HTTP/1.1 only one.
-  if (cookies.length > 0) kept.push('Cookie', cookies.join('; '));
+  const own = cookies.filter((cookie) => cookie !== '');
+  if (own.length > 0) kept.push('Cookie', own.join('; '));
   return addForwarded(addNegotiated(kept, given), forwarded, given.peer);
 }
 
