@@ -37,7 +37,7 @@ const TAG = 'previews';
 const DAEMON_PORT = 49_983;
 const DEFAULT_SECONDS = 3_600;
 
-export const newPreview = z
+const newPreview = z
   .strictObject({
     port: z.int().min(1).max(65_535),
     expiresInSeconds: z.int().min(1).max(LONGEST_PREVIEW_SECONDS).default(DEFAULT_SECONDS),

@@ -1,6 +1,12 @@
 import { annotations } from '@sandlot/api-types';
 import type { ObjectKey } from '@sandlot/kube';
-import { derivePreviewKey, deriveTrafficAccessToken, formatKeyNumber, formatPreviewKey, hashApiKey } from '@sandlot/tenancy';
+import {
+  derivePreviewKey,
+  deriveTrafficAccessToken,
+  formatKeyNumber,
+  formatPreviewKey,
+  hashApiKey,
+} from '@sandlot/tenancy';
 import type { TokenKeys } from '@sandlot/tenancy';
 
 /** What a new claim records of its tokens: by which key they are made, and if its ports are not public, the hash of their token and the key of their previews. */
