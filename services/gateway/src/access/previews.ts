@@ -11,7 +11,7 @@ const NAMES = [SECURE_NAME, PREVIEW_PARAMETER];
 /** Each costs a check of a signature. An honest client has one. */
 const MOST_COOKIES = 4;
 
-/** Whether a previews lets an exchange pass (`undefined`), or what the gateway answers; `none`: the client shows no preview. */
+/** Whether a preview lets an exchange pass (`undefined`), or what the gateway answers; `none`: the client shows no preview. */
 export function checkPreviews(exchange: SandboxExchange, terms: Terms, nowMs: number): Refusal | 'none' | undefined {
   const { preview, id, port, route } = exchange;
   const check = (token: string): PreviewVerdict =>
@@ -84,6 +84,7 @@ function listCookies(exchange: SandboxExchange): readonly string[] {
 
 /** The value of a Cookie header without what opens previews; undefined: nothing is left. */
 export function removePreviewCookies(value: string): string | undefined {
+  if (value === '') return undefined;
   if (!value.includes(PREVIEW_PARAMETER)) return value;
   const kept = value.split(';').filter((pair) => !NAMES.some((name) => pair.trim().startsWith(`${name}=`)));
   const left = kept.join(';').trim();

@@ -47,15 +47,17 @@ export function requestHeaders(given: RequestHeaders): string[] {
   for (const [name, value] of listPairs(raw)) {
     const lower = name.toLowerCase();
     if (isDropped(lower, dropped) || named.has(lower) || isReserved(lower, to) || isDisguised(lower, to)) continue;
-    if (lower === 'referer' && hasPreview(value)) continue;
-    if (lower === 'cookie') cookies.push(removePreviewCookies(value) ?? '');
-    else if (!noteForwarded(lower, value, forwarded)) kept.push(name, value);
+    if (lower === 'cookie') cookies.push(value);
+    else if (!noteForwarded(lower, value, forwarded) && !isTelltale(lower, value)) kept.push(name, value);
   }
   // HTTP/2 may send several Cookie headers, HTTP/1.1 only one.
-  const own = cookies.filter((cookie) => cookie !== '');
-  if (own.length > 0) kept.push('Cookie', own.join('; '));
+  const cookie = removePreviewCookies(cookies.join('; '));
+  if (cookie !== undefined) kept.push('Cookie', cookie);
   return addForwarded(addNegotiated(kept, given), forwarded, given.peer);
 }
+
+/** Whether a header says to the sandbox what opens its preview. */
+const isTelltale = (lower: string, value: string): boolean => lower === 'referer' && hasPreview(value);
 
 /** Adds the headers that negotiate with the next hop. */
 function addNegotiated(kept: string[], { te, upgrade }: RequestHeaders): string[] {
