@@ -156,11 +156,16 @@ describe('a cell of JavaScript', () => {
 });
 
 describe('kernels', () => {
-  it('exist for Python and JavaScript from the start', async () => {
-    const fresh = await Sandbox.create({ ...(await readAccess()), timeoutMs: LIFETIME_MS });
+  it('exist for Python and JavaScript from the start, and keep their variables over a pause', async () => {
+    const access = await readAccess();
+    const fresh = await Sandbox.create({ ...access, timeoutMs: LIFETIME_MS });
     try {
       const contexts = await fresh.listCodeContexts();
       expect(contexts.map(({ language }) => language).toSorted()).toEqual(['javascript', 'python']);
+      await fresh.runCode('const kept = process.pid', { language: 'js' });
+      await fresh.pause();
+      await Sandbox.connect(fresh.sandboxId, access);
+      expect((await fresh.runCode('kept === process.pid', { language: 'js' })).text).toBe('true');
     } finally {
       await fresh.kill();
     }
