@@ -104,12 +104,12 @@ describe('a preview', () => {
     expect(await check(id, made)).toBe('valid');
   });
 
-  it('is refused for a claim that only seems to be of the API', async () => {
+  it('is not there for a claim that only seems to be of the API', async () => {
     const name = 'lookalike';
     const metadata = { namespace: NAMESPACE, name, annotations: { [annotations.trafficTokenHash]: 'ab' } };
     const spec = { warmPoolRef: { name: 'base' } };
     await stack.client.create(sandboxClaims, { metadata: { ...metadata, labels: { [labels.sandboxId]: 'x' } }, spec });
-    expect((await make(name, { port: 3000 })).status).toBe(409);
+    expect((await make(name, { port: 3000 })).status).toBe(404);
   });
 
   it('counts against the rate of creates', async () => {

@@ -1,4 +1,4 @@
-import { annotations, isMadeByApi } from '@sandlot/api-types';
+import { annotations } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import type { Clock } from '@sandlot/std';
 import {
@@ -20,13 +20,12 @@ import { endpoint, route } from '../http/route.ts';
 import type { Route, TenantCall } from '../http/route.ts';
 import { buildRateHeaders } from '../limits/create-rate.ts';
 import type { Limits } from '../limits/limits.ts';
-import type { ClaimedSandbox, ClusterState } from '../state/cluster-state.ts';
+import type { ClaimedSandbox } from '../state/cluster-state.ts';
 import { isExpired } from '../state/sandbox-state.ts';
 import * as schemas from './schemas.ts';
 import { formatObjectName, getNamespace } from './scope.ts';
 
 export interface PreviewDeps extends PatchDeps {
-  readonly state: ClusterState;
   readonly clock: Pick<Clock, 'now'>;
   readonly limits: Pick<Limits, 'createRate'>;
   readonly answers: { readonly tokenKeys: TokenKeys; readonly domain: string | undefined };
@@ -134,7 +133,7 @@ async function findGuarded(deps: PreviewDeps, { key, query, params, trail }: Pla
   if (claimed === undefined || !isWanted(claimed)) throw noSandbox(name);
   const { metadata } = claimed.claim;
   trail.about({ namespace, name, uid: metadata.uid ?? '' });
-  if (!isMadeByApi(claimed.claim) || metadata.annotations?.[annotations.trafficTokenHash] === undefined) {
+  if (metadata.annotations?.[annotations.trafficTokenHash] === undefined) {
     throw conflict(`the ports of sandbox '${name}' are public: its URLs need no preview`);
   }
   return claimed;

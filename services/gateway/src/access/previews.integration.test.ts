@@ -73,7 +73,7 @@ describe('the URL of a preview', () => {
     const page = await visit(sandbox, { path: '/app/?x=1&y=2', headers: { ...PAGE, Cookie } });
     expect(page).toMatchObject({
       status: 200,
-      json: { url: '/app/?x=1&y=2', headers: { cookie: 'theirs=1;  more=2' } },
+      json: { url: '/app/?x=1&y=2', headers: { cookie: 'theirs=1; more=2' } },
     });
     expect((await visit(sandbox, { method: 'POST', path: '/form', headers: { Cookie } })).status).toBe(200);
     expect(page.text).not.toContain(token);
