@@ -33,7 +33,7 @@ describe('volumes', () => {
   it('give the controller rights to objects of one name, and no way to NATS', async () => {
     const objects = await render(values);
     const { rules = [] } = find(objects, 'ClusterRole', NAME);
-    for (const { verbs, resourceNames } of rules as { verbs: string[]; resourceNames?: string[] }[])
+    for (const { verbs, resourceNames } of rules)
       expect([verbs, resourceNames]).toEqual(verbs.includes('create') ? [['create'], undefined] : [['delete', 'get', 'patch'], ['sandlot-volumes']]);
     expect(JSON.stringify(find(objects, 'Deployment', NAME).spec)).not.toMatch(/NATS|nats/);
   });

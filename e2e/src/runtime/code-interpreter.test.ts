@@ -124,9 +124,21 @@ describe('a context', () => {
     expect((await post('/execute', { code: '1', context_id: id })).status).toBe(404);
   });
 
+  it('is refused by name in a language that the image lacks', async () => {
+    const answers = [
+      await post('/execute', { code: '1', language: ' R ' }),
+      await post('/contexts', { language: 'r' }),
+    ];
+    const message = "Failed to create context: kernel for 'r' is not in this image";
+    for (const answer of answers) expect([answer.status, await answer.text()]).toEqual([500, message]);
+  });
+
   it.each([
     ['both a context and a language', { code: '1', context_id: 'x', language: 'python' }, 400],
-    ['a language that the image lacks', { code: '1', language: 'r' }, 400],
+    ['a language that the image lacks', { code: '1', language: 'r' }, 500],
+    ['a language that is no text', { code: '1', language: 5 }, 400],
+    ['a variable that no process can have', { code: '1', env_vars: { 'a=b': '1' } }, 400],
+    ['a variable that no shell can have', { code: '1', language: 'bash', env_vars: { 'a-b': '1' } }, 400],
     ['no code', {}, 400],
   ])('refuses a request with %s', async (_, body, status) => {
     const answer = await post('/execute', body);

@@ -17,6 +17,16 @@ export { watchKeys } from './key-ring.ts';
 export type { KeyRing, KeyRingOptions, WatchedKeyRing } from './key-ring.ts';
 export { copyKeys, createKey, listKeys, renameKey, revokeKey, revokeUnlessLastAdmin } from './key-store.ts';
 export type { KeyPlace } from './key-store.ts';
+export {
+  PREVIEW_PARAMETER,
+  LONGEST_PREVIEW_SECONDS,
+  checkPreview,
+  derivePreviewKey,
+  formatPreviewKey,
+  readPreviewGeneration,
+  signPreview,
+} from './previews.ts';
+export type { PreviewVerdict } from './previews.ts';
 export { CreateRates, Places } from './quota.ts';
 export type { RateDecision } from './quota.ts';
 export { readTokenKeys, tokenKeySettings } from './token-key-settings.ts';

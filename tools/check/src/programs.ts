@@ -35,6 +35,7 @@ const PROGRAMS: Readonly<Record<BinaryName, boolean>> = {
   'sandlot-node-installer': true,
   'sandlot-egress': true,
   'sandlot-image': true,
+  loki: true,
   'sandlot-volumes': true,
 };
 

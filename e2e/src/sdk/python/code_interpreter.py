@@ -55,6 +55,20 @@ class Code(unittest.TestCase):
         self.sandbox.remove_code_context(context)
         self.assertNotIn(context.id, [one.id for one in self.sandbox.list_code_contexts()])
 
+    def test_other_languages(self):
+        for language, code, text in (
+            ("javascript", "const { size } = new Set([1, 2])\nawait size", "2"),
+            ("typescript", "const size: number = 3\nsize", "3"),
+        ):
+            self.assertEqual(self.sandbox.run_code(code, language=language).text, text)
+        self.assertEqual(self.sandbox.run_code("echo $((2 + 2))", language="bash").logs.stdout, ["4\n"])
+        error = self.sandbox.run_code("null.x", language="js").error
+        self.assertEqual((error.name, error.value), ("TypeError", "Cannot read properties of null (reading 'x')"))
+        context = self.sandbox.create_code_context(language="ts", cwd="/tmp")
+        self.assertEqual((context.language, context.cwd), ("typescript", "/tmp"))
+        with self.assertRaisesRegex(Exception, "kernel for 'java' is not in this image"):
+            self.sandbox.run_code("1", language="java")
+
     def test_envs_and_files(self):
         code = "import os\nprint(os.environ['ONE'], open('f.txt').read())"
         self.sandbox.files.write("f.txt", "two")

@@ -182,6 +182,11 @@ export const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     by: API,
     meaning: 'SHA-256 of the token that opens the ports, in hex. Present when they are not public.',
   },
+  previewKey: {
+    on: 'SandboxClaim',
+    by: API,
+    meaning: 'Generation and public key by which the gateway checks previews. Present when the ports are not public.',
+  },
   tokenKey: {
     on: 'SandboxClaim',
     by: API,

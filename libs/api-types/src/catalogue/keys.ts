@@ -139,6 +139,8 @@ export const annotations = {
   apiKeySandboxes: 'sandlot.dev/api-key-sandboxes',
   /** On a claim whose ports are not public: hex SHA-256 of the token that opens them. */
   trafficTokenHash: 'sandlot.dev/traffic-token-sha256',
+  /** On a claim whose ports are not public: generation and public key of its previews. */
+  previewKey: 'sandlot.dev/preview-key',
   /** On a claim that the API made: the number of the key by which its tokens are made. Absent: 1. */
   tokenKey: 'sandlot.dev/token-key',
   /** On a claim with an idempotency key, and on a SandboxTemplateBuild that was started: the digest of its request. */

@@ -202,6 +202,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/claims/{name}/previews": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Makes a URL that opens a port for a time. */
+        post: operations["createPreview"];
+        /** Revokes all previews of a claim. */
+        delete: operations["revokePreviews"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/docs": {
         parameters: {
             query?: never;
@@ -1482,6 +1500,11 @@ export interface components {
             replicas: number;
             template: string;
         };
+        NewPreview: {
+            /** @default 3600 */
+            expiresInSeconds: number;
+            port: number;
+        };
         NewSandbox: {
             allow_internet_access?: boolean | null;
             autoPause?: boolean | null;
@@ -1595,6 +1618,13 @@ export interface components {
         };
         PoolChange: {
             replicas: number;
+        };
+        Preview: {
+            /** Format: date-time */
+            expiresAt: string;
+            port: number;
+            /** @description Opens the port in a browser. Whoever has it has access until then. */
+            url: string;
         };
         ResumedSandbox: {
             autoPause?: boolean | null;
@@ -2607,6 +2637,82 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ClaimEgress"];
                 };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    createPreview: {
+        parameters: {
+            query?: {
+                /** @description Keys of the role admin only: another namespace than their own. */
+                namespace?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPreview"];
+            };
+        };
+        responses: {
+            /** @description The preview. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preview"];
+                };
+            };
+            400: components["responses"]["Refusal400"];
+            401: components["responses"]["Refusal401"];
+            403: components["responses"]["Refusal403"];
+            404: components["responses"]["Refusal404"];
+            409: components["responses"]["Refusal409"];
+            413: components["responses"]["Refusal413"];
+            415: components["responses"]["Refusal415"];
+            422: components["responses"]["Refusal422"];
+            429: components["responses"]["Refusal429"];
+            500: components["responses"]["Refusal500"];
+            503: components["responses"]["Refusal503"];
+            504: components["responses"]["Refusal504"];
+        };
+    };
+    revokePreviews: {
+        parameters: {
+            query?: {
+                /** @description Keys of the role admin only: another namespace than their own. */
+                namespace?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Refusal400"];
             401: components["responses"]["Refusal401"];

@@ -8,6 +8,8 @@ import { buildEventRoutes } from './events.ts';
 import type { EventDeps } from './events.ts';
 import { buildKeyRoutes } from './keys.ts';
 import type { KeyDeps } from './keys.ts';
+import { buildPreviewRoutes } from './previews.ts';
+import type { PreviewDeps } from './previews.ts';
 import { buildPoolRoutes } from './pools.ts';
 import type { PoolDeps } from './pools.ts';
 import { buildUsageRoutes } from './usage.ts';
@@ -15,12 +17,13 @@ import type { UsageRouteDeps } from './usage.ts';
 import { limitToServed } from './scope.ts';
 
 /** What the operations under /api/v1 need together; each of them sees only its own part. */
-export type ApiV1Deps = PoolDeps & ClaimDeps & EventDeps & UsageRouteDeps & KeyDeps & AboutDeps;
+export type ApiV1Deps = PoolDeps & ClaimDeps & PreviewDeps & EventDeps & UsageRouteDeps & KeyDeps & AboutDeps;
 
 export function buildApiV1Routes(deps: ApiV1Deps, docs: Docs): readonly Route[] {
   const ofNamespaces = [
     ...buildPoolRoutes(deps),
     ...claimRoutes(deps),
+    ...buildPreviewRoutes(deps),
     ...buildEventRoutes(deps),
     ...buildUsageRoutes(deps),
   ];

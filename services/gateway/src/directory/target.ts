@@ -31,6 +31,8 @@ export interface Terms {
   readonly uid: string;
   /** SHA-256 in hex of the token that every port but the daemon's requires; undefined: the ports are public. */
   readonly trafficTokenHash: string | undefined;
+  /** By what previews of the ports are checked; undefined: there are none. */
+  readonly previewKey: string | undefined;
   /** The API key that the claim names. Authors of claims may forge it, so it means something only within the namespace. */
   readonly keyId: string | undefined;
   /** Whether Sandlot injected the daemon. */
@@ -67,6 +69,7 @@ export function buildTerms(claim: SandboxClaim | undefined, sandbox: Sandbox | u
   return {
     ...identify(claim ?? sandbox),
     trafficTokenHash: given?.[annotations.trafficTokenHash],
+    previewKey: given?.[annotations.previewKey],
     keyId: given?.[annotations.apiKeyId],
     hasDaemon: sandbox?.spec.runtime?.inject === true,
   };

@@ -43,6 +43,8 @@ export interface SandboxExchange extends Exchange {
   /** Limit until the head of the response; undefined: none. */
   readonly timeoutMs: number | undefined;
   readonly isHealthCheck: boolean;
+  /** What the client shows in the URL to open a preview. `path` is without it. */
+  readonly preview: string | undefined;
 }
 
 /** The metric label of a route. */

@@ -1,3 +1,4 @@
+import { hasPreview, removePreviewCookies } from '../access/previews.ts';
 import type { Peer } from './peer.ts';
 import { listPairs } from './raw-headers.ts';
 
@@ -47,12 +48,16 @@ export function requestHeaders(given: RequestHeaders): string[] {
     const lower = name.toLowerCase();
     if (isDropped(lower, dropped) || named.has(lower) || isReserved(lower, to) || isDisguised(lower, to)) continue;
     if (lower === 'cookie') cookies.push(value);
-    else if (!noteForwarded(lower, value, forwarded)) kept.push(name, value);
+    else if (!noteForwarded(lower, value, forwarded) && !isTelltale(lower, value)) kept.push(name, value);
   }
   // HTTP/2 may send several Cookie headers, HTTP/1.1 only one.
-  if (cookies.length > 0) kept.push('Cookie', cookies.join('; '));
+  const cookie = removePreviewCookies(cookies.join('; '));
+  if (cookie !== undefined) kept.push('Cookie', cookie);
   return addForwarded(addNegotiated(kept, given), forwarded, given.peer);
 }
+
+/** Whether a header says to the sandbox what opens its preview. */
+const isTelltale = (lower: string, value: string): boolean => lower === 'referer' && hasPreview(value);
 
 /** Adds the headers that negotiate with the next hop. */
 function addNegotiated(kept: string[], { te, upgrade }: RequestHeaders): string[] {

@@ -109,8 +109,8 @@ export class SandboxProxy {
   }
 
   #forward(exchange: SandboxExchange, query: Query, { target, terms }: Extract<Decision, { kind: 'go' }>): void {
-    const { upstreams, directory, execPort } = this.#deps;
-    const refusal = checkAccess(exchange, terms, { execPort, identity: target.identity });
+    const { upstreams, directory, execPort, clock } = this.#deps;
+    const refusal = checkAccess(exchange, terms, { execPort, identity: target.identity, nowMs: clock.now() });
     if (refusal !== undefined) {
       this.#refuse(exchange, refusal);
       return;
@@ -131,7 +131,7 @@ export class SandboxProxy {
   /** Keeps an exchange until its sandbox is ready, and has the sandbox woken while it sleeps. */
   async #hold(exchange: SandboxExchange, query: Query, first: Extract<Decision, { kind: 'wait' }>): Promise<void> {
     const { heldRequests, clock, metrics, traces, holdMs, execPort } = this.#deps;
-    const refusal = checkAccess(exchange, first.terms, { execPort, identity: undefined });
+    const refusal = checkAccess(exchange, first.terms, { execPort, identity: undefined, nowMs: clock.now() });
     if (refusal !== undefined) {
       this.#refuse(exchange, refusal);
       return;

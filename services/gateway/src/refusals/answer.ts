@@ -22,6 +22,7 @@ interface Content {
   readonly more?: Readonly<Record<string, string | number>>;
   /** Seconds after which the same request may succeed; set only when it had no effect. */
   readonly retryAfter?: number;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const GONE: Readonly<Record<GoneReason, string>> = {
@@ -32,11 +33,17 @@ const GONE: Readonly<Record<GoneReason, string>> = {
   paused: 'it is paused and does not resume by itself; connect to it first',
 };
 
+const PREVIEWS = {
+  expired: 'The preview has expired: ask for a new one',
+  revoked: 'The preview was revoked: ask for a new one',
+  foreign: 'The preview is not one of this sandbox and port: ask for a new one',
+} as const;
+
 /** The answer to a request that is refused. */
 export function buildAnswer(refusal: Refusal, { dialect, html }: Audience): Answer {
   const content = getContent(refusal);
   const status = dialect === 'router' ? getRouterStatus(refusal, content) : content.status;
-  const { message, more = {}, retryAfter } = content;
+  const { message, more = {}, retryAfter, headers } = content;
   const body =
     dialect === 'router'
       ? JSON.stringify({ detail: message })
@@ -52,6 +59,7 @@ export function buildAnswer(refusal: Refusal, { dialect, html }: Audience): Answ
       'Access-Control-Allow-Origin': '*',
       ...(retryAfter === undefined ? { 'Should-Retry': 'false' } : { 'Retry-After': String(retryAfter) }),
       ...(refusal.kind === 'unauthorised' && status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
+      ...headers,
     },
     body,
   };
@@ -94,6 +102,12 @@ const CONTENTS: { readonly [K in Refusal['kind']]: (refusal: Extract<Refusal, { 
     status: 403,
     message: 'The sandbox is not public: send its traffic access token as e2b-traffic-access-token',
     more: { sandboxId: id },
+  }),
+  preview: ({ id, why }) => ({ status: 403, message: PREVIEWS[why], more: { sandboxId: id, reason: why } }),
+  'preview-opened': ({ location, cookie }) => ({
+    status: 302,
+    message: 'The preview is open',
+    headers: { Location: location, 'Set-Cookie': cookie, 'Referrer-Policy': 'no-referrer' },
   }),
   'too-many': tooMany,
   limited: ({ limit, message }) => ({ status: 429, message, more: { limit }, retryAfter: 1 }),

@@ -11,6 +11,9 @@ export type Refusal =
   | { readonly kind: 'delayed'; readonly id: string; readonly seconds: number }
   | { readonly kind: 'malformed'; readonly message: string }
   | { readonly kind: 'traffic-token'; readonly id: string }
+  | { readonly kind: 'preview'; readonly id: string; readonly why: 'expired' | 'revoked' | 'foreign' }
+  /** The preview is right: the page is to be asked for again without its signature, which the cookie keeps. */
+  | { readonly kind: 'preview-opened'; readonly location: string; readonly cookie: string }
   | { readonly kind: 'unauthorised'; readonly status: 401 | 403; readonly message: string }
   | { readonly kind: 'too-many'; readonly id: string | undefined; readonly limit: number; readonly whose: string }
   /** A share is used up: the same request succeeds later, and others are served meanwhile. */
@@ -29,6 +32,8 @@ export const REFUSAL_KINDS = [
   'delayed',
   'malformed',
   'traffic-token',
+  'preview',
+  'preview-opened',
   'unauthorised',
   'too-many',
   'limited',

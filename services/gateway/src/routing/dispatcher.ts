@@ -18,6 +18,7 @@ import type { Refusal } from '../refusals/refusal.ts';
 import { classify, classifyRouter } from './classify.ts';
 import type { ClassifyOptions, Route } from './classify.ts';
 import { DAEMON_PORT, isControlPath, isHealthCheck, parseTarget } from './paths.ts';
+import { takePreview } from './preview-parameter.ts';
 
 /** What a listener serves. */
 export interface ListenerPolicy {
@@ -166,6 +167,7 @@ function buildSandboxExchange(
   to: { readonly port: number; readonly timeoutMs?: number },
 ): SandboxExchange {
   const { port, timeoutMs } = to;
-  const isProbe = exchange.upgrade === undefined && isHealthCheck(exchange.request.method ?? '', port, exchange.path);
-  return { ...exchange, id, port, timeoutMs, isHealthCheck: isProbe };
+  const taken = takePreview(exchange.path);
+  const isProbe = exchange.upgrade === undefined && isHealthCheck(exchange.request.method ?? '', port, taken.path);
+  return { ...exchange, ...taken, id, port, timeoutMs, isHealthCheck: isProbe };
 }

@@ -63,6 +63,7 @@ const ANNOTATIONS = [
   annotations.autoResume,
   annotations.apiKeyId,
   annotations.trafficTokenHash,
+  annotations.previewKey,
 ];
 
 function reduceMetadata({ namespace, name, uid, resourceVersion, ...rest }: ObjectMeta): ObjectMeta {

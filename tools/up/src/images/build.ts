@@ -1,6 +1,6 @@
-import { copyFile, cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { copyFile, cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ensureWheels } from '@sandlot/local-cluster';
 import type { Progress, ProgressStep } from '@sandlot/local-cluster';
 import { bundleService } from '../bundle.ts';
@@ -140,7 +140,10 @@ async function stageContext(recipe: ContextOf): Promise<string> {
 
 /** Copies what the Dockerfile of the image needs into a folder. */
 export async function fillContext(recipe: ContextOf, folder: string): Promise<void> {
-  for (const { target, source } of listFiles(recipe)) await copyFile(source, join(folder, target));
+  for (const { target, source } of listFiles(recipe)) {
+    await mkdir(dirname(join(folder, target)), { recursive: true });
+    await copyFile(source, join(folder, target));
+  }
   // Downloads the wheels on the machine: behind a proxy, the build container would not trust the machine's CAs.
   if (recipe.wheels !== undefined) {
     await cp(await ensureWheels(recipe.wheels.source, DEBIAN_PYTHON), join(folder, 'wheels'), { recursive: true });

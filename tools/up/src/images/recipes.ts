@@ -32,6 +32,7 @@ export type ImageName =
   | 'volume-server'
   | 'sandbox-base'
   | 'code-interpreter'
+  | 'code-interpreter-full'
   | 'prometheus'
   | 'jaeger';
 
@@ -129,18 +130,41 @@ export function listImageRecipes(programs: ImagePrograms): readonly ImageRecipe[
       folder: 'volume-server',
       context: [{ target: 'sandlot-volumes', source: programs.volumeServer }],
     },
+    ...listInterpreterRecipes(),
+    ...(programs.installer === undefined ? [] : [buildInstallerRecipe(programs.installer)]),
+    ...(programs.jaeger === undefined ? [] : listObservabilityRecipes(programs.jaeger)),
+  ];
+}
+
+/** The sandboxes of the templates `base` and `code-interpreter-…`, each based on the one before. */
+function listInterpreterRecipes(): readonly ImageRecipe[] {
+  const own = ['server.py', 'contexts.py', 'jupyter_kernel.py', 'node_kernel.py', 'lines.py', 'variables.py'];
+  const scripts = ['kernel.mjs', 'control.mjs', 'imports.mjs'].map((file) => `javascript/${file}`);
+  const files = ['code-interpreter', 'sandlot_charts.py', 'kernels/bash/kernel.json', ...own, ...scripts];
+  const full = ['kernels/ir/kernel.json', 'kernels/java/kernel.json'];
+  return [
     { name: 'sandbox-base', folder: 'sandbox-base', base: 'debian', context: [] },
     {
       name: 'code-interpreter',
       folder: 'code-interpreter',
       base: { image: 'sandbox-base' },
-      context: ['server.py', 'sandlot_charts.py', 'code-interpreter'].map((file) =>
-        buildFile('code-interpreter', file),
-      ),
+      context: [
+        { target: 'node', source: node },
+        ...['package.json', 'dist/acorn.mjs'].map((file) => ({
+          target: `javascript/node_modules/acorn/${file}`,
+          source: join(checkoutRoot, 'node_modules/acorn', file),
+        })),
+        ...files.map((file) => buildFile('code-interpreter', file)),
+      ],
       wheels: buildFile('code-interpreter', 'requirements.txt'),
     },
-    ...(programs.installer === undefined ? [] : [buildInstallerRecipe(programs.installer)]),
-    ...(programs.jaeger === undefined ? [] : listObservabilityRecipes(programs.jaeger)),
+    {
+      name: 'code-interpreter-full',
+      folder: 'code-interpreter-full',
+      base: { image: 'code-interpreter' },
+      context: full.map((file) => buildFile('code-interpreter-full', file)),
+      wheels: buildFile('code-interpreter-full', 'requirements.txt'),
+    },
   ];
 }
 

@@ -9,7 +9,11 @@ async function readFailing(code: ConstructorParameters<typeof KubeError>[0]['cod
   const client: PodLogsDeps['client'] = {
     readLog: () => {
       const error = new KubeError({ verb: 'get', resource: 'pods/log', key: 'a/b', code, message: 'no' });
-      return ReadableStream.from([Promise.reject(error)]);
+      return ReadableStream.from<Buffer>(
+        (async function* () {
+          yield await Promise.reject<Buffer>(error);
+        })(),
+      );
     },
   };
   const log = new PodLog({ client }, sandbox({ namespace: 'a', name: 'b' }), new AbortController().signal);

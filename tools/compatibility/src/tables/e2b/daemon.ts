@@ -57,7 +57,9 @@ export const daemonMethods: Table = {
 
 const INTERPRETER = 'e2e/src/runtime/code-interpreter.test.ts';
 const CONTEXT = [INTERPRETER, 'has its own state, is listed, restarted and deleted'] as const;
-const KERNEL = '400: the image has the kernel for Python alone';
+const LANGUAGES = 'e2e/src/sdk/code-interpreter-languages.test.ts';
+const KEEPS = [LANGUAGES, 'keeps its variables from one execution to the next'] as const;
+const FULL = 'in the image `code-interpreter-full`; without it 500: `kernel for … is not in this image`';
 
 export const codeInterpreter: Table = {
   title: 'Code interpreter, port 49999',
@@ -81,10 +83,10 @@ export const codeInterpreter: Table = {
       'yes',
       [INTERPRETER, 'keeps its state for the next one, and runs as the user of the sandbox in its home'],
     ],
-    ['javascript', 'no', KERNEL],
-    ['typescript', 'no', KERNEL],
-    ['r', 'no', KERNEL],
-    ['java', 'no', KERNEL],
-    ['bash', 'no', KERNEL],
+    ['javascript', 'yes', KEEPS],
+    ['typescript', 'yes', KEEPS],
+    ['r', 'partly', KEEPS, FULL],
+    ['java', 'partly', KEEPS, FULL],
+    ['bash', 'yes', KEEPS],
   ],
 };

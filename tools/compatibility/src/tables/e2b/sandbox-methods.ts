@@ -20,6 +20,7 @@ const TERMINAL = [RUN, 'shows input and output, can be resized, and can be conne
 const TREE = ['e2e/src/sdk/files.test.ts', 'can be created, listed, read, renamed and removed'] as const;
 const FILES = 'e2e/src/sdk/files.test.ts';
 const KERNEL = 'e2e/src/sdk/code-interpreter-client.test.ts';
+const FULL = 'R and Java are in the template `code-interpreter-full` only';
 const CONTEXT = [KERNEL, 'has its own state and folder, is listed, restarted and removed'] as const;
 const GIT = ['e2e/src/sdk/git.test.ts', 'git works: init, commit, branches, remotes, push, clone and pull'] as const;
 const GIT_UNDO = [
@@ -126,13 +127,8 @@ export const insideMethods: Table = {
     ['files.watchDir', 'yes', [FILES, 'reports changes of a folder in their order']],
     ['watch.stop', 'yes', [FILES, 'reports nothing after stop']],
     ['watch_dir (Python, polled)', 'yes', [PYTHON, 'test_watch_dir']],
-    [
-      'runCode',
-      'partly',
-      [KERNEL, 'keeps state, returns the value of the last line, and streams output'],
-      'Python alone',
-    ],
-    ['createCodeContext', 'partly', CONTEXT, 'Python alone'],
+    ['runCode', 'partly', [KERNEL, 'keeps state, returns the value of the last line, and streams output'], FULL],
+    ['createCodeContext', 'partly', CONTEXT, FULL],
     ['listCodeContexts', 'yes', CONTEXT],
     ['restartCodeContext', 'yes', CONTEXT],
     ['removeCodeContext', 'yes', CONTEXT],

@@ -1,0 +1,2 @@
+export const importer: string;
+export function rewriteImports(code: string): string;
