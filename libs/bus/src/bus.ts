@@ -3,6 +3,7 @@ import type { EventType } from './events/catalogue.ts';
 import type { CloudEvent, OutgoingEvent, TraceHeaders } from './events/cloudevent.ts';
 import type { ConsumeOptions } from './consume/consumer.ts';
 import type { FollowedEvent, FollowOptions } from './consume/follow.ts';
+import type { EventHistory } from './consume/history.ts';
 import type { Ledger } from './streams/ledger.ts';
 import type { SpendingReport } from './reports/spending.ts';
 
@@ -46,6 +47,8 @@ export interface Bus {
    * aborts. It survives disconnections. Undefined without a server.
    */
   follow(options: FollowOptions): AsyncGenerator<FollowedEvent> | undefined;
+  /** The events that the stream has, for reading by place; undefined without a server. */
+  openHistory(): EventHistory | undefined;
   /**
    * Calls `handler` for events of `type` from all namespaces while connected: no acknowledgement, no replay, duplicates
    * possible. Use it only to enqueue a key early. An exception is logged and counted.
@@ -104,6 +107,7 @@ export function createNullBus(): Bus {
     openLedger: nothing,
     consume: nothing,
     follow: nothing,
+    openHistory: nothing,
     readDeadLetters: () => Promise.resolve(undefined),
     onHint: () => ({ [Symbol.dispose]: ignore }),
     announce: () => ({ [Symbol.dispose]: ignore }),

@@ -122,6 +122,7 @@ export function memoryBus(): MemoryBus {
     readDeadLetters: async () => ({ messages: 0, oldestMs: 0 }),
     consume: () => undefined,
     follow: () => undefined,
+    openHistory: () => undefined,
     onHint<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void): Disposable {
       const deliver = (json: string): void => {
         const event = parseCloudEvent(type, json);

@@ -14,6 +14,8 @@ import { Consumption } from '../consume/consumer.ts';
 import type { ConsumeOptions } from '../consume/consumer.ts';
 import { followEvents } from '../consume/follow.ts';
 import type { FollowedEvent, FollowOptions } from '../consume/follow.ts';
+import { openEventHistory } from '../consume/history.ts';
+import type { EventHistory } from '../consume/history.ts';
 import { Hints } from '../consume/hints.ts';
 import { openNatsLedger, openSession } from '../streams/ledger.ts';
 import type { Ledger, Session } from '../streams/ledger.ts';
@@ -165,6 +167,10 @@ class NatsBus implements Bus {
     return this.isConnected()
       ? followEvents({ session: () => this.#opened(), clock: this.#clock }, options)
       : undefined;
+  }
+
+  openHistory(): EventHistory {
+    return openEventHistory(() => this.#opened());
   }
 
   onHint<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void): Disposable {
