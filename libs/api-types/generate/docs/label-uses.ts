@@ -56,8 +56,9 @@ export const labelUses: Readonly<Record<keyof typeof labels, Use>> = {
     by: `${API}, users`,
     meaning: '`true` lets the egress proxy send its values, to the hosts of its annotation `sandlot.dev/egress-hosts`.',
   },
-  tenant: { on: 'Secret', by: API, meaning: 'The namespace whose clients created the secret.' },
+  tenant: { on: 'Secret', by: API, meaning: 'The namespace whose clients created the secret or webhook.' },
   vaultSecret: { on: 'Secret', by: API, meaning: 'The id of the secret.' },
+  webhook: { on: 'Secret', by: API, meaning: 'Always `true`: the Secret is a webhook.' },
   claimableBy: {
     on: 'PersistentVolume',
     by: 'the cluster administrator',
