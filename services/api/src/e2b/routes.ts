@@ -4,6 +4,8 @@ import { buildBuildRoutes } from './builds/routes.ts';
 import type { BuildRouteDeps } from './builds/routes.ts';
 import { buildNetworkRoute } from './egress/replace-egress.ts';
 import type { EgressDeps } from './egress/replace-egress.ts';
+import { buildSandboxEventRoutes } from './events/routes.ts';
+import type { SandboxEventDeps } from './events/routes.ts';
 import { buildForkRoute } from './fork/routes.ts';
 import type { ForkRouteDeps } from './fork/fork-sandbox.ts';
 import { buildLogRoutes } from './logs/routes.ts';
@@ -30,6 +32,8 @@ import type { SnapshotRouteDeps } from './snapshots/routes.ts';
 import { buildTeamRoute } from './teams.ts';
 import { buildTemplateRoutes } from './templates/routes.ts';
 import type { TemplateRouteDeps } from './templates/routes.ts';
+import { buildWebhookRoutes } from './webhooks/routes.ts';
+import type { WebhookDeps } from './webhooks/routes.ts';
 
 /** What the E2B operations need together; each of them sees only its own part. */
 export type E2bDeps = CreateDeps &
@@ -45,7 +49,9 @@ export type E2bDeps = CreateDeps &
   SecretDeps &
   SnapshotRouteDeps &
   BuildRouteDeps &
-  TemplateRouteDeps;
+  TemplateRouteDeps &
+  SandboxEventDeps &
+  WebhookDeps;
 
 export function buildE2bRoutes(deps: E2bDeps): readonly Route[] {
   return [
@@ -63,6 +69,8 @@ export function buildE2bRoutes(deps: E2bDeps): readonly Route[] {
     ...buildSecretRoutes(deps),
     ...buildBuildRoutes(deps),
     ...buildTemplateRoutes(deps),
+    ...buildSandboxEventRoutes(deps),
+    ...buildWebhookRoutes(deps),
     buildTeamRoute(),
     buildHealthRoute(),
   ];

@@ -23,7 +23,6 @@ const TREES: readonly (readonly [feature: string, root: string])[] = [
   ['management of API keys in this dialect', '/api-keys'],
   ['nodes', '/nodes'],
   ['administration', '/admin'],
-  ['events and webhooks in this dialect', '/events'],
 ];
 
 const METHODS: readonly Method[] = ['get', 'post', 'put', 'patch', 'delete'];

@@ -76,14 +76,11 @@ export function assemble(process: ProcessParts, settings: ApiSettings, closing: 
     envsNamespace,
     vaultNamespace: settings.VAULT_NAMESPACE,
     secretsLimit: settings.VAULT_SECRETS_LIMIT,
+    ...findHooks(settings),
     namespaces,
     limits: createLimits(process, { settings, state, keys }),
     ledger: new CreateLedger({ client, clock, log, namespace, envdVersion, listClaims: claims }),
-    answers: {
-      tokenKeys,
-      envdVersion,
-      domain: settings.SANDBOX_DOMAIN,
-    },
+    answers: { tokenKeys, envdVersion, domain: settings.SANDBOX_DOMAIN },
     requestMetrics: createRequestMetrics(registry),
     createMetrics: createCreateMetrics(registry),
     gatewayUrl: settings.GATEWAY_URL,
@@ -115,6 +112,17 @@ function createBuildParts({ client, clock }: ProcessParts, { settings, informers
     uploadPlaces: new Places(),
     mostFileBytes: settings.BUILD_FILES_MAX_BYTES,
   };
+}
+
+function findHooks(settings: ApiSettings): Pick<ApiParts, 'hooks' | 'webhooksLimit'> {
+  const { HOOKS_NAMESPACE: namespace, WEBHOOKS_URL: workerUrl, WEBHOOKS_LIMIT: webhooksLimit } = settings;
+  if (namespace === undefined || workerUrl === undefined) return { hooks: undefined, webhooksLimit };
+  const targets = {
+    privateAddresses: settings.WEBHOOK_PRIVATE_ADDRESSES,
+    blockedAddresses: settings.WEBHOOK_BLOCKED_ADDRESSES,
+    ports: settings.WEBHOOK_PORTS,
+  };
+  return { hooks: { namespace, workerUrl, targets }, webhooksLimit };
 }
 
 function findEgressReplicas({
