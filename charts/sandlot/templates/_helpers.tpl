@@ -120,4 +120,7 @@ snapshot-controller: snapshotController
 {{- if .Values.builds.enabled }}
 template-builder: builds
 {{- end }}
+{{- if .Values.webhooks.enabled }}
+webhooks: webhooks
+{{- end }}
 {{- end -}}

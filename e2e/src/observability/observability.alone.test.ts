@@ -18,6 +18,7 @@ const services = [
   'node',
   'streams',
   'template-builder',
+  'webhooks',
 ].toSorted();
 
 interface RulesJson {

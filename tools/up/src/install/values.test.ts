@@ -21,6 +21,7 @@ const images = (
     'egress-proxy',
     'template-builder',
     'image-plane',
+    'webhooks',
     'sandbox-base',
     'code-interpreter',
     'nats',
@@ -43,6 +44,7 @@ describe('buildChartValues', () => {
       keyKeeper: { image: { tag: 't-key-keeper' } },
       egress: { image: { tag: 't-egress' }, proxyImage: { tag: 't-egress-proxy' } },
       builds: { image: { tag: 't-template-builder' }, planeImage: { tag: 't-image-plane' } },
+      webhooks: { image: { tag: 't-webhooks' } },
       api: { image: { tag: 't-api' } },
       gateway: {
         image: { tag: 't-gateway' },
