@@ -21,7 +21,7 @@ const [CLAIMS, TEMPLATES, POOLS] = ['sandboxclaims', 'sandboxtemplates', 'sandbo
 const [SNAPSHOTS, CLASSES] = ['sandboxsnapshots.sandlot.dev', 'sandboxsnapshotclasses.sandlot.dev'] as const;
 const BUILDS = 'sandboxtemplatebuilds.sandlot.dev';
 
-const [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY, EGRESS, BUILDER, KEEPER] = [
+const [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY, EGRESS, BUILDER, KEEPER, HOOKER] = [
   'sandlot-sandbox-controller',
   'sandlot-warmpool-controller',
   'sandlot-claim-controller',
@@ -31,6 +31,7 @@ const [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY, EGRESS, BUILDER, KEEPER]
   'sandlot-egress',
   'sandlot-template-builder',
   'sandlot-volume-controller',
+  'sandlot-webhooks',
 ] as const;
 
 export const exceptions: readonly Exception[] = [
@@ -59,7 +60,7 @@ export const exceptions: readonly Exception[] = [
     why: 'admission of clusters with OwnerReferencesPermissionEnforcement asks for it, without a request of its own',
   },
   {
-    accounts: [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY, EGRESS, BUILDER],
+    accounts: [SANDBOXER, POOLER, CLAIMER, SAVER, API, GATEWAY, EGRESS, BUILDER, HOOKER],
     verbs: ['list'],
     resources: [
       ...[SANDBOXES, CLAIMS, TEMPLATES, POOLS, POLICIES, BUDGETS, SNAPSHOTS, CLASSES, BUILDS],
@@ -68,7 +69,7 @@ export const exceptions: readonly Exception[] = [
     why: 'informers list where the API server cannot stream a list; the one of the tests can',
   },
   {
-    accounts: [EGRESS],
+    accounts: [EGRESS, HOOKER],
     verbs: ['list'],
     resources: ['secrets'],
     why: 'the same for the Secrets that rules may use, which others read by list',

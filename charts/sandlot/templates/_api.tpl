@@ -35,6 +35,7 @@
 {{- include "sandlot.api.logStore" . }}
 {{- include "sandlot.egress.settings" $scope }}
 {{- include "sandlot.builds.apiSettings" . }}
+{{- include "sandlot.webhooks.apiSettings" . }}
 - { name: CLIENT_TRACES, value: {{ $api.clientTraces | quote }} }
 - { name: CREATE_TIMEOUT, value: {{ $api.createTimeout | quote }} }
 {{- if $values.hibernation.enabled }}
@@ -150,6 +151,10 @@ behind, which kept them in the namespace of the release.
 {{- end -}}
 {{- if or (eq $keys $envs) (eq $keys .Release.Namespace) (eq $envs .Release.Namespace) -}}
 {{- fail (printf "api.keysNamespace (%s), api.envsNamespace (%s) and the namespace of the release (%s) must differ: the API and the claim-controller would reach Secrets that are not for them" $keys $envs .Release.Namespace) -}}
+{{- end -}}
+{{- $hooks := include "sandlot.webhooks.namespace" . -}}
+{{- if and $hooks (has $hooks (compact (list $keys $envs $vault .Release.Namespace))) -}}
+{{- fail (printf "webhooks.namespace (%s) must differ from the namespace of the release and from those of keys, variables and secrets: the webhooks process would get Secrets that are not for it" $hooks) -}}
 {{- end -}}
 {{- $left := list -}}
 {{- range (lookup "v1" "Secret" .Release.Namespace "").items | default list -}}

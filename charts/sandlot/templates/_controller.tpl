@@ -10,9 +10,9 @@
 - { name: PROBE_PORT, value: {{ $values.controller.probePort | quote }} }
 - { name: METRICS_PORT, value: {{ $values.controller.metricsPort | quote }} }
 - { name: LEADER_ELECT, value: {{ $values.controller.leaderElection | quote }} }
-{{- /* One leader decides over all builds; every replica runs them. */}}
+{{- /* One leader decides over all builds, or reads all events; every replica does the work. */}}
 {{- with $values.controllers.shards }}
-{{- if and (gt (int .) 1) (ne $.name "template-builder") }}
+{{- if and (gt (int .) 1) (not (has $.name (list "template-builder" "webhooks"))) }}
 {{- if not $values.controller.leaderElection }}
 {{- fail "controllers.shards above 1 needs controller.leaderElection, because each shard has a lease" }}
 {{- end }}

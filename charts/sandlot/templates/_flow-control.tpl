@@ -34,16 +34,16 @@ claims: |
   - subjects: {{- include "sandlot.flowControl.subjects" (dict "root" . "names" $all) | trim | nindent 6 }}
     resourceRules:
       - { verbs: ['*'], apiGroups: [coordination.k8s.io], resources: [leases], namespaces: ['*'] }
-  - subjects: {{- include "sandlot.flowControl.subjects" (dict "root" . "names" (without $all "sandbox-controller" "snapshot-controller" "warmpool-controller" "template-builder" "volume-controller")) | trim | nindent 6 }}
+  - subjects: {{- include "sandlot.flowControl.subjects" (dict "root" . "names" (without $all "sandbox-controller" "snapshot-controller" "warmpool-controller" "template-builder" "volume-controller" "webhooks")) | trim | nindent 6 }}
     resourceRules:
       - {{ $every }}
 starts: |
   # Pods of claims without stock, of sandboxes that wake, and of members of pools: they differ in nothing that Kubernetes looks at.
-  - subjects: {{- include "sandlot.flowControl.subjects" (dict "root" . "names" (without $all "claim-controller" "warmpool-controller" "template-builder" "volume-controller" "api" "gateway" "egress")) | trim | nindent 6 }}
+  - subjects: {{- include "sandlot.flowControl.subjects" (dict "root" . "names" (without $all "claim-controller" "warmpool-controller" "template-builder" "volume-controller" "webhooks" "api" "gateway" "egress")) | trim | nindent 6 }}
     resourceRules:
       - {{ $every }}
 refills: |
-  - subjects: {{- include "sandlot.flowControl.subjects" (dict "root" . "names" (concat (list "warmpool-controller") (ternary (list "template-builder") list .Values.builds.enabled) (ternary (list "volume-controller") list (ne (include "sandlot.volumes.namespace" .) "")))) | trim | nindent 6 }}
+  - subjects: {{- include "sandlot.flowControl.subjects" (dict "root" . "names" (concat (list "warmpool-controller") (ternary (list "template-builder") list .Values.builds.enabled) (ternary (list "volume-controller") list (ne (include "sandlot.volumes.namespace" .) "")) (ternary (list "webhooks") list .Values.webhooks.enabled))) | trim | nindent 6 }}
     resourceRules:
       - {{ $every }}
 {{- end -}}

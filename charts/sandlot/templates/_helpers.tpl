@@ -123,4 +123,7 @@ volume-controller: volumeController
 {{- if .Values.builds.enabled }}
 template-builder: builds
 {{- end }}
+{{- if .Values.webhooks.enabled }}
+webhooks: webhooks
+{{- end }}
 {{- end -}}

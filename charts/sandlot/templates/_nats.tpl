@@ -42,6 +42,9 @@ claim-controller: [claim]
 {{- if .Values.hibernation.enabled }}
 snapshot-controller: [snapshot]
 {{- end }}
+{{- if .Values.webhooks.enabled }}
+webhooks: []
+{{- end }}
 {{- end -}}
 
 {{/* Single events that it may publish about objects of another one. */}}
@@ -127,8 +130,8 @@ has consumers, or direct answers: the server delivers those as stored, to any su
 {{/*
 The server's configuration. Each service has a user that may publish its own events, keep its own records, listen to events,
 and answer its own replicas about its presence: it may publish into its own inbox and into no
-other, or it could acknowledge events in the name of the stream. `api` may publish its audit log, and read events and the ledger of usage.
-The claim-controller reads events to keep that ledger. `gateway` may ask
+other, or it could acknowledge events in the name of the stream. `api` may publish its audit log, and read events and the ledger of usage;
+`webhooks` may read events. The claim-controller reads events to keep that ledger. `gateway` may ask
 for Sandboxes to be woken and report activity. `events-reader` may read events and dead letters; `events-replayer` may also
 publish dead letters again. `streams` may declare the streams, and no other: a stream republishes what it stores to any subject that its settings name.
 `admin` may do everything. Passwords come from the environment, so this text is no secret.
@@ -190,7 +193,7 @@ accounts {
             {{ include "sandlot.nats.inbox" $user }}
             "$JS.API.STREAM.INFO.SANDLOT_EVENTS"
             "$JS.API.STREAM.INFO.SANDLOT_DEAD_LETTERS"
-            {{- if and (eq $user "claim-controller") $.Values.usage.enabled }}
+            {{- if or (eq $user "webhooks") (and (eq $user "claim-controller") $.Values.usage.enabled) }}
             "$JS.API.STREAM.MSG.GET.SANDLOT_EVENTS"
             {{- end }}
             {{- range index (include "sandlot.nats.records" $ | fromYaml) $user }}
@@ -200,7 +203,7 @@ accounts {
             "$JS.API.STREAM.PURGE.{{ $bucket }}"
             {{- end }}
           ]
-          subscribe: ["sandlot.>", {{ include "sandlot.nats.inbox" $user }}]
+          subscribe: [{{ ternary "\"sandlot.*.claim.>\", \"sandlot.*.snapshot.ready\", \"sandlot.presence.*\"" "\"sandlot.>\"" (eq $user "webhooks") }}, {{ include "sandlot.nats.inbox" $user }}]
         }
       }
       {{- end }}

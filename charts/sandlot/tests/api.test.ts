@@ -22,6 +22,7 @@ const KEEPER = 'Role sandlot-system sandlot-key-keeper';
 
 /** With credentials of egress, two other services read Secrets of every namespace; the API has only its vault. */
 const OF_BUILDS = 'Role sandlot-system-envs sandlot-template-builder-envs';
+const OF_WEBHOOKS = ['api-webhooks', 'webhooks-hooks'].map((role) => `Role sandlot-system-webhooks sandlot-${role}`);
 const WITH_CREDENTIALS = [
   'ClusterRole  sandlot-claim-controller',
   'ClusterRole  sandlot-egress',
@@ -55,7 +56,7 @@ describe('the API of the chart', () => {
     for (const [values, keys, others] of [
       [{}, 'sandlot-system-keys', []],
       [{ watchNamespaces: ['team-a', 'team-b'] }, 'sandlot-system-keys', []],
-      [valueSets['high-availability'], 'sandlot-keys', [...WITH_CREDENTIALS, OF_BUILDS]],
+      [valueSets['high-availability'], 'sandlot-keys', [...WITH_CREDENTIALS, OF_BUILDS, ...OF_WEBHOOKS]],
     ] as const) {
       const objects = await render(values);
       const places = objects

@@ -230,6 +230,7 @@ export const valueSets: Readonly<Record<string, object>> = {
     policies: { mode: 'off' },
     flowControl: { enabled: true },
     egress: { enabled: true, credentials: { enabled: true }, upstreamCA: { secret: 'upstreams' }, clusterIP: '10.96.0.53' },
+    webhooks: { enabled: true, replicas: 2, privateAddresses: ['10.20.0.0/16'] },
     builds: {
       enabled: true,
       replicas: 2,

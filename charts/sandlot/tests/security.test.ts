@@ -84,7 +84,7 @@ describe('pods of the release', () => {
     const objects = await render(valueSets['high-availability']);
     const budgets = objects.filter(({ kind }) => kind === 'PodDisruptionBudget').map(({ metadata }) => metadata.name);
     const replicated = workloads.filter((name) => /-(?:controller|gateway|api|nats)$/.test(name));
-    expect(budgets.sort()).toEqual([...replicated, 'sandlot-egress', 'sandlot-template-builder'].sort());
+    expect(budgets.sort()).toEqual([...replicated, 'sandlot-egress', 'sandlot-template-builder', 'sandlot-webhooks'].sort());
     for (const name of budgets) expect(podTemplate(objects, name).spec.topologySpreadConstraints).toHaveLength(1);
     expect((await render()).filter(({ kind }) => kind === 'PodDisruptionBudget')).toEqual([]);
   });

@@ -19,6 +19,7 @@ const services = [
   'streams',
   'template-builder',
   'volume-controller',
+  'webhooks',
 ].toSorted();
 
 interface RulesJson {

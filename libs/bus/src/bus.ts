@@ -5,6 +5,7 @@ import type { ConsumeOptions } from './consume/consumer.ts';
 import type { FollowedEvent, FollowOptions } from './consume/follow.ts';
 import type { StoredEvents, StoredEventsOptions } from './consume/stored-events.ts';
 import type { Bucket } from './streams/bucket.ts';
+import type { EventHistory } from './consume/history.ts';
 import type { Ledger } from './streams/ledger.ts';
 import type { SpendingReport } from './reports/spending.ts';
 
@@ -52,6 +53,8 @@ export interface Bus {
   follow(options: FollowOptions): AsyncGenerator<FollowedEvent> | undefined;
   /** A reader of the events that the stream has; undefined without a server. */
   openStoredEvents(options: StoredEventsOptions): StoredEvents | undefined;
+  /** The events that the stream has, for reading by place; undefined without a server. */
+  openHistory(): EventHistory | undefined;
   /**
    * Calls `handler` for events of `type` from all namespaces while connected: no acknowledgement, no replay, duplicates
    * possible. Use it only to enqueue a key early. An exception is logged and counted.
@@ -112,6 +115,7 @@ export function createNullBus(): Bus {
     consume: nothing,
     follow: nothing,
     openStoredEvents: nothing,
+    openHistory: nothing,
     readDeadLetters: () => Promise.resolve(undefined),
     onHint: () => ({ [Symbol.dispose]: ignore }),
     announce: () => ({ [Symbol.dispose]: ignore }),

@@ -12,6 +12,7 @@ export type { Consumed, ConsumeOptions } from './consume/consumer.ts';
 export { followEvents } from './consume/follow.ts';
 export type { FollowedEvent, FollowOptions } from './consume/follow.ts';
 export type { StoredEvents, StoredEventsOptions } from './consume/stored-events.ts';
+export type { EventHistory, HistoryBounds, HistoryPart, HistoryRange } from './consume/history.ts';
 export { readDeadLetters, replayDeadLetters } from './consume/dead-letters.ts';
 export type { DeadLetter } from './consume/dead-letters.ts';
 export { readMessages } from './streams/read-messages.ts';

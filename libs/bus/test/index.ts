@@ -157,6 +157,7 @@ export function memoryBus(): MemoryBus {
     consume: () => undefined,
     follow: () => undefined,
     openStoredEvents: () => undefined,
+    openHistory: () => undefined,
     onHint<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void): Disposable {
       const deliver = (json: string): void => {
         const event = parseCloudEvent(type, json);

@@ -19,10 +19,25 @@ export interface WorkQueueOptions {
   readonly random?: Random | undefined;
 }
 
+/** Nothing failed: the job has more to do, so many milliseconds later. */
+export class RunLater extends Error {
+  override readonly name = 'RunLater';
+  readonly code = 'RunLater';
+  readonly afterMs: number;
+
+  constructor(afterMs: number) {
+    super(`runs again in ${afterMs} ms`);
+    this.afterMs = Math.max(0, Math.ceil(afterMs));
+  }
+}
+
 export interface WorkHandler {
   /** Jobs that run in this process at the same time. */
   readonly concurrency: number;
-  /** Runs one job. A rejection has it tried again, later and later. May be called again for a job whose process died. */
+  /**
+   * Runs one job. A rejection has it tried again, later and later; after {@link RunLater}, when that says. May be called again for a
+   * job whose process died.
+   */
   readonly run: (id: string) => Promise<void>;
 }
 
@@ -71,8 +86,17 @@ export class WorkQueue {
         backoff: { type: 'custom' },
         removeOnComplete: true,
         removeOnFail: true,
+        // A job may run again and again for days, and Redis would keep every stack.
+        stackTraceLimit: 1,
       },
     );
+  }
+
+  /** Runs a job now that waits for a later time. */
+  async hurry(id: string): Promise<void> {
+    const job = await this.#queue.getJob(id);
+    // It may have begun meanwhile, or another process may have done the same.
+    await job?.promote().catch((error: unknown) => this.#log.debug({ err: error, id }, 'a job does not wait'));
   }
 
   /** Takes a job out that does not run now. One that runs is the business of its process. */
@@ -96,12 +120,16 @@ export class WorkQueue {
       stalledInterval: LOOK_MS,
       maxStalledCount: MOST_ATTEMPTS,
       settings: {
-        backoffStrategy: (attempt) =>
-          computeBackoffMs({ attempt, baseMs: FIRST_RETRY_MS, maxMs: LAST_RETRY_MS, random: this.#target.random }),
+        backoffStrategy: (attempt, _type, error) =>
+          error instanceof RunLater
+            ? error.afterMs
+            : computeBackoffMs({ attempt, baseMs: FIRST_RETRY_MS, maxMs: LAST_RETRY_MS, random: this.#target.random }),
       },
     });
     worker.on('error', (error) => this.#log.debug({ err: error }, 'worker'));
-    worker.on('failed', (job, error) => this.#log.warn({ err: error, id: job?.id }, 'a job failed and is tried again'));
+    worker.on('failed', (job, error) => {
+      if (!(error instanceof RunLater)) this.#log.warn({ err: error, id: job?.id }, 'a job failed and is tried again');
+    });
     this.#worker = { worker, redis };
   }
 

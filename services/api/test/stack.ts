@@ -26,6 +26,7 @@ export const KEYS_NAMESPACE = 'sandlot-system-keys';
 export const ENVS_NAMESPACE = 'sandlot-system-envs';
 export const VAULT_NAMESPACE = 'sandlot-system-vault';
 export const VOLUMES_NAMESPACE = 'sandlot-system-volumes';
+export const HOOKS_NAMESPACE = 'sandlot-system-webhooks';
 /** Settings that every replica needs. */
 export const apiEnvironment = {
   POD_NAMESPACE: NAMESPACE,
@@ -123,7 +124,8 @@ export class Stack implements AsyncDisposable {
 
   async #fill(): Promise<void> {
     const { client } = this;
-    for (const name of [NAMESPACE, KEYS_NAMESPACE, ENVS_NAMESPACE, VAULT_NAMESPACE, VOLUMES_NAMESPACE, ...TENANTS])
+    const own = [NAMESPACE, KEYS_NAMESPACE, ENVS_NAMESPACE, VAULT_NAMESPACE, VOLUMES_NAMESPACE, HOOKS_NAMESPACE];
+    for (const name of [...own, ...TENANTS])
       await client.create(namespaces, { metadata: { name } });
     const resources = { requests: { cpu: '250m', memory: '256Mi' } };
     const podTemplate = { spec: { containers: [{ name: 'main', image: 'debian', resources }] } };

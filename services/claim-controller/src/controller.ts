@@ -9,6 +9,7 @@ import { createCache } from './wiring/cache.ts';
 import type { Cache } from './wiring/cache.ts';
 import { DeliveryMemory } from './delivery/delivery-memory.ts';
 import { listDeadlines } from './lifetime/schedule.ts';
+import { showClaims } from './telemetry/claims-with-sandboxes.ts';
 import { describeClaims, createClaimEvents } from './telemetry/events.ts';
 import { ClaimMemory } from './memory/claim-memory.ts';
 import type { ClaimPolicy } from './observe.ts';
@@ -155,9 +156,12 @@ function createFairQueue({ clock, random, kubeMetrics: metrics }: ControllerPart
   return createWorkQueue({ name: 'claim', clock, random, metrics, order });
 }
 
-function getOutbox(parts: ControllerParts, { claims, sandboxes }: Cache): Outbox<SandboxClaim> {
-  const telling = describeClaims((key) => sandboxes.store.get(key));
-  return openOutboxes(parts)({ kind: 'claim', informer: claims, ...telling });
+function getOutbox(parts: ControllerParts, cache: Cache): Outbox<SandboxClaim> {
+  const telling = describeClaims(
+    (key) => cache.sandboxes.store.get(key),
+    () => parts.clock.now(),
+  );
+  return openOutboxes(parts)({ kind: 'claim', informer: showClaims(cache), ...telling });
 }
 
 interface Followers {

@@ -166,6 +166,16 @@ const bus: RuleGroup = {
       runbook: 'dead-letters',
     }),
     createAlert({
+      alert: 'SandlotWebhooksStalled',
+      expr: 'max(sandlot_webhooks_pending) > 0 and on () sum(increase(sandlot_webhooks_attempts_total[15m])) == 0',
+      for: '10m',
+      severity: 'warning',
+      summary: 'Deliveries of webhooks wait, and none is tried',
+      description:
+        '{{ $value }} deliveries of webhooks are pending, and no process has tried one for 15 minutes. None is lost while the stream has the events.',
+      runbook: 'webhooks-stalled',
+    }),
+    createAlert({
       alert: 'SandlotStreamSettingsRefused',
       expr: 'max by (stream) (sandlot_bus_stream_refused_settings) > 0',
       for: '5m',

@@ -374,10 +374,23 @@ s.?dataSource.?kind.orValue('') == 'PersistentVolumeClaim' && dyn(s.?dataSource.
     || (request.operation == 'UPDATE' && variables.labels == variables.oldLabels && variables.owners == variables.oldOwners
     && object.metadata.?annotations[?'sandlot.dev/stored-for'] == oldObject.metadata.?annotations[?'sandlot.dev/stored-for'])
 {{- end }}
+{{- $hooks := include "sandlot.webhooks.namespace" . -}}
+{{- with $hooks }}
+- rule: controllers
+  says: The API may only write webhooks of its clients in their namespace, and these nowhere else, and never give them to others
+  holds: >-
+    variables.who != '{{ get $accounts "api" }}'
+    || ([request.operation == 'DELETE' ? oldObject : object].all(s,
+    (s.?type.orValue('Opaque') == 'sandlot.dev/webhook') == (request.namespace == '{{ . }}'))
+    && (request.namespace != '{{ . }}' || request.operation == 'DELETE'
+    || (request.operation == 'CREATE' && 'sandlot.dev/webhook' in variables.labels && 'sandlot.dev/tenant' in variables.labels
+    && variables.owners.size() == 0 && object.metadata.?name.orValue('').startsWith('webhook-'))
+    || (request.operation == 'UPDATE' && variables.labels == variables.oldLabels && variables.owners == variables.oldOwners)))
+{{- end }}
 - rule: controllers
   says: The API may only write Secrets of API keys, and create Secrets with the variables of claims{{ if .Values.builds.enabled }} and with credentials of builds{{ end }}
   holds: >-
-    variables.who != '{{ get $accounts "api" }}'{{ with $vault }} || request.namespace == '{{ . }}'{{ end }}
+    variables.who != '{{ get $accounts "api" }}'{{ range compact (list $vault $hooks) }} || request.namespace == '{{ . }}'{{ end }}
     || (request.operation == 'CREATE' && object.type == 'sandlot.dev/api-key' && {{ printf $isKey "labels" }})
     || (request.operation == 'CREATE' && object.type == 'Opaque' && object.metadata.?name.orValue('').matches('{{ ternary "^(envs|build)-" "^envs-" .Values.builds.enabled }}')
     && object.metadata.?annotations[?'sandlot.dev/stored-for'].hasValue())

@@ -40,6 +40,7 @@ export const components: readonly Component[] = [
   deployment('streams', 'nats.streams', false),
   deployment('egress', 'egress', false),
   deployment('template-builder', 'builds'),
+  deployment('webhooks', 'webhooks'),
   server('nats', 'StatefulSet', 'nats'),
   server('redis', 'StatefulSet', 'redis'),
   server('node', 'DaemonSet', 'hibernation.node'),
@@ -49,7 +50,7 @@ export const components: readonly Component[] = [
 export const rows = components.map((component) => [component.name, component] as const);
 
 /** The least with which the chart renders every component. */
-export const withAll = { ...withHibernation, egress: { enabled: true }, volumes: { storageClass: 'shared' }, builds: { enabled: true, registry: { name: 'registry.example.com/sandlot' } } };
+export const withAll = { ...withHibernation, egress: { enabled: true }, volumes: { storageClass: 'shared' }, builds: { enabled: true, registry: { name: 'registry.example.com/sandlot' } }, webhooks: { enabled: true } };
 
 /** Values that give each of the components these, in a release that has every component. */
 export function valuesOf(chosen: readonly Component[], values: object): object {

@@ -161,9 +161,10 @@ export const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
     meaning: 'When the API was asked, with milliseconds. Orders lists.',
   },
   forkedTemplate: {
-    on: 'SandboxClaim',
+    on: 'SandboxClaim, SandboxSnapshot',
     by: API,
-    meaning: 'Of a fork: the pool or template of the sandbox it was forked from, which answers show.',
+    meaning:
+      'Of a fork: the pool or template of the sandbox it was forked from, which answers show. Of a snapshot: that of the sandbox, for events.',
   },
   snapshotName: {
     on: 'SandboxSnapshot, SandboxClaim',

@@ -59,9 +59,10 @@ export const labelUses: Readonly<Record<keyof typeof labels, Use>> = {
   tenant: {
     on: 'Secret, ConfigMap',
     by: API,
-    meaning: 'The namespace whose clients created the secret, or the volume.',
+    meaning: 'The namespace whose clients created the secret, the webhook or the volume.',
   },
   vaultSecret: { on: 'Secret', by: API, meaning: 'The id of the secret.' },
+  webhook: { on: 'Secret', by: API, meaning: 'Always `true`: the Secret is a webhook.' },
   claimableBy: {
     on: 'PersistentVolume',
     by: 'the cluster administrator',

@@ -24,10 +24,12 @@ export const labels = {
   claimEnv: 'sandlot.dev/claim-env',
   /** On a Secret whose values the egress proxy may send, to the hosts that its annotation lists. */
   egressCredential: 'sandlot.dev/egress-credential',
-  /** On a Secret of the vault: the namespace whose clients created it. */
+  /** On a Secret of the vault or of a webhook: the namespace whose clients created it. */
   tenant: 'sandlot.dev/tenant',
   /** On a Secret of the vault: the id of the secret, by which the API finds it. */
   vaultSecret: 'sandlot.dev/vault-secret',
+  /** On the Secret of a webhook, always `true`. */
+  webhook: 'sandlot.dev/webhook',
   /** On a PersistentVolume: the namespace whose SandboxClaims may mount it. */
   claimableBy: 'sandlot.dev/claimable-by',
   /** On a claim that the API made: the sandbox id, which is also the claim's name. On a SandboxSnapshot: of what it saves. */

@@ -16,6 +16,8 @@ import { followEvents } from '../consume/follow.ts';
 import type { FollowedEvent, FollowOptions } from '../consume/follow.ts';
 import { openStoredEvents } from '../consume/stored-events.ts';
 import type { StoredEvents, StoredEventsOptions } from '../consume/stored-events.ts';
+import { openEventHistory } from '../consume/history.ts';
+import type { EventHistory } from '../consume/history.ts';
 import { Hints } from '../consume/hints.ts';
 import { openNatsBucket } from '../streams/bucket.ts';
 import type { Bucket } from '../streams/bucket.ts';
@@ -179,6 +181,10 @@ class NatsBus implements Bus {
 
   openStoredEvents(options: StoredEventsOptions): StoredEvents {
     return openStoredEvents(() => this.#opened(), options);
+  }
+
+  openHistory(): EventHistory {
+    return openEventHistory(() => this.#opened());
   }
 
   onHint<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void): Disposable {

@@ -6,7 +6,28 @@ const reason = { reason: z.string(), message: z.string().optional() };
 const launchType = z.enum(['warm', 'cold', 'snapshot', 'unknown']);
 const named = z.object({ name: z.string(), uid: z.string() });
 
-const claim = z.object({ ...objectRef, pool: z.string().optional(), template: z.string().optional() });
+/** The sandbox of a claim as clients of the E2B API see it. Claims made in another way, and those in which builds run, have none. */
+const clientSandbox = z.object({
+  id: z.string(),
+  template: z.string(),
+  /** What the client noted about it; absent where it is longer than the catalogue allows, because all tenants share the stream. */
+  metadata: z.record(z.string(), z.string()).optional(),
+  /** When the Pod began that runs or ran last, RFC 3339. */
+  startedAt: z.string().optional(),
+  /** How long it has run or ran, milliseconds. */
+  runMs: z.number().int().nonnegative().optional(),
+  /** Resumes tell runs apart; absent: the first run. */
+  resumedAt: z.string().optional(),
+  cpuCount: z.number().int().optional(),
+  memoryMB: z.number().int().optional(),
+});
+
+const claim = z.object({
+  ...objectRef,
+  pool: z.string().optional(),
+  template: z.string().optional(),
+  client: clientSandbox.optional(),
+});
 const sandbox = z.object({
   ...objectRef,
   claim: named.optional(),
@@ -40,6 +61,10 @@ export const eventData = {
   'claim.failed': claim.extend(reason),
   'claim.expired': claim.extend(reason),
   'claim.completed': claim.extend({ sandbox: named.optional() }),
+  'claim.extended': claim.extend({ endAt: z.string() }),
+  'claim.suspended': claim,
+  'claim.resumed': claim,
+  'claim.deleted': claim.extend({ cause: z.enum(['user', 'expiry', 'unknown']) }),
   'sandbox.created': sandbox.extend({ launchType: launchType.optional() }),
   'sandbox.ready': sandbox.extend({ podName: z.string().optional(), launchType: launchType.optional() }),
   'sandbox.suspended': sandbox.extend({ cause: z.string() }),
@@ -59,7 +84,12 @@ export const eventData = {
   'pool.rollout.started': rollout,
   'pool.rollout.finished': rollout,
   'pool.stuck': pool.extend({ stuck: z.number().int(), ...reason }),
-  'snapshot.ready': snapshot.extend({ nodeName: z.string(), sizeBytes: z.number().int().nonnegative() }),
+  'snapshot.ready': snapshot.extend({
+    nodeName: z.string(),
+    sizeBytes: z.number().int().nonnegative(),
+    /** Of a snapshot that a client of the E2B API asked for. */
+    client: clientSandbox.pick({ id: true, template: true }).optional(),
+  }),
   'snapshot.failed': snapshot.extend(reason),
   'template.changed': z.object({ ...objectRef, generation: z.number().int() }),
   'audit.recorded': z.object({
@@ -84,6 +114,10 @@ export const about: Readonly<Record<EventType, string>> = {
   'claim.failed': 'A claim cannot be served unless it is changed, or what ran in its Sandbox failed.',
   'claim.expired': 'The deadline of a claim has come.',
   'claim.completed': 'A batch claims no more, or what ran in the Sandbox of a claim succeeded.',
+  'claim.extended': 'The end of a sandbox of the E2B API was moved.',
+  'claim.suspended': 'The pod of a sandbox of the E2B API is gone and its volumes stay.',
+  'claim.resumed': 'A sandbox of the E2B API leaves its suspension.',
+  'claim.deleted': 'The claim of a sandbox of the E2B API that had been bound is gone.',
   'sandbox.created': 'A Sandbox was created.',
   'sandbox.ready': 'A Sandbox became Ready.',
   'sandbox.suspended': 'The pod of a Sandbox is gone and its volumes stay.',

@@ -4,6 +4,8 @@ import { buildBuildRoutes } from './builds/routes.ts';
 import type { BuildRouteDeps } from './builds/routes.ts';
 import { buildNetworkRoute } from './egress/replace-egress.ts';
 import type { EgressDeps } from './egress/replace-egress.ts';
+import { buildSandboxEventRoutes } from './events/routes.ts';
+import type { SandboxEventDeps } from './events/routes.ts';
 import { buildForkRoute } from './fork/routes.ts';
 import type { ForkRouteDeps } from './fork/fork-sandbox.ts';
 import { buildLogRoutes } from './logs/routes.ts';
@@ -34,6 +36,8 @@ import { buildTemplateRoutes } from './templates/routes.ts';
 import type { TemplateRouteDeps } from './templates/routes.ts';
 import { buildVolumeRoutes } from './volumes/routes.ts';
 import type { VolumeRouteDeps } from './volumes/routes.ts';
+import { buildWebhookRoutes } from './webhooks/routes.ts';
+import type { WebhookDeps } from './webhooks/routes.ts';
 
 /** What the E2B operations need together; each of them sees only its own part. */
 export type E2bDeps = CreateDeps &
@@ -51,7 +55,9 @@ export type E2bDeps = CreateDeps &
   BuildRouteDeps &
   TeamMetricsDeps &
   TemplateRouteDeps &
-  VolumeRouteDeps;
+  SandboxEventDeps &
+  VolumeRouteDeps &
+  WebhookDeps;
 
 export function buildE2bRoutes(deps: E2bDeps): readonly Route[] {
   return [
@@ -70,6 +76,8 @@ export function buildE2bRoutes(deps: E2bDeps): readonly Route[] {
     ...buildBuildRoutes(deps),
     ...buildTemplateRoutes(deps),
     ...buildVolumeRoutes(deps),
+    ...buildSandboxEventRoutes(deps),
+    ...buildWebhookRoutes(deps),
     buildTeamRoute(),
     ...buildTeamMetricsRoutes(deps),
     buildHealthRoute(),

@@ -16,7 +16,6 @@ const PATHS: readonly (readonly [feature: string, path: string, methods: readonl
 
 /** Unsupported trees: the root and all paths below it. */
 const TREES: readonly (readonly [feature: string, root: string])[] = [
-  ['events and webhooks in this dialect', '/events'],
 ];
 
 const METHODS: readonly Method[] = ['get', 'post', 'put', 'patch', 'delete'];

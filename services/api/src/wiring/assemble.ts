@@ -89,6 +89,7 @@ export function assemble(process: ProcessParts, settings: ApiSettings, options: 
     envsNamespace,
     vaultNamespace: settings.VAULT_NAMESPACE,
     secretsLimit: settings.VAULT_SECRETS_LIMIT,
+    ...findHooks(settings),
     namespaces,
     limits: createLimits(process, { settings, state, keys }),
     ledger: new CreateLedger({ client, clock, log, namespace, envdVersion, listClaims: claims }),
@@ -143,6 +144,17 @@ function createVolumeParts({ client, clock }: ProcessParts, settings: ApiSetting
     fileServer: new FileServer({ url, tokenKeys, clock }),
     transferPlaces: new Places(),
   };
+}
+
+function findHooks(settings: ApiSettings): Pick<ApiParts, 'hooks' | 'webhooksLimit'> {
+  const { HOOKS_NAMESPACE: namespace, WEBHOOKS_URL: workerUrl, WEBHOOKS_LIMIT: webhooksLimit } = settings;
+  if (namespace === undefined || workerUrl === undefined) return { hooks: undefined, webhooksLimit };
+  const targets = {
+    privateAddresses: settings.WEBHOOK_PRIVATE_ADDRESSES,
+    blockedAddresses: settings.WEBHOOK_BLOCKED_ADDRESSES,
+    ports: settings.WEBHOOK_PORTS,
+  };
+  return { hooks: { namespace, workerUrl, targets }, webhooksLimit };
 }
 
 function findEgressReplicas({

@@ -30,6 +30,19 @@ export const apiSettings = processSettings.extend({
   VOLUMES_LIMIT: integer({ min: 0, max: 10_000 }).default(100),
   /** URL of the file server of a namespace, with `{namespace}` in place of its name. */
   VOLUME_SERVER_URL: text().default(FILE_SERVER_URL),
+  /** Namespace of webhooks. The API may write Secrets there; absent: the installation has none. */
+  HOOKS_NAMESPACE: text().optional(),
+  /** URL of the webhooks process; absent: the installation has no webhooks. */
+  WEBHOOKS_URL: url(['http', 'https']).optional(),
+  /** Webhooks that the API keys of a namespace may create. */
+  WEBHOOKS_LIMIT: integer({ min: 0, max: 1_000 }).default(5),
+  /** Where webhooks may go; the webhooks process has the same. */
+  WEBHOOK_PRIVATE_ADDRESSES: list().default([]),
+  WEBHOOK_BLOCKED_ADDRESSES: list().default([]),
+  WEBHOOK_PORTS: list()
+    .transform((texts) => texts.map(Number))
+    .pipe(z.array(z.int().min(1).max(65_535)))
+    .default([80, 443]),
   ...tokenKeySettings,
   /** Domain of the sandboxes, `sandbox.example.com`; absent: single-URL mode. */
   SANDBOX_DOMAIN: text().optional(),

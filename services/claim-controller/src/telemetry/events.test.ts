@@ -27,7 +27,10 @@ const foreign = sandbox({ name: 'theirs' });
 function listNames(status: Status | undefined, spec: Partial<SandboxClaim['spec']> = {}): readonly string[] {
   const known = new Map<string, Sandbox>([own, foreign].map((one) => [`default/${one.metadata.name ?? ''}`, one]));
   const object = claim(status === undefined ? { spec } : { spec, status });
-  return describeClaims((key) => known.get(key))
+  return describeClaims(
+    (key) => known.get(key),
+    () => 0,
+  )
     .listFacts(object)
     .map(formatFactName);
 }

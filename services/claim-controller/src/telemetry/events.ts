@@ -6,6 +6,8 @@ import type { AnyFact, Fact, Outbox, FactSource } from '@sandlot/outbox';
 import { isOwnedBy } from '../adopt/owner.ts';
 import { findKeyId, readRequests } from '../usage/facts.ts';
 import { findExpiresAtMs } from '../lifetime/deadlines.ts';
+import { buildIdentity } from './claim-identity.ts';
+import { describeClient, findClient, findClientEnd, listClientFacts } from './client-events.ts';
 
 export interface Binding {
   readonly claim: SandboxClaim;
@@ -27,15 +29,14 @@ export function createClaimEvents(outbox: Outbox<SandboxClaim>, nowMs: () => num
       const { name = '', uid = '', labels: marks } = sandbox.metadata;
       const slot = findSlot(sandbox);
       const launchType = marks?.[labels.launchType] === launchTypes.warm ? 'warm' : 'cold';
-      const data = () =>
-        ({
-          ...buildIdentity(claim),
-          pool,
-          bindMs,
-          sandbox: { name, uid },
-          launchType,
-          ...describeUse(claim, sandbox),
-        }) as const;
+      const about = () => ({
+        ...buildIdentity(claim),
+        pool,
+        bindMs,
+        client: findClient(claim, sandbox),
+        ...describeUse(claim, sandbox),
+      });
+      const data = () => ({ ...about(), sandbox: { name, uid }, launchType }) as const;
       const marker = slot === undefined ? uid : formatSlotMarker(slot);
       outbox.report(claim, { type: 'claim.bound', marker, timeMs: nowMs(), urgent: true, data });
     },
@@ -43,15 +44,24 @@ export function createClaimEvents(outbox: Outbox<SandboxClaim>, nowMs: () => num
 }
 
 /** Derives the events of a claim from its state; `sandboxOf` finds a Sandbox by `namespace/name`. */
-export function describeClaims(sandboxOf: (key: string) => Sandbox | undefined): FactSource<SandboxClaim> {
-  return {
-    listFacts: (claim) => [buildSubmission(claim), ...listBindings(claim, sandboxOf), ...listEndings(claim)],
+export function describeClaims(
+  sandboxOf: (key: string) => Sandbox | undefined,
+  nowMs: () => number,
+): FactSource<SandboxClaim> {
+  const findOwn = (claim: SandboxClaim | undefined): Sandbox | undefined => {
+    const name = claim?.status?.sandbox?.name;
+    return name === undefined ? undefined : sandboxOf(`${claim?.metadata.namespace ?? ''}/${name}`);
   };
-}
-
-function buildIdentity({ metadata, spec }: SandboxClaim) {
-  const { namespace = '', name = '', uid = '' } = metadata;
-  return { namespace, name, uid, pool: spec.warmPoolRef?.name, template: spec.sandboxTemplateRef?.name };
+  return {
+    listFacts: (claim) => [
+      buildSubmission(claim),
+      ...listBindings(claim, sandboxOf),
+      ...listClientFacts(claim, findOwn(claim)),
+      ...listEndings(claim),
+    ],
+    describe: describeClient,
+    findEnd: (end) => findClientEnd(end, { sandbox: findOwn(end.last), nowMs: nowMs() }),
+  };
 }
 
 function buildSubmission(claim: SandboxClaim): Fact<'claim.submitted'> {
@@ -88,14 +98,21 @@ function describeUse(claim: SandboxClaim, sandbox: Sandbox | undefined) {
   };
 }
 
-function buildBinding(claim: SandboxClaim, own: Sandbox): Fact<'claim.bound'> {
-  const { name = '', uid = '', labels: marks } = own.metadata;
+function buildBinding(claim: SandboxClaim, sandbox: Sandbox): Fact<'claim.bound'> {
+  const { metadata } = sandbox;
+  const { name = '', uid = '', labels: marks } = metadata;
   const launchType = marks?.[labels.launchType] === launchTypes.warm ? 'warm' : 'cold';
   return {
     type: 'claim.bound',
     marker: uid,
     timeMs: findServedAtMs(claim),
-    data: () => ({ ...buildIdentity(claim), sandbox: { name, uid }, launchType, ...describeUse(claim, own) }),
+    data: () => ({
+      ...buildIdentity(claim),
+      client: findClient(claim, sandbox),
+      sandbox: { name, uid },
+      launchType,
+      ...describeUse(claim, sandbox),
+    }),
   };
 }
 

@@ -1,5 +1,5 @@
 // Lifecycle events of SandboxSnapshots, and of Sandboxes by their memory, derived from the status (docs/events.md).
-import { findCondition, snapshotConditions } from '@sandlot/api-types';
+import { annotations, findCondition, labels, snapshotConditions } from '@sandlot/api-types';
 import type { SandboxSnapshot, SandboxSnapshotStatus } from '@sandlot/api-types';
 import type { AnyFact, FactSource } from '@sandlot/outbox';
 
@@ -41,12 +41,19 @@ function listSaveFacts(snapshot: SandboxSnapshot, savedAt: string): AnyFact[] {
   const ready: AnyFact = {
     type: 'snapshot.ready',
     ...at,
-    data: () => ({ ...about(snapshot), nodeName, sizeBytes }),
+    data: () => ({ ...about(snapshot), nodeName, sizeBytes, ...findClient(snapshot) }),
   };
   if (snapshot.spec.whenSaved !== 'StayPaused') return [ready];
   const kept = hasFilesAlone(snapshot) ? ('Files' as const) : ('Memory' as const);
   const data = () => ({ ...aboutSandbox(snapshot), snapshot: name(snapshot), sizeBytes, kept });
   return [ready, { type: 'sandbox.hibernated', ...at, data }];
+}
+
+/** The sandbox of which a client of the E2B API asked for the snapshot; forks keep theirs to themselves. */
+function findClient({ metadata }: SandboxSnapshot) {
+  const { [labels.e2bSnapshot]: kind, [labels.sandboxId]: id } = metadata.labels ?? {};
+  const template = metadata.annotations?.[annotations.forkedTemplate] ?? '';
+  return kind === 'snapshot' && id !== undefined ? { client: { id, template } } : {};
 }
 
 /** Only memory has a fingerprint. */

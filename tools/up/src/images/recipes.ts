@@ -5,7 +5,7 @@ import type { ContextFile } from './content-key.ts';
 /** Names of the chart's controllers, which are also the names of their services and images. */
 export const controllerNames = ['sandbox-controller', 'warmpool-controller', 'claim-controller'] as const;
 export type ControllerName = (typeof controllerNames)[number];
-/** Names of all our Node processes in the chart: the controllers, the API, the gateway, who declares the streams, who makes credentials, and those of hibernation, egress, template builds and volumes. */
+/** Names of all our Node processes in the chart: the controllers, the API, the gateway, who declares the streams, who makes credentials, and those of hibernation, egress, template builds, volumes and webhooks. */
 export const serviceNames = [
   ...controllerNames,
   'api',
@@ -16,6 +16,7 @@ export const serviceNames = [
   'egress',
   'template-builder',
   'volume-controller',
+  'webhooks',
 ] as const;
 type ServiceName = (typeof serviceNames)[number];
 export type ImageName =

@@ -23,6 +23,7 @@ const images = (
     'image-plane',
     'volume-controller',
     'volume-server',
+    'webhooks',
     'sandbox-base',
     'code-interpreter',
     'nats',
@@ -47,6 +48,7 @@ describe('buildChartValues', () => {
       builds: { image: { tag: 't-template-builder' }, planeImage: { tag: 't-image-plane' } },
       volumeController: { image: { tag: 't-volume-controller' } },
       volumes: { server: { image: { tag: 't-volume-server' } } },
+      webhooks: { image: { tag: 't-webhooks' } },
       api: { image: { tag: 't-api' } },
       gateway: {
         image: { tag: 't-gateway' },

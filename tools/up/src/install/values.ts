@@ -55,6 +55,7 @@ export interface ChartValues {
     readonly server: { readonly image: { readonly tag: string } };
   };
   readonly builds: BuildValues;
+  readonly webhooks: WebhookValues;
   readonly api: { readonly image: { readonly tag: string } };
   readonly gateway: {
     readonly image: { readonly tag: string };
@@ -71,6 +72,13 @@ export interface ChartValues {
     readonly scrapers?: readonly object[];
   };
   readonly tracing?: { readonly endpoint: string; readonly sampleRatio: number };
+}
+
+interface WebhookValues {
+  readonly enabled?: true;
+  readonly privateAddresses?: readonly string[];
+  readonly ports?: readonly number[];
+  readonly image: { readonly tag: string };
 }
 
 interface BuildValues {
@@ -159,6 +167,16 @@ function buildBuildValues(
   };
 }
 
+/** The port at which tests and users receive webhooks on this machine. */
+const WEBHOOK_PORT = 18_088;
+
+/** In the local cluster webhooks may reach this machine, under the address at which Pods find its registry. */
+function buildWebhookValues(own: { image: { tag: string } }, podHost: string | undefined): WebhookValues {
+  if (podHost === undefined) return own;
+  const address = podHost.replace(/:\d+$/, '');
+  return { ...own, enabled: true, privateAddresses: [`${address}/32`], ports: [80, 443, WEBHOOK_PORT] };
+}
+
 /** Returns the values with which the chart runs these images, NATS and Redis included, from this registry. */
 export function buildChartValues(
   images: readonly BuiltImage[],
@@ -190,6 +208,7 @@ export function buildChartValues(
     // The folders of the local cluster can be mounted any number of times, on its one node.
     volumes: { server: controller('volume-server'), ...(isLocal ? { storageClass: 'standard' } : {}) },
     builds: buildBuildValues(getTag, { buildRegistry, upstreamCA }),
+    webhooks: buildWebhookValues(controller('webhooks'), buildRegistry),
     api: controller('api'),
     gateway: {
       ...controller('gateway'),

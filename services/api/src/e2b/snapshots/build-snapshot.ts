@@ -1,4 +1,4 @@
-import { annotations, labels } from '@sandlot/api-types';
+import { annotations, getTemplateId, labels } from '@sandlot/api-types';
 import type { SandboxSnapshot } from '@sandlot/api-types';
 import type { ApiKey } from '@sandlot/tenancy';
 import type { ClaimedSandbox } from '../../state/cluster-state.ts';
@@ -42,10 +42,11 @@ export function buildSnapshot(input: SnapshotInput): SandboxSnapshot {
   };
 }
 
-function buildAnnotations({ key, named, nowMs, trace }: SnapshotInput): Record<string, string> {
+function buildAnnotations({ source, key, named, nowMs, trace }: SnapshotInput): Record<string, string> {
   return {
     [annotations.apiKeyId]: key.id,
     [annotations.createdAt]: new Date(nowMs).toISOString(),
+    [annotations.forkedTemplate]: getTemplateId(source.claim),
     ...(named === undefined ? {} : { [annotations.snapshotName]: named.name, [annotations.snapshotTag]: named.tag }),
     ...(trace === undefined ? {} : { [annotations.traceContext]: trace }),
   };

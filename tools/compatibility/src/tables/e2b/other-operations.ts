@@ -198,20 +198,37 @@ export const administration: Table = {
   ],
 };
 
-const EVENTS = '501; the lifecycle events are on NATS and at `/api/v1/events`';
+const LISTED = ['services/api/src/e2b/events/events.integration.test.ts', '%s are read from the stream'] as const;
+const KEPT = 'of sandboxes that clients created, for as long as the stream keeps them; offsets up to 10,000';
+const HOOKS = [
+  'services/api/src/e2b/webhooks/webhooks.integration.test.ts',
+  'are created, listed, read, changed and deleted, and never show their secret',
+] as const;
+const DELIVERIES = [
+  'services/webhooks/src/webhooks.integration.test.ts',
+  'that fails is tried four times, then is a dead letter that a replay sends again; its neighbours wait for nothing',
+] as const;
+const NEEDS_WEBHOOKS = 'with `webhooks.enabled`, else 503';
+const LAST = 'over the last 500 deliveries; with `webhooks.enabled`, else 503';
 
 export const events: Table = {
   title: 'Events and webhooks',
   what: 'operation',
   items: [
-    ['GET /events/sandboxes', 'no', EVENTS, NOT_BUILT],
-    ['GET /events/sandboxes/{sandboxID}', 'no', EVENTS, NOT_BUILT],
-    ['POST /events/webhooks', 'no', '501', NOT_BUILT],
-    ['GET /events/webhooks', 'no', '501', NOT_BUILT],
-    ['GET /events/webhooks/{webhookID}', 'no', '501', NOT_BUILT],
-    ['PATCH /events/webhooks/{webhookID}', 'no', '501', NOT_BUILT],
-    ['DELETE /events/webhooks/{webhookID}', 'no', '501', NOT_BUILT],
-    ['GET /events/webhooks/{webhookID}/deliveries', 'no', '501', NOT_BUILT],
-    ['GET /events/webhooks/{webhookID}/stats', 'no', '501', NOT_BUILT],
+    ['GET /events/sandboxes', 'partly', LISTED, KEPT],
+    ['GET /events/sandboxes/{sandboxID}', 'partly', LISTED, KEPT],
+    ['POST /events/webhooks', 'partly', HOOKS, NEEDS_WEBHOOKS],
+    ['GET /events/webhooks', 'partly', HOOKS, NEEDS_WEBHOOKS],
+    ['GET /events/webhooks/{webhookID}', 'partly', HOOKS, NEEDS_WEBHOOKS],
+    ['PATCH /events/webhooks/{webhookID}', 'partly', HOOKS, NEEDS_WEBHOOKS],
+    ['DELETE /events/webhooks/{webhookID}', 'partly', HOOKS, NEEDS_WEBHOOKS],
+    ['GET /events/webhooks/{webhookID}/deliveries', 'partly', DELIVERIES, LAST],
+    ['GET /events/webhooks/{webhookID}/stats', 'partly', DELIVERIES, LAST],
+    [
+      'POST /events/webhooks/{webhookID}/deliveries/{eventID}/replay',
+      'partly',
+      DELIVERIES,
+      `Sandlot's own; ${NEEDS_WEBHOOKS}`,
+    ],
   ],
 };

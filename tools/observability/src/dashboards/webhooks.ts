@@ -1,0 +1,37 @@
+import { rate, select } from './queries.ts';
+import { row } from './row.ts';
+
+/** Deliveries of events to webhooks; empty where these are switched off. */
+export const webhooks = row('Webhooks', [
+  {
+    title: 'Attempts',
+    description:
+      'Attempts to deliver an event, by outcome. failed: it was the last one, and the delivery is a dead letter.',
+    unit: 'ops',
+    width: 8,
+    queries: [{ expr: rate('sandlot_webhooks_attempts_total', { by: 'outcome' }), legend: '{{outcome}}' }],
+  },
+  {
+    title: 'Time of an attempt',
+    description: 'On average. Receivers have ten seconds.',
+    unit: 's',
+    width: 8,
+    queries: [
+      {
+        expr: `${rate('sandlot_webhooks_attempt_seconds_total')} / ${rate('sandlot_webhooks_attempts_total')}`,
+        legend: 'mean',
+      },
+    ],
+  },
+  {
+    title: 'Pending and dropped',
+    description:
+      'Deliveries that have not ended; and those a second that gave way to newer ones of a webhook with too many.',
+    unit: 'short',
+    width: 8,
+    queries: [
+      { expr: `max (${select('sandlot_webhooks_pending')})`, legend: 'pending' },
+      { expr: rate('sandlot_webhooks_dropped_total'), legend: 'dropped' },
+    ],
+  },
+]);
