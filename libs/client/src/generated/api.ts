@@ -1718,6 +1718,17 @@ export interface components {
             /** @description Unique in the team. */
             name: string;
         };
+        NewWebhook: {
+            /** @default true */
+            enabled: boolean;
+            /** @description The types that it gets. */
+            events: ("sandbox.lifecycle.created" | "sandbox.lifecycle.updated" | "sandbox.lifecycle.paused" | "sandbox.lifecycle.resumed" | "sandbox.lifecycle.checkpointed" | "sandbox.lifecycle.killed")[];
+            name: string;
+            /** @description Deliveries are signed with it. No answer ever has it. */
+            signatureSecret: string;
+            /** @description A public address, by https or http. */
+            url: string;
+        };
         PauseSandbox: {
             /** @description False keeps no memory. */
             memory?: boolean | null;
@@ -1953,6 +1964,13 @@ export interface components {
             };
             name: string;
         };
+        TeamMetric: {
+            concurrentSandboxes: number;
+            sandboxStartRate: number;
+            /** Format: date-time */
+            timestamp: string;
+            timestampUnix: number;
+        };
         Template: {
             aliases: string[];
             buildCount: number;
@@ -2127,6 +2145,32 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
+        Usage: {
+            /** @description Until when sandboxes that run are counted; null without usage. */
+            asOf: string | null;
+            end: string;
+            /** @description The key is null for claims that no API key made. */
+            groups?: {
+                /** @description Requested CPUs times that time. */
+                cpuSeconds: number;
+                day?: string;
+                /** @description Requested memory times that time. */
+                gibHours: number;
+                key?: string | null;
+                /** @description Time that sandboxes have run. */
+                sandboxSeconds: number;
+            }[];
+            namespace: string;
+            start: string;
+            total: {
+                /** @description Requested CPUs times that time. */
+                cpuSeconds: number;
+                /** @description Requested memory times that time. */
+                gibHours: number;
+                /** @description Time that sandboxes have run. */
+                sandboxSeconds: number;
+            };
+        };
         Volume: {
             name: string;
             /** @description Opens the content of this volume for 24 hours. */
@@ -2161,6 +2205,57 @@ export interface components {
         VolumeMountOutput: {
             name: string;
             path: string;
+        };
+        Webhook: {
+            /** Format: date-time */
+            createdAt: string;
+            enabled: boolean;
+            events: ("sandbox.lifecycle.created" | "sandbox.lifecycle.updated" | "sandbox.lifecycle.paused" | "sandbox.lifecycle.resumed" | "sandbox.lifecycle.checkpointed" | "sandbox.lifecycle.killed")[];
+            /** Format: uuid */
+            id: string;
+            name: string;
+            /** Format: uuid */
+            teamId: string;
+            url: string;
+        };
+        WebhookDeliveries: {
+            data: {
+                attempts: {
+                    durationMs: number;
+                    error?: string;
+                    statusCode?: number;
+                    timestamp: string;
+                }[];
+                /** Format: uuid */
+                deliveryId: string;
+                /** Format: uuid */
+                eventId: string;
+                /** @enum {string} */
+                eventType: "sandbox.lifecycle.created" | "sandbox.lifecycle.updated" | "sandbox.lifecycle.paused" | "sandbox.lifecycle.resumed" | "sandbox.lifecycle.checkpointed" | "sandbox.lifecycle.killed";
+                sandboxId: string;
+                /** @enum {string} */
+                status: "pending" | "succeeded" | "failed";
+            }[];
+            nextCursor: string | null;
+        };
+        /** @description Over the deliveries that are kept. */
+        WebhookStats: {
+            attempts: number;
+            failed: number;
+            pending: number;
+            succeeded: number;
+            total: number;
+        };
+        /** @description What is absent stays as before. */
+        WebhookUpdate: {
+            enabled?: boolean;
+            /** @description The types that it gets. */
+            events?: ("sandbox.lifecycle.created" | "sandbox.lifecycle.updated" | "sandbox.lifecycle.paused" | "sandbox.lifecycle.resumed" | "sandbox.lifecycle.checkpointed" | "sandbox.lifecycle.killed")[];
+            name?: string;
+            /** @description Deliveries are signed with it. No answer ever has it. */
+            signatureSecret?: string;
+            /** @description A public address, by https or http. */
+            url?: string;
         };
     };
     responses: {

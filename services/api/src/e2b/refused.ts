@@ -2,10 +2,17 @@ import { ApiError, NO_RETRY } from '../errors/api-error.ts';
 import { notEnabled } from '../errors/refusals.ts';
 import { errorAnswer } from '../errors/schema.ts';
 import { route } from '../http/route.ts';
-import type { Route } from '../http/route.ts';
-import { buildOperationId, listOperations } from './unsupported.ts';
+import type { Method, Route } from '../http/route.ts';
+import { buildOperationId } from './unsupported.ts';
 
 const answers = { 403: { description: 'Refused.', schema: errorAnswer } };
+
+const METHODS: readonly Method[] = ['get', 'post', 'put', 'patch', 'delete'];
+
+/** Every request at a path, or below it. */
+function listOperations(root: string): readonly { readonly method: Method; readonly path: string }[] {
+  return METHODS.flatMap((method) => [root, `${root}/{*rest}`].map((path) => ({ method, path })));
+}
 
 function refuseTree(root: string, refuse: () => ApiError): readonly Route[] {
   return listOperations(root).map(({ method, path }) =>

@@ -14,11 +14,6 @@ const PATHS: readonly (readonly [feature: string, path: string, methods: readonl
   ['template builds', '/templates/{templateID}/builds/{buildID}', ['post']],
 ];
 
-/** Unsupported trees: the root and all paths below it. */
-const TREES: readonly (readonly [feature: string, root: string])[] = [
-];
-
-const METHODS: readonly Method[] = ['get', 'post', 'put', 'patch', 'delete'];
 const answers = { 501: { description: 'Not built.', schema: errorAnswer } };
 
 /** An operation that answers 501. */
@@ -29,23 +24,14 @@ export interface UnsupportedOperation {
   readonly path: string;
 }
 
-export const unsupportedOperations: readonly UnsupportedOperation[] = [
-  ...PATHS.flatMap(([feature, path, methods]) => methods.map((method) => ({ feature, method, path }))),
-  ...TREES.flatMap(([feature, root]) => listOperations(root).map((operation) => ({ feature, ...operation }))),
-];
-
-/** Every request at a path, or below it. */
-export function listOperations(root: string): readonly { readonly method: Method; readonly path: string }[] {
-  return METHODS.flatMap((method) => [root, `${root}/{*rest}`].map((path) => ({ method, path })));
-}
+export const unsupportedOperations: readonly UnsupportedOperation[] = PATHS.flatMap(([feature, path, methods]) =>
+  methods.map((method) => ({ feature, method, path })),
+);
 
 function buildUnsupportedRoute({ feature, path, method }: UnsupportedOperation): Route {
-  const names = [...path.matchAll(/\{\*?(\w+)\}/g)].map(([, name = '']) => name);
-  const isTree = path.includes('{*');
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const params =
-    isTree || names.length === 0
-      ? {}
-      : { params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) };
+    names.length === 0 ? {} : { params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) };
   return route(
     {
       id: buildOperationId(method, path),
