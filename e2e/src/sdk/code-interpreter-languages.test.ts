@@ -121,7 +121,7 @@ describe.each(languages)('$language', (language) => {
     const context = await kernels.createCodeContext(options);
     expect(context).toMatchObject({ language: name, cwd: '/tmp' });
     await kernels.runCode(language.first, { context });
-    await kernels.restartCodeContext(context.id, { requestTimeoutMs: COLD_MS });
+    await kernels.restartCodeContext(context);
     const { results, logs, error } = await kernels.runCode(language.second, { context });
     // To Bash a variable that is not set is 0.
     expect([results, logs.stdout, error === undefined]).toEqual([[], name === 'bash' ? ['1\n'] : [], name === 'bash']);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { request as sendRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { annotations, sandboxClaims } from '@sandlot/api-types';
 import { derivePreviewKey, formatPreviewKey, signPreview } from '@sandlot/tenancy';
@@ -59,6 +60,15 @@ function visit(sandbox: TestSandbox, { headers, port = PORT, ...rest }: Sent): P
 
 const withPreview = (token: string, path = '/') => `${path}?sandlot-preview=${token}`;
 const getCookie = ({ headers }: Reply): string => headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+
+/** What the server of a sandbox has seen of a request that switched protocols. */
+function readUpgrade(given: unknown[]): unknown {
+  const [{ headers }, socket] = given as [IncomingMessage, Socket];
+  socket.destroy();
+  return JSON.parse(String(headers['x-seen']));
+}
+
+const readStatus = ([answer]: unknown[]): unknown => (answer as IncomingMessage).statusCode;
 
 describe('the URL of a preview', () => {
   it('sets a cookie of this host and leads to the page without the signature, whose links then work', async () => {
@@ -125,15 +135,7 @@ describe('the URL of a preview', () => {
       const sent = { Host, Connection: 'Upgrade', Upgrade: 'websocket', ...headers };
       const client = sendRequest({ host: '127.0.0.1', port: harness.port, path, headers: sent, agent: false });
       client.end();
-      return Promise.race([
-        once(client, 'upgrade').then(
-          ([{ headers: answered }, socket]: [{ headers: Record<string, string> }, Socket]) => {
-            socket.destroy();
-            return JSON.parse(answered['x-seen'] ?? '') as unknown;
-          },
-        ),
-        once(client, 'response').then(([{ statusCode }]: [{ statusCode: number }]) => statusCode),
-      ]);
+      return Promise.race([once(client, 'upgrade').then(readUpgrade), once(client, 'response').then(readStatus)]);
     };
     const Cookie = `sandlot-preview=${token}`;
     expect(await connect(withPreview(token, '/ws'), {})).toEqual(['/ws', null]);
