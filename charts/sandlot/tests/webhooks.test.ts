@@ -75,7 +75,7 @@ describe('the webhooks process', () => {
 
   it('has rights in the namespace of webhooks alone, where it writes one ConfigMap and no Secret', async () => {
     const objects = await renderWebhooks();
-    const bound = objects.filter(({ kind, subjects }) => kind.endsWith('Binding') && JSON.stringify(subjects ?? []).includes(`"${NAME}"`));
+    const bound = objects.filter((object) => object.kind.endsWith('Binding') && JSON.stringify(object).includes(`"ServiceAccount","name":"${NAME}"`));
     expect(bound.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''} ${metadata.name}`).sort()).toEqual([
       `RoleBinding sandlot-system ${NAME}-leader`,
       `RoleBinding sandlot-system-webhooks ${NAME}-hooks`,

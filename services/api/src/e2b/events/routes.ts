@@ -1,7 +1,7 @@
 import type { Bus } from '@sandlot/bus';
 import { Places } from '@sandlot/tenancy';
 import { z } from 'zod';
-import { forbidden } from '../../errors/api-error.ts';
+import { ApiError, forbidden } from '../../errors/api-error.ts';
 import { notNow } from '../../errors/refusals.ts';
 import { endpoint, route } from '../../http/route.ts';
 import type { Answer, Route } from '../../http/route.ts';
@@ -48,11 +48,18 @@ export function buildSandboxEventRoutes(deps: SandboxEventDeps): readonly Route[
 async function answer({ bus }: SandboxEventDeps, places: Places, question: EventQuestion): Promise<Answer> {
   const history = bus.openHistory();
   if (history === undefined) throw forbidden('sandbox events are not kept in this installation');
-  if (!bus.isConnected())
-    throw notNow('events cannot be read now: the event bus cannot be reached', { afterSeconds: 5 });
+  if (!bus.isConnected()) throw noBus();
   using inAll = places.take(ALL, { present: 0, limit: IN_ALL, wanted: 1 });
   using ofTeam = places.take(question.namespace, { present: 0, limit: PER_TEAM, wanted: 1 });
   if (inAll === undefined || ofTeam === undefined)
     throw notNow('too many requests for events at a time', { afterSeconds: 1 });
-  return { status: 200, body: await listEvents(history, question) };
+  try {
+    return { status: 200, body: await listEvents(history, question) };
+  } catch (cause) {
+    throw cause instanceof ApiError ? cause : noBus();
+  }
+}
+
+function noBus(): ApiError {
+  return notNow('events cannot be read now: the event bus cannot be reached', { afterSeconds: 5 });
 }
