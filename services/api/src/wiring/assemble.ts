@@ -76,11 +76,7 @@ export function assemble(process: ProcessParts, settings: ApiSettings, options: 
   const { POD_NAMESPACE: namespace, ENVD_VERSION: envdVersion } = settings;
   const claims = () => informers.claims.store.values();
   const parts: ApiParts = {
-    client,
-    bus,
-    clock,
-    log,
-    informers,
+    ...{ client, bus, clock, log, informers },
     state,
     keys,
     ...options,
