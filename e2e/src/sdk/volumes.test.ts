@@ -6,12 +6,13 @@ import { Sandbox, Volume } from 'e2b';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { LIFETIME_MS, readAccess } from '../support/sdk/client.ts';
 import type { Access } from '../support/sdk/client.ts';
-import { TENANT } from '../support/sdk/objects.ts';
 import { eventually } from '../support/team.ts';
 
 /** 1 GiB with SANDLOT_VOLUME_MIB=1024. */
 const MEBIBYTES = Number(process.env['SANDLOT_VOLUME_MIB'] ?? '256');
 const MIB = 1_048_576;
+/** The namespace of the second tenant, whose file server no other test file uses. */
+const NEIGHBOUR = 'tenant-b';
 
 let ours: Access;
 let theirs: Access;
@@ -99,7 +100,7 @@ describe('a volume', () => {
   });
 
   it('survives the end of its file server in the middle of an upload, which leaves nothing', async () => {
-    const volume = await Volume.create(name('killed'), ours);
+    const volume = await Volume.create(name('killed'), theirs);
     await volume.writeFile('/kept', 'before');
     const stop = Promise.withResolvers<undefined>();
     const stream = new ReadableStream<Uint8Array>({
@@ -110,23 +111,21 @@ describe('a volume', () => {
     });
     const upload = volume.writeFile('/half', stream).catch((error: unknown) => error);
     const labelSelector = 'app.kubernetes.io/component=volume-server';
-    const { items } = await client.listAll(pods, { namespace: TENANT, labelSelector });
+    const { items } = await client.listAll(pods, { namespace: NEIGHBOUR, labelSelector });
     for (const { metadata } of items)
-      await client.delete(pods, { namespace: TENANT, name: metadata.name ?? '' }, { gracePeriodSeconds: 0 });
+      await client.delete(pods, { namespace: NEIGHBOUR, name: metadata.name ?? '' }, { gracePeriodSeconds: 0 });
     expect(await upload).toBeInstanceOf(Error);
     stop.resolve(undefined);
     expect(await volume.readFile('/kept')).toBe('before');
     expect((await volume.list('/')).map(({ path }) => path)).toEqual(['/kept']);
-    expect(await Volume.destroy(volume.volumeId, ours)).toBe(true);
   });
 
   it('is the last of its team, and the team has no disk and no file server then', async () => {
-    const own = { ...theirs };
-    const volume = await Volume.create(name('last'), own);
+    const volume = await Volume.create(name('last'), theirs);
     await volume.writeFile('/a', 'x');
-    const namespace = 'tenant-b';
+    const namespace = NEIGHBOUR;
     expect(await client.find(persistentVolumeClaims, { namespace, name: VOLUMES_NAME })).toBeDefined();
-    expect(await Volume.destroy(volume.volumeId, own)).toBe(true);
+    for (const { volumeId } of await Volume.list(theirs)) expect(await Volume.destroy(volumeId, theirs)).toBe(true);
     await eventually('the disk is gone', async () =>
       (await client.find(persistentVolumeClaims, { namespace, name: VOLUMES_NAME })) === undefined ? true : undefined,
     );
