@@ -125,8 +125,7 @@ export class Stack implements AsyncDisposable {
   async #fill(): Promise<void> {
     const { client } = this;
     const own = [NAMESPACE, KEYS_NAMESPACE, ENVS_NAMESPACE, VAULT_NAMESPACE, VOLUMES_NAMESPACE, HOOKS_NAMESPACE];
-    for (const name of [...own, ...TENANTS])
-      await client.create(namespaces, { metadata: { name } });
+    for (const name of [...own, ...TENANTS]) await client.create(namespaces, { metadata: { name } });
     const resources = { requests: { cpu: '250m', memory: '256Mi' } };
     const podTemplate = { spec: { containers: [{ name: 'main', image: 'debian', resources }] } };
     for (const namespace of TENANTS) {

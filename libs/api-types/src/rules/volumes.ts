@@ -1,6 +1,6 @@
 // Volumes of clients of the E2B API: directories of one disk of their namespace (docs/volumes.md#volumes-of-the-e2b-api).
 import { createHash } from 'node:crypto';
-import type { ConfigMap, KubeObject } from '@sandlot/kube';
+import type { ConfigMap, KubeObject } from '@sandlot/kube/objects';
 import { z } from 'zod';
 import { annotations, labels } from '../catalogue/keys.ts';
 
@@ -37,7 +37,7 @@ export function formatVolumeObjectName(namespace: string, name: string): string 
 }
 
 /** Name of the ConfigMap that says that a volume is deleted, and its data must go. */
-export function formatTombstoneName(id: string): string {
+function formatTombstoneName(id: string): string {
   return `gone-${id}`;
 }
 

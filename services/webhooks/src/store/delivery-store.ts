@@ -114,7 +114,7 @@ export class DeliveryStore {
   async readOpen(): Promise<{ readonly count: number; readonly firstSequence: number | undefined }> {
     const [count, first] = await Promise.all([
       this.#redis.zcard(this.#key('open')),
-      this.#redis.zrange(this.#key('open'), 0, 0, 'WITHSCORES'),
+      this.#redis.zrange(this.#key('open'), 0, '0', 'WITHSCORES'),
     ]);
     return { count, firstSequence: first[1] === undefined ? undefined : Number(first[1]) };
   }
