@@ -149,6 +149,12 @@ describe('a cell of JavaScript', () => {
     expect([logs.stdout.join(''), logs.stderr.join('')]).toEqual(['out\n', 'err\nchild\n']);
   });
 
+  it('whose value never says what it is can be interrupted', async () => {
+    const value = '({ [Symbol.for("nodejs.util.inspect.custom")]() { for (;;); } })';
+    await expect(sandbox.runCode(value, { language: 'js', timeoutMs: 1_500 })).rejects.toThrow();
+    expect((await sandbox.runCode('1 + 1', { language: 'js' })).text).toBe('2');
+  });
+
   it('that ends its process leaves a kernel for the next one', async () => {
     await sandbox.runCode('process.exit(3)', { language: 'js' });
     expect((await sandbox.runCode('1 + 1', { language: 'js' })).text).toBe('2');

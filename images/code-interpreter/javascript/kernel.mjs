@@ -7,6 +7,7 @@ import { writeSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { createRequire, stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
+import process from 'node:process';
 import { inspect } from 'node:util';
 import { compileFunction, constants } from 'node:vm';
 import { Worker } from 'node:worker_threads';
@@ -21,8 +22,13 @@ class Interrupted extends Error {
 
 const session = new Session();
 session.connect();
-const shown = { take: (value) => (shown.value = value) };
-const shownId = await lend(shown);
+/** Formats values where the inspector calls it: a value may have code of its own for that, which never ends. */
+const presenter = {
+  shown: undefined,
+  showValue: (value) => (presenter.shown = value === undefined ? undefined : { text: inspect(value) }),
+  showError: (error) => (presenter.shown = { error: formatError(error) }),
+};
+const presenterId = await lend(presenter);
 let cell;
 let count = 0;
 
@@ -38,19 +44,21 @@ async function lend(value) {
   return result.objectId;
 }
 
-/** Returns the value that the inspector describes. */
-async function fetchValue({ objectId, unserializableValue, value }) {
+/** Returns what `method` of the presenter makes of the value that the inspector describes. */
+async function present(method, { objectId, unserializableValue, value }) {
   const argument = objectId ? { objectId } : unserializableValue ? { unserializableValue } : { value };
-  const call = {
-    objectId: shownId,
-    functionDeclaration: 'function (value) { this.take(value); }',
-    arguments: [argument],
-  };
-  await session.post('Runtime.callFunctionOn', call);
-  if (objectId) await session.post('Runtime.releaseObject', { objectId });
-  const { value: fetched } = shown;
-  shown.value = undefined;
-  return fetched;
+  const functionDeclaration = `function (value) { this.${method}(value); }`;
+  const call = { objectId: presenterId, functionDeclaration, arguments: [argument] };
+  const { exceptionDetails } = await post('Runtime.callFunctionOn', call);
+  if (objectId) await post('Runtime.releaseObject', { objectId });
+  if (exceptionDetails === undefined) return presenter.shown;
+  const traceback = String(exceptionDetails.exception?.description ?? exceptionDetails.text);
+  return { error: { name: 'Error', value: 'The value cannot be shown', traceback } };
+}
+
+/** Runs code in the inspector, which alone survives that V8 ends it. */
+function post(method, parameters) {
+  return session.post(method, parameters).catch(() => Promise.reject(new Interrupted()));
 }
 
 function removeTypes(code) {
@@ -69,22 +77,19 @@ function buildSyntaxError({ message }) {
   return error;
 }
 
+/** Returns what to reply about a cell: `{text}`, `{error}`, or nothing. */
 async function evaluate(code) {
   const expression = rewriteImports(language === 'typescript' ? removeTypes(code) : code);
-  const answer = await session
-    .post('Runtime.evaluate', { expression, replMode: true, awaitPromise: true })
-    // What V8 answers of code that it was asked to end.
-    .catch(() => Promise.reject(new Interrupted()));
-  const value = await fetchValue(answer.result);
-  if (answer.exceptionDetails !== undefined) throw value;
-  return value;
+  const answer = await post('Runtime.evaluate', { expression, replMode: true, awaitPromise: true });
+  return present(answer.exceptionDetails === undefined ? 'showValue' : 'showError', answer.result);
 }
 
 function formatError(error) {
   if (!(error instanceof Error))
     return { name: 'Uncaught', value: inspect(error), traceback: `Uncaught ${inspect(error)}` };
   const [own = ''] = inspect(error).split(/\n +at Session\.post \(node:inspector/u);
-  return { name: error.name, value: error.message, traceback: own };
+  // Code may give an error any name, and the server needs text.
+  return { name: String(error.name), value: String(error.message), traceback: own };
 }
 
 function setVariables(variables) {
@@ -110,9 +115,9 @@ async function run({ code, variables }) {
   const stopped = Promise.withResolvers();
   cell = { stop: () => stopped.reject(new Interrupted()) };
   try {
-    const value = await Promise.race([evaluate(code), stopped.promise]);
+    const result = await Promise.race([evaluate(code), stopped.promise]);
     await flush();
-    if (value !== undefined) reply({ text: inspect(value) });
+    if (result !== undefined) reply(result);
   } catch (error) {
     await flush();
     reply({ error: formatError(error) });
@@ -132,8 +137,6 @@ const importFromCell = compileFunction('return import(source, options);', ['sour
 Object.defineProperty(globalThis, importer, { value: importFromCell });
 globalThis.require = createRequire(join(folder, 'cell.cjs'));
 
-// Otherwise Node says on stderr that it waits for the debugger.
-process.on('exit', () => session.disconnect());
 // Errors of timers and forgotten promises belong to no cell. They must not end the kernel, and the variables in it.
 process.on('uncaughtException', (error) => console.error(formatError(error).traceback));
 process.on('unhandledRejection', (error) => console.error(formatError(error).traceback));
