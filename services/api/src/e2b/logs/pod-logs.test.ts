@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { sandbox } from '@sandlot/api-types/testing';
 import { KubeError } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
@@ -6,15 +7,12 @@ import type { PodLogsDeps } from './pod-logs.ts';
 
 /** Reads where the API server answers with this error. */
 async function readFailing(code: ConstructorParameters<typeof KubeError>[0]['code']): Promise<unknown> {
+  const failing = function* (): Generator<Buffer> {
+    yield Buffer.alloc(0);
+    throw new KubeError({ verb: 'get', resource: 'pods/log', key: 'a/b', code, message: 'no' });
+  };
   const client: PodLogsDeps['client'] = {
-    readLog: () => {
-      const error = new KubeError({ verb: 'get', resource: 'pods/log', key: 'a/b', code, message: 'no' });
-      return ReadableStream.from<Buffer>(
-        (async function* () {
-          yield await Promise.reject<Buffer>(error);
-        })(),
-      );
-    },
+    readLog: () => Readable.from(failing()),
   };
   const log = new PodLog({ client }, sandbox({ namespace: 'a', name: 'b' }), new AbortController().signal);
   const lines: object[] = [];
