@@ -2178,7 +2178,8 @@ export interface components {
             volumeID: string;
         };
         VolumeContentError: {
-            code: string;
+            /** @description The status, as a number for a query that is malformed. */
+            code: string | number;
             message: string;
         };
         VolumeEntryStat: {
@@ -5850,9 +5851,26 @@ export interface operations {
                     "application/json": components["schemas"]["VolumeEntryStat"][];
                 };
             };
-            400: components["responses"]["Refusal400"];
+            /** @description The request cannot be served as it is. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
             /** @description The token does not open this volume. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The owner of the file does not allow it. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5869,7 +5887,52 @@ export interface operations {
                     "application/json": components["schemas"]["VolumeContentError"];
                 };
             };
+            /** @description Nothing of the transfer moved for too long. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description Something is at the path already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description Too many operations of the team run. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
             500: components["responses"]["Refusal500"];
+            /** @description The file server does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The volumes of the team are full. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
         };
     };
     makeVolumeDir: {
@@ -5901,9 +5964,26 @@ export interface operations {
                     "application/json": components["schemas"]["VolumeEntryStat"];
                 };
             };
-            400: components["responses"]["Refusal400"];
+            /** @description The request cannot be served as it is. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
             /** @description The token does not open this volume. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The owner of the file does not allow it. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5920,7 +6000,52 @@ export interface operations {
                     "application/json": components["schemas"]["VolumeContentError"];
                 };
             };
+            /** @description Nothing of the transfer moved for too long. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description Something is at the path already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description Too many operations of the team run. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
             500: components["responses"]["Refusal500"];
+            /** @description The file server does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The volumes of the team are full. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
         };
     };
     readVolumeFile: {
@@ -5946,9 +6071,26 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            400: components["responses"]["Refusal400"];
+            /** @description The request cannot be served as it is. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
             /** @description The token does not open this volume. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The owner of the file does not allow it. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5965,7 +6107,52 @@ export interface operations {
                     "application/json": components["schemas"]["VolumeContentError"];
                 };
             };
+            /** @description Nothing of the transfer moved for too long. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description Something is at the path already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description Too many operations of the team run. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
             500: components["responses"]["Refusal500"];
+            /** @description The file server does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The volumes of the team are full. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
         };
     };
     writeVolumeFile: {
@@ -5997,9 +6184,26 @@ export interface operations {
                     "application/json": components["schemas"]["VolumeEntryStat"];
                 };
             };
-            400: components["responses"]["Refusal400"];
+            /** @description The request cannot be served as it is. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
             /** @description The token does not open this volume. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The owner of the file does not allow it. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6016,7 +6220,52 @@ export interface operations {
                     "application/json": components["schemas"]["VolumeContentError"];
                 };
             };
+            /** @description Nothing of the transfer moved for too long. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description Something is at the path already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description Too many operations of the team run. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
             500: components["responses"]["Refusal500"];
+            /** @description The file server does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The volumes of the team are full. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
         };
     };
     getVolumePath: {
@@ -6042,9 +6291,26 @@ export interface operations {
                     "application/json": components["schemas"]["VolumeEntryStat"];
                 };
             };
-            400: components["responses"]["Refusal400"];
+            /** @description The request cannot be served as it is. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
             /** @description The token does not open this volume. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The owner of the file does not allow it. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6061,7 +6327,52 @@ export interface operations {
                     "application/json": components["schemas"]["VolumeContentError"];
                 };
             };
+            /** @description Nothing of the transfer moved for too long. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description Something is at the path already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description Too many operations of the team run. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
             500: components["responses"]["Refusal500"];
+            /** @description The file server does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The volumes of the team are full. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
         };
     };
     deleteVolumePath: {
@@ -6085,9 +6396,26 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Refusal400"];
+            /** @description The request cannot be served as it is. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
             /** @description The token does not open this volume. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The owner of the file does not allow it. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6104,7 +6432,52 @@ export interface operations {
                     "application/json": components["schemas"]["VolumeContentError"];
                 };
             };
+            /** @description Nothing of the transfer moved for too long. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description Something is at the path already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description Too many operations of the team run. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
             500: components["responses"]["Refusal500"];
+            /** @description The file server does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The volumes of the team are full. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
         };
     };
     patchVolumePath: {
@@ -6130,9 +6503,26 @@ export interface operations {
                     "application/json": components["schemas"]["VolumeEntryStat"];
                 };
             };
-            400: components["responses"]["Refusal400"];
+            /** @description The request cannot be served as it is. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
             /** @description The token does not open this volume. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The owner of the file does not allow it. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6149,7 +6539,52 @@ export interface operations {
                     "application/json": components["schemas"]["VolumeContentError"];
                 };
             };
+            /** @description Nothing of the transfer moved for too long. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description Something is at the path already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description Too many operations of the team run. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
             500: components["responses"]["Refusal500"];
+            /** @description The file server does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The volumes of the team are full. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
         };
     };
     listVolumes: {

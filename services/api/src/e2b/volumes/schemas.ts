@@ -73,4 +73,11 @@ export const entryStat = z
   })
   .meta({ id: 'VolumeEntryStat' });
 
-export const contentError = z.object({ code: z.string(), message: z.string() }).meta({ id: 'VolumeContentError' });
+export const contentError = z
+  .object({
+    code: z
+      .union([z.string(), z.int()])
+      .meta({ description: 'The status, as a number for a query that is malformed.' }),
+    message: z.string(),
+  })
+  .meta({ id: 'VolumeContentError' });

@@ -80,6 +80,22 @@ const OPERATIONS: readonly Operation[] = [
   },
 ];
 
+const errorAnswers = Object.fromEntries(
+  (
+    [
+      [400, 'The request cannot be served as it is.'],
+      [401, 'The token does not open this volume.'],
+      [403, 'The owner of the file does not allow it.'],
+      [404, 'The volume, or what is at the path, does not exist.'],
+      [408, 'Nothing of the transfer moved for too long.'],
+      [409, 'Something is at the path already.'],
+      [429, 'Too many operations of the team run.'],
+      [503, 'The file server does not answer.'],
+      [507, 'The volumes of the team are full.'],
+    ] as const
+  ).map(([status, description]) => [status, { description, schema: contentError }]),
+);
+
 /** The content of volumes, for which a token stands in for the API key. */
 export function buildContentRoutes(deps: ContentDeps): readonly Route[] {
   return OPERATIONS.map(({ id, method, part, summary, query, success, schema, type }) =>
@@ -94,8 +110,7 @@ export function buildContentRoutes(deps: ContentDeps): readonly Route[] {
         streams: true,
         answers: {
           [success]: { description: 'Done.', schema, type },
-          401: { description: 'The token does not open this volume.', schema: contentError },
-          404: { description: 'The volume, or what is at the path, does not exist.', schema: contentError },
+          ...errorAnswers,
         },
       },
       (call) => answerContent(deps, { method, part }, call as ContentCall),
