@@ -125,10 +125,12 @@ async function answerContent(
   call: ContentCall,
 ): Promise<Answer> {
   try {
-    const { namespace, id } = await admit(deps, call);
+    const subject = readSubject(deps, call);
+    const { namespace, id } = subject;
     const given = Object.entries(call.query).filter((field): field is [string, string] => field[1] !== undefined);
     const path = `/volumes/${id}/${part}?${new URLSearchParams(given).toString()}`;
     return await inPlace(deps.transferPlaces, namespace, async () => {
+      await assertPresent(deps, subject);
       await deps.fileServer.prepare({ namespace, id }, call.signal);
       return sendToFileServer(deps, { namespace, method: method.toUpperCase(), path }, call);
     });
@@ -155,12 +157,19 @@ async function inPlace(places: Places, namespace: string, run: () => Promise<Ans
   }
 }
 
-/** The volume of the request. Throws an ApiError: 401 without its token, 404 if it is deleted. */
-async function admit(deps: ContentDeps, { params, readHeaders }: ContentCall): Promise<VolumeTokenSubject> {
+/** The volume of the request. Throws an ApiError 401 without its token. */
+function readSubject(deps: ContentDeps, { params, readHeaders }: ContentCall): VolumeTokenSubject {
   const [, token = ''] = /^Bearer (\S+)$/i.exec(readHeaders().authorization ?? '') ?? [];
   const subject = readVolumeToken(deps.answers.tokenKeys, token, deps.clock.now());
   if (subject?.id !== params.volumeID) throw badVolumeToken();
-  const volume = await openRegistry(deps.volumeRegistry, subject.namespace).findByName(subject.name);
-  if (volume?.id !== subject.id) throw noVolume(subject.id);
   return subject;
+}
+
+/** A token outlives its volume. Throws an ApiError 404. */
+async function assertPresent(
+  { volumeRegistry }: ContentDeps,
+  { namespace, name, id }: VolumeTokenSubject,
+): Promise<void> {
+  const volume = await openRegistry(volumeRegistry, namespace).findByName(name);
+  if (volume?.id !== id) throw noVolume(id);
 }
