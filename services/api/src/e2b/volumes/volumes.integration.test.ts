@@ -271,6 +271,20 @@ describe('limits', () => {
     await Promise.all(made.map(({ volumeId }) => Volume.destroy(volumeId, ours)));
   });
 
+  it('bound what a team does with its volumes at the same time', async () => {
+    const port = await findFreePort();
+    await using waiting = await stack.api({ VOLUMES_NAMESPACE, VOLUME_SERVER_URL: `http://127.0.0.1:${port}` });
+    await using volume = await create('busy');
+    const stop = new AbortController();
+    const url = `${waiting.url}/volumecontent/${volume.volumeId}/path?path=a`;
+    const headers = { authorization: `Bearer ${volume.token}` };
+    const requests = Array.from({ length: 101 }, () => fetch(url, { headers, signal: stop.signal }));
+    // All others wait for a file server that is not there.
+    expect((await Promise.race(requests)).status).toBe(429);
+    stop.abort();
+    await Promise.allSettled(requests);
+  });
+
   it('let one of two creates have a name', async () => {
     const results = await Promise.allSettled([Volume.create('same', ours), Volume.create('same', ours)]);
     const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
