@@ -30,7 +30,6 @@ const PROGRAMS: Readonly<Record<BinaryName, boolean>> = {
   runsc: true,
   'containerd-shim-runsc-v1': true,
   jaeger: true,
-  loki: true,
   'sandlot-runtime': true,
   'sandlot-node': true,
   'sandlot-node-installer': true,
