@@ -72,7 +72,7 @@ export async function readProcessRecords(
 }
 
 /** Throws for what is no answer of a daemon. */
-export function parseRecords(
+function parseRecords(
   text: string,
   { fromMs, nowMs }: { readonly fromMs: number; readonly nowMs: number },
 ): ProcessRecords {
