@@ -34,7 +34,8 @@ export async function killAll(deps: KillAllDeps, namespace: string, signal: Abor
   let [killedCount, failedCount] = [0, 0];
   const kill = async (claim: SandboxClaim): Promise<void> => {
     try {
-      killedCount += (await killSandbox(deps, { claim, sandbox: undefined })) ? 1 : 0;
+      // The count is read after the await: others kill meanwhile.
+      if (await killSandbox(deps, { claim, sandbox: undefined })) killedCount += 1;
     } catch (err) {
       failedCount += 1;
       log.warn({ err, namespace, claim: claim.metadata.name }, 'could not kill a sandbox of a team');
