@@ -32,7 +32,20 @@ export function listReleaseImages(): readonly (readonly ReleaseImage[])[] {
   const images = listImageRecipes(NO_PROGRAMS)
     .filter(({ name }) => !FOREIGN.has(name) && !LOCAL.has(name))
     .map(describe);
-  return [images.filter(({ base }) => base === ''), images.filter(({ base }) => base !== '')];
+  return listSteps(images);
+}
+
+/** Throws for an image whose base is none of the release. */
+function listSteps(images: readonly ReleaseImage[]): readonly (readonly ReleaseImage[])[] {
+  const steps: ReleaseImage[][] = [];
+  const built = new Set(['']);
+  for (let left = images; left.length > 0; left = left.filter(({ name }) => !built.has(name))) {
+    const step = left.filter(({ base }) => built.has(base));
+    if (step.length === 0) throw new Error(`no image of the release is the base of ${left[0]?.name ?? ''}`);
+    steps.push(step);
+    for (const { name } of step) built.add(name);
+  }
+  return steps;
 }
 
 function describe({ name, folder, base }: ImageRecipe): ReleaseImage {
