@@ -23,6 +23,12 @@ describe('the images of a release', () => {
   });
 });
 
+test('the workflow of a release builds and joins each step of images', async () => {
+  const workflow = await readFile(join(checkoutRoot, '.github/workflows/release.yml'), 'utf8');
+  const steps = [...workflow.matchAll(/outputs\.steps\)\[(\d+)\]/g)].map(([, index]) => Number(index));
+  expect(steps).toEqual(listReleaseImages().flatMap((_, index) => [index, index]));
+});
+
 describe('the list of images', () => {
   // Each rendering has a registry, a version or digests of its own.
   const renderings = globSync('charts/sandlot/tests/golden/*.yaml', { cwd: checkoutRoot });
