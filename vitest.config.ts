@@ -73,7 +73,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 600_000,
           // Tests wait more than they compute.
-          maxWorkers: availableParallelism() + 1,
+          maxWorkers: availableParallelism() + 2,
           // Concurrent tests wait for deadlines most of the time.
           maxConcurrency: 25,
         },
@@ -85,7 +85,7 @@ export default defineConfig({
           globalSetup: ['tools/local-cluster/src/test-servers/prepare.ts', 'charts/sandlot/tests/setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 600_000,
-          maxWorkers: 2,
+          maxWorkers: availableParallelism() + 1,
         },
       },
       {
