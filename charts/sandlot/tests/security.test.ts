@@ -148,7 +148,7 @@ describe('passwords', () => {
 });
 
 function podTemplate(objects: readonly Rendered[], name: string): ReturnType<typeof podTemplates>[number][1] {
-  const kind = /-(?:controller|builder|egress|gateway|api|streams|key-keeper)$/.test(name) ? 'Deployment' : 'StatefulSet';
+  const kind = /-(?:controller|builder|webhooks|egress|gateway|api|streams|key-keeper)$/.test(name) ? 'Deployment' : 'StatefulSet';
   const template = find(objects, kind, name).spec?.template;
   if (template === undefined) throw new Error(`${name} has no pod template`);
   return template;
