@@ -96,6 +96,7 @@ describe('pods of the release', () => {
     expect(policies.sort()).toEqual([
       'sandlot-api',
       'sandlot-api-nats',
+      'sandlot-api-redis',
       'sandlot-controllers',
       'sandlot-default-deny',
       'sandlot-gateway',
@@ -123,8 +124,8 @@ describe('passwords', () => {
     const all = [...first, ...second];
     expect(new Set(all).size).toBe(all.length);
     const passwords = first.filter((secret) => /^p[0-9a-f]{56}$/.test(secret));
-    expect(passwords).toHaveLength(13);
-    expect(first).toHaveLength(25);
+    expect(passwords).toHaveLength(14);
+    expect(first).toHaveLength(26);
   });
 
   it('reach containers by reference only', async () => {

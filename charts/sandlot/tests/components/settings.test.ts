@@ -175,7 +175,7 @@ describe('the values of the registry', () => {
   it('give every Pod the credentials', async () => {
     const values = { ...withAll, global: { imagePullSecrets: [{ name: 'mirror' }] }, image: { pullSecrets: [{ name: 'own' }] } };
     const secrets = podTemplates(await render(values)).map(([, { spec }]) => spec['imagePullSecrets']);
-    expect(secrets).toHaveLength(14);
+    expect(secrets).toHaveLength(15);
     for (const list of secrets) expect(list).toEqual([{ name: 'mirror' }, { name: 'own' }]);
   });
 });
