@@ -4,6 +4,7 @@ import { runPromtool } from '@sandlot/local-cluster';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { chartFolder, find, render, template, withBuilds, withHibernation } from './chart.ts';
+import { withAll } from './components/components.ts';
 import type { Rendered } from './chart.ts';
 
 const RUNBOOKS = join(chartFolder, '../../docs/runbooks');
@@ -75,6 +76,7 @@ describe('dashboards, rules and the monitor', () => {
   it.each([
     ['egress', { egress: { enabled: true } }],
     ['builds', withBuilds],
+    ['webhooks', { webhooks: { enabled: true } }],
   ])('include the dashboard of %s, and alerts about it, only where it is installed', async (part, values) => {
     const metrics = { dashboards: { enabled: true }, rules: { enabled: true } };
     const list = async (chosen: object): Promise<readonly string[]> =>
@@ -89,7 +91,7 @@ describe('dashboards, rules and the monitor', () => {
 
   it('include a PrometheusRule with the runbook URL of the values', async () => {
     const rules = { enabled: true, labels: { release: 'prometheus' }, runbookUrl: 'https://wiki.example.com/sandlot/' };
-    const [rule] = findMonitoring(await render({ ...withHibernation, ...withBuilds, egress: { enabled: true }, metrics: { rules } }));
+    const [rule] = findMonitoring(await render({ ...withAll, metrics: { rules } }));
     expect(rule).toMatchObject({ kind: 'PrometheusRule', metadata: { labels: { release: 'prometheus' } } });
     const { groups } = (rule as unknown as { spec: RuleFile }).spec;
     const rendered = groups.flatMap((group) => group.rules);

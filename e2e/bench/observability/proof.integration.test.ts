@@ -15,6 +15,7 @@ import {
   tenantDoor,
   toGrafana,
   warmPools,
+  webhooks,
 } from '@sandlot/observability';
 import type { Collected } from '@sandlot/observability';
 import { checkoutRoot } from '@sandlot/up';
@@ -86,6 +87,7 @@ describe('after a load in which every kind of event happens', () => {
     ['hibernation', 'hibernates', { dashboard: hibernation, fewest: 20 }],
     ['egress', 'uses it', { dashboard: egress, fewest: 15 }],
     ['builds', 'is built', { dashboard: builds, fewest: 8 }],
+    ['webhooks', 'has one', { dashboard: webhooks, fewest: 3 }],
   ])(
     'every selector of the dashboard of %s finds series, though no sandbox %s',
     async (_name, _does, { dashboard, fewest }) => {

@@ -2,9 +2,9 @@ import { startPrometheus, startRedis, startTraceBackend } from '@sandlot/local-c
 import type { Server } from '@sandlot/local-cluster';
 import { CONTROLLERS, Stage } from '../claims/stage.ts';
 import { ApiAndGateway, SERVERS } from './api-and-gateway.ts';
-import { Builds, BUILDS } from './builds.ts';
 import { Egress, EGRESS } from './egress.ts';
 import { Hibernation } from './hibernation.ts';
+import { OPTIONAL, OptionalServices } from './optional.ts';
 
 /** How many Pods fit on the simulated nodes. */
 const PODS = 400;
@@ -15,24 +15,27 @@ export interface SceneOptions {
   readonly rules: readonly string[];
 }
 
-type Parts = Pick<Scene, 'stage' | 'servers' | 'hibernation' | 'egress' | 'builds' | 'prometheus'>;
+type Parts = Pick<Scene, 'stage' | 'servers' | 'hibernation' | 'egress' | 'optional' | 'prometheus'>;
 
-/** A stage with API, gateway, snapshot-controller, a node component, egress and the template-builder, whose processes export traces, use Redis and are scraped by Prometheus. */
+/** A stage with API, gateway, snapshot-controller, a node component, egress, the template-builder and the webhooks process, whose processes export traces, use Redis and are scraped by Prometheus. */
 export class Scene implements AsyncDisposable {
   readonly stage: Stage;
   readonly servers: ApiAndGateway;
   readonly hibernation: Hibernation;
   readonly egress: Egress;
-  readonly builds: Builds;
+  readonly optional: OptionalServices;
   readonly prometheus: Server;
   readonly #open: AsyncDisposableStack;
 
-  private constructor({ stage, servers, hibernation, egress, builds, prometheus }: Parts, open: AsyncDisposableStack) {
+  private constructor(
+    { stage, servers, hibernation, egress, optional, prometheus }: Parts,
+    open: AsyncDisposableStack,
+  ) {
     this.stage = stage;
     this.servers = servers;
     this.hibernation = hibernation;
     this.egress = egress;
-    this.builds = builds;
+    this.optional = optional;
     this.prometheus = prometheus;
     this.#open = open;
   }
@@ -51,11 +54,11 @@ export class Scene implements AsyncDisposable {
     const servers = open.use(await ApiAndGateway.open(stage));
     const hibernation = open.use(await Hibernation.open(stage));
     const egress = open.use(await Egress.open(stage));
-    const builds = open.use(await Builds.open(stage));
+    const optional = open.use(await OptionalServices.open(stage));
     const scrapeTargets = [
       ...CONTROLLERS.map((job) => ({ job, addresses: stage.metricsAddresses(job) })),
       ...SERVERS.map((job) => ({ job, addresses: [servers.metricsAddress(job)] })),
-      ...Object.entries({ ...hibernation.addresses, ...egress.addresses, ...builds.addresses }).map(
+      ...Object.entries({ ...hibernation.addresses, ...egress.addresses, ...optional.addresses }).map(
         ([job, address]) => ({
           job,
           addresses: [address],
@@ -64,7 +67,7 @@ export class Scene implements AsyncDisposable {
     ];
     const prometheus = await startPrometheus({ scrapeTargets, rules, intervalMs: SCRAPE_SECONDS * 1_000 });
     open.defer(() => prometheus.stop());
-    return new Scene({ stage, servers, hibernation, egress, builds, prometheus }, open.move());
+    return new Scene({ stage, servers, hibernation, egress, optional, prometheus }, open.move());
   }
 
   /** The metrics of each process but the node component, in the older text format. */
@@ -74,8 +77,8 @@ export class Scene implements AsyncDisposable {
     const name = 'snapshot-controller';
     const saver = fetchPage(this.hibernation.addresses[name]).then((page) => [name, page] as const);
     const egress = EGRESS.map(async (each) => [each, await fetchPage(this.egress.addresses[each])] as const);
-    const builds = BUILDS.map(async (each) => [each, await fetchPage(this.builds.addresses[each])] as const);
-    return Object.fromEntries(await Promise.all([...pages, ...own, saver, ...egress, ...builds]));
+    const optional = OPTIONAL.map(async (each) => [each, await fetchPage(this.optional.addresses[each])] as const);
+    return Object.fromEntries(await Promise.all([...pages, ...own, saver, ...egress, ...optional]));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

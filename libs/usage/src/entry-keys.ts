@@ -3,7 +3,7 @@ import type { Day } from './days.ts';
 /** Where a reading of events goes on, and when the ledger last looked at the objects. */
 export const STATE_KEY = 'state';
 
-/** What is known of one Sandbox that runs, or ended a short while ago. */
+/** The facts about one Sandbox that runs, or ended a short while ago. */
 export function formatRecordKey(namespace: string, uid: string): string {
   return `record.${namespace}.${uid}`;
 }

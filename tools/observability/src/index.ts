@@ -15,4 +15,5 @@ export { ruleGroups, RUNBOOKS } from './rules.ts';
 export type { AlertingRule, RuleGroup } from './rules.ts';
 export { listSelectors } from './selectors.ts';
 export { tenantDoor } from './dashboards/tenant-door.ts';
+export { webhooks } from './dashboards/webhooks.ts';
 export { warmPools } from './dashboards/warm-pools.ts';

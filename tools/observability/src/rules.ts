@@ -5,6 +5,7 @@ import { buildRules } from './build-rules.ts';
 import { doorRules } from './door-rules.ts';
 import { egressRules } from './egress-rules.ts';
 import { hibernationRules } from './hibernation-rules.ts';
+import { webhookRules } from './webhook-rules.ts';
 import { leMatcher } from './dashboards/queries.ts';
 
 export { RUNBOOKS } from './alert.ts';
@@ -166,16 +167,6 @@ const bus: RuleGroup = {
       runbook: 'dead-letters',
     }),
     createAlert({
-      alert: 'SandlotWebhooksStalled',
-      expr: 'max(sandlot_webhooks_pending) > 0 and on () sum(increase(sandlot_webhooks_attempts_total[15m])) == 0',
-      for: '10m',
-      severity: 'warning',
-      summary: 'Deliveries of webhooks wait, and none is tried',
-      description:
-        '{{ $value }} deliveries of webhooks are pending, and no process has tried one for 15 minutes. None is lost while the stream has the events.',
-      runbook: 'webhooks-stalled',
-    }),
-    createAlert({
       alert: 'SandlotStreamSettingsRefused',
       expr: 'max by (stream) (sandlot_bus_stream_refused_settings) > 0',
       for: '5m',
@@ -272,4 +263,5 @@ export const ruleGroups: readonly RuleGroup[] = [
   hibernationRules,
   egressRules,
   buildRules,
+  webhookRules,
 ];

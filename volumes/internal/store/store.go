@@ -106,7 +106,7 @@ func (s *Store) Remove(id string) error {
 	return explain(s.root.Mkdir(gone, private), "/")
 }
 
-// volume opens a volume, which Make has made. Whoever calls closes it.
+// volume opens a volume, which Make has made. The caller closes it.
 func (s *Store) volume(id string) (*os.Root, error) {
 	if !isID(id) {
 		return nil, noVolume(id)

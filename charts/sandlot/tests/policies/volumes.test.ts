@@ -97,7 +97,7 @@ describe('a Sandbox that mounts the disk with all volumes', () => {
     ['a folder below a volume', { subPath: `${ID}/a` }],
     ['a path that a variable makes', { subPathExpr: '$(WHERE)' }],
     ['a path above', { subPath: `${ID}x` }],
-  ])('may not have %s, whoever makes it', async (_, mount) => {
+  ])('may not have %s, by any author', async (_, mount) => {
     for (const kind of ['Sandbox', 'SandboxTemplate'] as const)
       expect((await stage.tryCreate(sandbox(kind, mount), users.tenant)).message).toContain('(rule volumes of ');
   });

@@ -1756,7 +1756,7 @@ export interface components {
             /** Format: date-time */
             expiresAt: string;
             port: number;
-            /** @description Opens the port in a browser. Whoever has it has access until then. */
+            /** @description Opens the port in a browser. Everyone with the URL has access until then. */
             url: string;
         };
         ResumedSandbox: {

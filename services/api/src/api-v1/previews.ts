@@ -45,7 +45,7 @@ const newPreview = z
 
 const preview = z
   .object({
-    url: z.string().meta({ description: 'Opens the port in a browser. Whoever has it has access until then.' }),
+    url: z.string().meta({ description: 'Opens the port in a browser. Everyone with the URL has access until then.' }),
     port: z.int(),
     expiresAt: z.iso.datetime({ offset: true }),
   })

@@ -54,7 +54,7 @@ describe('the state of a sandbox of the E2B API', () => {
     expect(names(claim({ status: { completionTime: START } }), asleep)).toEqual([]);
   });
 
-  it('is told with what the client noted, unless that is long', () => {
+  it('carries the metadata of the client, unless that is long', () => {
     const note = (text: string) => findClient(ofClient({ 'sandlot.dev/metadata': JSON.stringify({ a: text }) }), own());
     expect(note('b')).toMatchObject({ id: 'claim', metadata: { a: 'b' }, startedAt: START });
     expect(note('b'.repeat(1_024))?.metadata).toBeUndefined();

@@ -11,7 +11,7 @@ type Client = NonNullable<ReturnType<Fact<'claim.bound'>['data']>['client']>;
 
 /** All tenants share the stream, so that a client's notes may take only so much of it. */
 const MAX_METADATA_BYTES = 1_024;
-/** The API moves the end of a claim once it is Ready. A client's change in this time is not told apart from that. */
+/** The API moves the end of a claim once it is Ready. A change by a client in this time looks the same. */
 const START_MS = 2_000;
 const MEBIBYTE = 1_048_576;
 

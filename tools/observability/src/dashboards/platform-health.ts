@@ -1,7 +1,6 @@
 import type { Dashboard } from './model.ts';
 import { select, selectOnce, quantile, quantiles, rate } from './queries.ts';
 import { row } from './row.ts';
-import { webhooks } from './webhooks.ts';
 const WRITES = 'verb=~"create|update|delete|.*[Pp]atch"';
 
 const now = row(
@@ -396,5 +395,5 @@ export const platformHealth: Dashboard = {
   title: 'Sandlot / Platform health',
   description: 'Controllers, work queues, the API server as seen from here, the bus, and the deadlines.',
   variables: [],
-  rows: [now, controllers, queues, apiServer, caches, bus, webhooks, jobs, sandboxes, processes],
+  rows: [now, controllers, queues, apiServer, caches, bus, jobs, sandboxes, processes],
 };

@@ -1,8 +1,8 @@
+import type { Dashboard } from './model.ts';
 import { rate, select } from './queries.ts';
 import { row } from './row.ts';
 
-/** Deliveries of events to webhooks; empty where these are switched off. */
-export const webhooks = row('Webhooks', [
+const deliveries = row('Deliveries', [
   {
     title: 'Attempts',
     description:
@@ -35,3 +35,11 @@ export const webhooks = row('Webhooks', [
     ],
   },
 ]);
+
+export const webhooks: Dashboard = {
+  uid: 'sandlot-webhooks',
+  title: 'Sandlot / Webhooks',
+  description: 'Deliveries of events to the webhooks of teams.',
+  variables: [],
+  rows: [deliveries],
+};
