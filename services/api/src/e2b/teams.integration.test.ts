@@ -42,7 +42,6 @@ describe('a refusal', () => {
 
   it.each([
     [{ iam: { tokens: { a: {} } } }, 'iam is not available in this installation'],
-    [{ volumeMounts: [{ name: 'a', path: '/a' }] }, 'volumeMounts are not available in this installation'],
     [{ network: { dnsServers: ['1.1.1.1'] } }, 'network.dnsServers is not available in this installation'],
     [{ network: { egressProxy: { address: 'a:1' } } }, 'network.egressProxy is not available in this installation'],
     [{ metadata: { 'e2b.agents.kruise.io/nonesuch': '1' } }, 'metadata key "e2b.agents.kruise.io/nonesuch" is not'],

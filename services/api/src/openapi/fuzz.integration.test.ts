@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApiProcess } from '../../test/api-process.ts';
 import type { ApiProcess } from '../../test/api-process.ts';
 import { BuilderStandIn } from '../../test/builder-stand-in.ts';
-import { Stack, VAULT_NAMESPACE } from '../../test/stack.ts';
+import { HOOKS_NAMESPACE, Stack, VAULT_NAMESPACE } from '../../test/stack.ts';
 
 const FOLDER = join(import.meta.dirname, '../../test/fuzz');
 const DOCUMENT = join(import.meta.dirname, '../../../../docs/openapi/sandlot.json');
@@ -32,7 +32,8 @@ beforeAll(async () => {
   builder = await BuilderStandIn.start(stack.client);
   const timeouts = { CREATE_TIMEOUT: '10s', TRANSITION_TIMEOUT: '10s' };
   const builds = { BUILDER_URL: builder.url, BUILDS_UNFINISHED_PER_NAMESPACE: '10000' };
-  api = await startApiProcess(stack, { ...timeouts, ...builds, VAULT_NAMESPACE });
+  const webhooks = { HOOKS_NAMESPACE, WEBHOOKS_URL: 'http://127.0.0.1:9' };
+  api = await startApiProcess(stack, { ...timeouts, ...builds, ...webhooks, VAULT_NAMESPACE });
 });
 afterAll(async () => {
   await api[Symbol.asyncDispose]();
@@ -87,7 +88,7 @@ function runIn(cwd: string, key: string): Promise<RunResult> {
   return new Promise((resolve) => {
     const options = { cwd, env, maxBuffer: 1 << 26, timeout: LIMIT_MS - 10_000 };
     const child = execFile(join(bin, 'schemathesis'), args, options, (_error, stdout, stderr) => {
-      resolve({ code: child.exitCode, output: `${stdout}\n${stderr}`.slice(-20_000) });
+      resolve({ code: child.exitCode, output: `${stdout}\n${stderr}`.slice(-40_000) });
     });
   });
 }

@@ -52,6 +52,8 @@ def serveable(body):
 
 @schemathesis.hook
 def after_call(context, case, response):
+    if case.path.endswith("/sandboxes/kill"):
+        LIVES_UNTIL.clear()
     if ends(case):
         for value in case.path_parameters.values():
             LIVES_UNTIL.pop(value, None)

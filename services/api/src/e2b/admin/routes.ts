@@ -39,7 +39,7 @@ function buildKillRoute(deps: AdminDeps): Route {
           schema: z.object({ killedCount: z.int(), failedCount: z.int() }),
         },
       },
-      action: 'team.sandboxes.kill',
+      action: 'sandboxes.kill',
     },
     async ({ params: { teamID }, signal, trail }) => {
       assertServed(deps, teamID);
@@ -92,7 +92,7 @@ function buildCancelRoute(deps: AdminDeps): Route {
           schema: z.object({ cancelledCount: z.int(), failedCount: z.int() }),
         },
       },
-      action: 'team.builds.cancel',
+      action: 'builds.cancel',
     },
     async ({ params: { teamID }, trail }) => {
       assertServed(deps, teamID);
