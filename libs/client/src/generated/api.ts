@@ -5914,6 +5914,15 @@ export interface operations {
                     "application/json": components["schemas"]["VolumeContentError"];
                 };
             };
+            /** @description The path is longer than the head of a request may be. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             500: components["responses"]["Refusal500"];
             /** @description The file server does not answer. */
             503: {
@@ -6027,6 +6036,15 @@ export interface operations {
                     "application/json": components["schemas"]["VolumeContentError"];
                 };
             };
+            /** @description The path is longer than the head of a request may be. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             500: components["responses"]["Refusal500"];
             /** @description The file server does not answer. */
             503: {
@@ -6132,6 +6150,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The path is longer than the head of a request may be. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             500: components["responses"]["Refusal500"];
@@ -6247,6 +6274,15 @@ export interface operations {
                     "application/json": components["schemas"]["VolumeContentError"];
                 };
             };
+            /** @description The path is longer than the head of a request may be. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             500: components["responses"]["Refusal500"];
             /** @description The file server does not answer. */
             503: {
@@ -6354,6 +6390,15 @@ export interface operations {
                     "application/json": components["schemas"]["VolumeContentError"];
                 };
             };
+            /** @description The path is longer than the head of a request may be. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             500: components["responses"]["Refusal500"];
             /** @description The file server does not answer. */
             503: {
@@ -6457,6 +6502,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The path is longer than the head of a request may be. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             500: components["responses"]["Refusal500"];
@@ -6564,6 +6618,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["VolumeContentError"];
+                };
+            };
+            /** @description The path is longer than the head of a request may be. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             500: components["responses"]["Refusal500"];

@@ -2,7 +2,7 @@ import { annotations, labels, sandboxClaims, sandboxTemplateBuilds, sandboxTempl
 import type { SandboxTemplate } from '@sandlot/api-types';
 import { computeTemplateId } from '@sandlot/template-build';
 import { Sandbox, Template } from 'e2b';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { BuilderStandIn } from '../../../../test/builder-stand-in.ts';
 import { Stack } from '../../../../test/stack.ts';
 import type { ApiUnderTest, Reply } from '../../../../test/stack.ts';
@@ -199,7 +199,10 @@ describe('a public name', () => {
     await build(user, templateID);
     await change(templateID, true, user);
     const third = await stack.key({ namespace: 'team-a' });
-    expect((await readAlias(third, templateID)).body).toEqual({ templateID, public: true });
+    // The API learns of a new key by its watch.
+    await vi.waitFor(async () =>
+      expect((await readAlias(third, templateID)).body).toEqual({ templateID, public: true }),
+    );
   });
 });
 

@@ -4,6 +4,7 @@ import type { Clock } from '@sandlot/std';
 import { z } from 'zod';
 import { ApiError } from '../../../errors/api-error.ts';
 import { badVolumeToken, noVolume, tooManyTransfers } from '../../../errors/volume-errors.ts';
+import { errorAnswer } from '../../../errors/schema.ts';
 import { buildPublicRoute, endpoint } from '../../../http/route.ts';
 import type { Answer, Call, Method, Route } from '../../../http/route.ts';
 import { openRegistry } from '../registry.ts';
@@ -111,6 +112,8 @@ export function buildContentRoutes(deps: ContentDeps): readonly Route[] {
         answers: {
           [success]: { description: 'Done.', schema, type },
           ...errorAnswers,
+          // Before the operation is known, so with the API's own form of an error.
+          431: { description: 'The path is longer than the head of a request may be.', schema: errorAnswer },
         },
       },
       (call) => answerContent(deps, { method, part }, call as ContentCall),
