@@ -81,7 +81,7 @@ export const exceptions: readonly Exception[] = [
     why: 'a replica reads a snapshot that its watch has not shown yet; in the tests one replica makes them all',
   },
   {
-    accounts: [SANDBOXER, POOLER, CLAIMER, SAVER, BUILDER],
+    accounts: [SANDBOXER, POOLER, CLAIMER, SAVER, BUILDER, KEEPER, HOOKER],
     verbs: ['watch'],
     resources: ['leases.coordination.k8s.io'],
     why: 'a standby watches the lease; in the tests a controller seldom meets another holder',

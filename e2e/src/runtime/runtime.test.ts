@@ -24,6 +24,9 @@ spec:
   podTemplate: {spec: {terminationGracePeriodSeconds: 0, containers: [{name: box, ${container}}]}}
 `;
 
+/** With the mark of every sandbox. */
+const VARIABLES = { RUN_ID: '42', API_TOKEN: VALUE, E2B_SANDBOX: 'true' };
+
 const SECRET = `
 apiVersion: v1
 kind: Secret
@@ -80,7 +83,7 @@ describe.concurrent('the daemon in a bare busybox', () => {
     runInTeam('runtime', async (team) => {
       const claim = await claimSandbox(team, container);
       const daemon = await readDaemon(team, claim);
-      expect(await daemon.envs()).toMatchObject({ RUN_ID: '42', API_TOKEN: VALUE });
+      expect(await daemon.envs()).toEqual(VARIABLES);
       expect(await daemon.statusOf('another')).toBe(401);
       const pod = await readPod(team, claim);
       expect(pod.spec.containers).toHaveLength(1);
@@ -124,7 +127,7 @@ describe.concurrent('the daemon in a bare busybox', () => {
       await team.kubectl('patch', 'sbx', name, '--type=merge', '-p', '{"spec":{"operatingMode":"Running"}}');
       const resumed = await waitForReadyClaim(team, 'job');
       expect((await readPod(team, resumed)).metadata.uid).not.toBe(before.metadata.uid);
-      expect(await (await readDaemon(team, resumed)).envs()).toMatchObject({ RUN_ID: '42', API_TOKEN: VALUE });
+      expect(await (await readDaemon(team, resumed)).envs()).toEqual(VARIABLES);
     }));
 
   it('keeps the variables over a restart of its container', () =>
@@ -144,6 +147,6 @@ describe.concurrent('the daemon in a bare busybox', () => {
           () => undefined,
         );
       await eventually('the daemon answers again', isBack);
-      expect(await daemon.envs()).toMatchObject({ RUN_ID: '42', API_TOKEN: VALUE });
+      expect(await daemon.envs()).toEqual(VARIABLES);
     }));
 });

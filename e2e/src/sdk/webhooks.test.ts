@@ -89,6 +89,8 @@ it('what happens to a sandbox of the stock client arrives at a webhook, signed, 
       return data.filter(({ sandboxId }) => sandboxId === sandbox.sandboxId).length === 3 ? data : undefined;
     });
     expect(deliveries.length).toBeGreaterThanOrEqual(3);
+    const paused = await call('PATCH', `/events/webhooks/${id}`, { body: { enabled: false } });
+    expect(paused).toMatchObject({ status: 200, body: { id, enabled: false } });
   } finally {
     expect((await call('DELETE', `/events/webhooks/${id}`)).status).toBe(200);
   }
