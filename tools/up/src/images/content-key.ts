@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { pipeline } from 'node:stream/promises';
 
 /** A file of an image's build context. */
 export interface ContextFile {
@@ -17,7 +16,7 @@ export async function computeContentKey(texts: readonly string[], files: readonl
   const hash = createHash('sha256').update(JSON.stringify(texts));
   for (const { target, source } of files) {
     hash.update(`\0${target}\0`);
-    await pipeline(createReadStream(source), hash, { end: false });
+    for await (const chunk of createReadStream(source)) hash.update(chunk as Buffer);
   }
   return hash.digest('hex').slice(0, KEY_LENGTH);
 }
