@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { DeadlineKeeper, purposes } from '@sandlot/jobs';
 import type { Deadline } from '@sandlot/jobs';
 import { createChannelSource, findShard, getKey } from '@sandlot/kube';
@@ -6,21 +5,16 @@ import type { ControllerOptions, Informer, KubeObject, Source } from '@sandlot/k
 import type { Logger } from '@sandlot/std';
 import { carrier, createDeadlineMetrics } from '@sandlot/telemetry';
 import type { ControllerParts, DeadlinePlace } from './controller-parts.ts';
+import { readRedisAddress } from './redis-address.ts';
 import type { ControllerSettings } from './settings.ts';
 
 /** Connects to Redis if the settings name one. Only then it loads the Redis client, which takes 25 MB of memory. */
 export async function openDeadlines(name: string, settings: ControllerSettings, log: Logger): Promise<DeadlinePlace> {
-  const { REDIS_URL, REDIS_USER, REDIS_PASSWORD, REDIS_CA_FILE, REDIS_PREFIX, DEADLINE_AUDIT_INTERVAL } = settings;
-  const auditEveryMs = DEADLINE_AUDIT_INTERVAL;
-  if (REDIS_URL === undefined) return { store: undefined, auditEveryMs };
+  const { REDIS_PREFIX, DEADLINE_AUDIT_INTERVAL: auditEveryMs } = settings;
+  const address = readRedisAddress(settings);
+  if (address === undefined) return { store: undefined, auditEveryMs };
   const { connectDeadlineStore } = await import('@sandlot/jobs/store');
-  const target = {
-    url: REDIS_URL,
-    username: REDIS_USER,
-    password: REDIS_PASSWORD?.reveal(),
-    tls: REDIS_CA_FILE === undefined ? undefined : { ca: readFileSync(REDIS_CA_FILE, 'utf8') },
-    log,
-  };
+  const target = { ...address, log };
   const { SHARDS } = settings;
   if (SHARDS === 1) return { store: connectDeadlineStore({ ...target, prefix: REDIS_PREFIX, name }), auditEveryMs };
   // A queue for each shard, because any worker of a queue may get its jobs. The keys stay among those of the controller.

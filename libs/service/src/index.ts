@@ -6,6 +6,7 @@ export { isServed } from './namespaces.ts';
 export type { ServedNamespaces } from './namespaces.ts';
 export { ledgerNames, openOutboxes } from './outboxes.ts';
 export type { OutboxInput } from './outboxes.ts';
+export { readRedisAddress } from './redis-address.ts';
 export { runBusWorker } from './run-bus-worker.ts';
 export { runKubeWorker } from './run-kube-worker.ts';
 export { runController } from './run.ts';

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { connectRedis, WorkQueue } from '@sandlot/jobs/work';
+import { readRedisAddress } from '@sandlot/service';
 import type { Logger } from '@sandlot/std';
 import { LogStore } from '../log/log-store.ts';
 import type { BuilderSettings } from './config.ts';
@@ -12,15 +12,10 @@ export interface OpenRedis {
 
 /** Connects to Redis in the background. Throws if the settings name none: without it no build can run. */
 export function openRedis(settings: BuilderSettings, log: Logger): OpenRedis {
-  const { REDIS_URL, REDIS_USER, REDIS_PASSWORD, REDIS_CA_FILE, REDIS_PREFIX } = settings;
-  if (REDIS_URL === undefined) throw new Error('REDIS_URL is not set: the queue of builds and their logs are in Redis');
-  const target = {
-    url: REDIS_URL,
-    username: REDIS_USER,
-    password: REDIS_PASSWORD?.reveal(),
-    tls: REDIS_CA_FILE === undefined ? undefined : { ca: readFileSync(REDIS_CA_FILE, 'utf8') },
-    log,
-  };
+  const { REDIS_PREFIX } = settings;
+  const address = readRedisAddress(settings);
+  if (address === undefined) throw new Error('REDIS_URL is not set: the queue of builds and their logs are in Redis');
+  const target = { ...address, log };
   const queue = new WorkQueue({ ...target, prefix: REDIS_PREFIX, name: 'template-builder' });
   const redis = connectRedis(target);
   return {
