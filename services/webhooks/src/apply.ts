@@ -4,11 +4,13 @@ import type { ReconcileResult } from '@sandlot/kube';
 import { deriveUuid } from '@sandlot/team-events';
 import type { Plan, PlannedDelivery, Snapshot } from './plan/snapshot.ts';
 import type { DeliveryStore } from './store/delivery-store.ts';
+import type { Newcomers } from './stream/newcomers.ts';
 import { formatPlace } from './stream/place.ts';
 import type { WebhookMetrics } from './telemetry/metrics.ts';
 
 export interface ApplyDeps {
   readonly store: Pick<DeliveryStore, 'queue'>;
+  readonly newcomers: Pick<Newcomers, 'settle'>;
   readonly queue: Pick<WorkQueue, 'add' | 'hurry'>;
   readonly metrics: Pick<WebhookMetrics, 'countDropped'>;
 }
@@ -20,9 +22,10 @@ const LOOK_AGAIN_MS = 2_000;
  * Queues the deliveries together with the place behind their events, and then has them carried out. Of what happens between the two, the
  * next look at the waiting webhooks makes up (`stream/keep-up.ts`).
  */
-export async function apply(deps: ApplyDeps, { place, nowMs }: Snapshot, plan: Plan): Promise<ReconcileResult> {
+export async function apply(deps: ApplyDeps, snapshot: Snapshot, plan: Plan): Promise<ReconcileResult> {
+  const { place, nowMs } = snapshot;
   const [before, after] = [formatPlace(place), formatPlace(plan.after)];
-  if (before !== after) {
+  if (before !== after || plan.deliveries.length > 0) {
     const deliveries = plan.deliveries.map((planned) => ({
       webhook: planned.webhook,
       record: buildRecord(planned, nowMs),
@@ -35,6 +38,7 @@ export async function apply(deps: ApplyDeps, { place, nowMs }: Snapshot, plan: P
       await deps.queue.hurry(webhook);
     }
   }
+  deps.newcomers.settle(snapshot.newcomers);
   return plan.isMore ? requeueAfter(0, 'the stream has more events') : requeueAfter(LOOK_AGAIN_MS, 'new events');
 }
 

@@ -10,6 +10,7 @@ import { createResolver } from './send/lookup.ts';
 import type { ResolveHost } from './send/lookup.ts';
 import { createSender } from './send/post.ts';
 import { FinishedMark } from './stream/finished-mark.ts';
+import { Newcomers } from './stream/newcomers.ts';
 import { createWebhookMetrics } from './telemetry/metrics.ts';
 import type { WebhookSettings } from './wiring/config.ts';
 import { watchWebhooks } from './wiring/informers.ts';
@@ -17,7 +18,7 @@ import { openRedis } from './wiring/redis.ts';
 
 /** The one key: the stream. */
 const STREAM = 'stream';
-/** Events come in bursts, and the watch shows a new webhook a moment after its answer. */
+/** Events come in bursts. */
 const GATHER_MS = 200;
 
 /** Adds the reader of the stream to a manager: the leader queues deliveries, and every replica carries them out. */
@@ -39,6 +40,10 @@ export function addWebhooks(
   const send = createSender({ rules: readRules(settings), resolve, clock });
   const places = new TeamPlaces(settings.WEBHOOK_TEAM_CONCURRENCY);
   manager.addInformer(webhooks.informer);
+  const newcomers = new Newcomers();
+  const learning = webhooks.onNew((webhook) => {
+    if (newcomers.add(webhook, clock.now())) source.push(STREAM);
+  });
   const dropping = webhooks.onGone((id) => {
     // What a process that dies leaves behind expires.
     store.forget(id).catch((error: unknown) => log.debug({ err: error, id }, 'a webhook was not forgotten'));
@@ -49,7 +54,7 @@ export function addWebhooks(
     queue.handle({ concurrency: settings.CONCURRENCY, run });
   });
   const mark = new FinishedMark(client, settings.HOOKS_NAMESPACE);
-  const deps = { ...shared, history, mark, webhooks, metrics, lastKeepUp: { atMs: -Infinity } };
+  const deps = { ...shared, history, mark, webhooks, newcomers, metrics, lastKeepUp: { atMs: -Infinity } };
   manager.add({ name: 'webhooks', concurrency: 1, sources: [source], reconcile: () => reconcile(deps) });
   const hints = sandboxEventTypes.map((type) =>
     bus.onHint(getSourceType(type), () => source.push(STREAM, { delayMs: GATHER_MS })),
@@ -57,7 +62,7 @@ export function addWebhooks(
   const serving = servePort({ ...shared, port: settings.PORT });
   return {
     close: async () => {
-      for (const hint of [...hints, dropping]) hint[Symbol.dispose]();
+      for (const hint of [...hints, learning, dropping]) hint[Symbol.dispose]();
       await (await serving).close();
       await redis.close();
     },

@@ -23,7 +23,14 @@ describe('an event goes to', () => {
   const hook = (id: string, more: Partial<Webhook> = {}) =>
     ({ id, events: ['sandbox.lifecycle.paused'], createdAt: '2026-01-01T00:00:10Z', ...more }) as Webhook;
   const plan = (webhooks: readonly Webhook[]) =>
-    decideDeliveries({ bounds, place: undefined, events: [{ sequence: 60, event, webhooks }], readTo: 70, nowMs: 0 });
+    decideDeliveries({
+      bounds,
+      place: undefined,
+      events: [{ sequence: 60, event, webhooks }],
+      readTo: 70,
+      newcomers: [],
+      nowMs: 0,
+    });
 
   it('each webhook of the team that wants its type', () => {
     const { deliveries, after, isMore } = plan([

@@ -1,23 +1,23 @@
-import type { EventHistory, FollowedEvent, HistoryBounds } from '@sandlot/bus';
+import type { FollowedEvent } from '@sandlot/bus';
 import { toSandboxEvent } from '@sandlot/team-events';
 import type { Clock } from '@sandlot/std';
 import { decideStart } from './decide.ts';
 import type { SeenEvent, Snapshot } from './plan/snapshot.ts';
 import type { DeliveryStore } from './store/delivery-store.ts';
 import type { FinishedMark } from './stream/finished-mark.ts';
+import { lookBack } from './stream/look-back.ts';
+import type { LookBackDeps } from './stream/look-back.ts';
 import { parsePlace } from './stream/place.ts';
+import { readSources } from './stream/read-sources.ts';
 import type { Webhooks } from './wiring/informers.ts';
 
-export interface ObserveDeps {
-  readonly history: EventHistory;
+export interface ObserveDeps extends LookBackDeps {
   readonly store: Pick<DeliveryStore, 'readPlace'>;
   readonly mark: Pick<FinishedMark, 'read'>;
-  readonly webhooks: Pick<Webhooks, 'listEnabled'>;
+  readonly webhooks: Pick<Webhooks, 'listEnabled' | 'find'>;
   readonly clock: Clock;
 }
 
-/** The events that E2B's follow from. */
-const FILTERS = ['sandlot.*.claim.>', 'sandlot.*.snapshot.ready'] as const;
 /** Sequences of one pass. */
 const WIDTH = 512;
 
@@ -28,26 +28,16 @@ export async function observe(deps: ObserveDeps): Promise<Snapshot> {
   const mark = place === undefined ? await deps.mark.read() : undefined;
   const start = decideStart({ bounds, place, mark });
   const readTo = Math.min(bounds.last, start + WIDTH);
-  const found = await readEvents(deps.history, { bounds, from: start + 1, to: readTo });
+  const found = await readSources(deps.history, { namespace: '*', from: start + 1, to: readTo, most: WIDTH });
+  const before = await lookBack(deps, bounds, start);
   return {
     bounds,
     place,
-    events: found.flatMap((each) => see(deps, each)),
+    events: [...before.events, ...found.flatMap((each) => see(deps, each))],
+    newcomers: before.newcomers,
     readTo: Math.max(start, readTo),
     nowMs: deps.clock.now(),
   };
-}
-
-interface Range {
-  readonly bounds: HistoryBounds;
-  readonly from: number;
-  readonly to: number;
-}
-
-async function readEvents(history: EventHistory, { from, to }: Range): Promise<readonly FollowedEvent[]> {
-  if (from > to) return [];
-  const parts = await Promise.all(FILTERS.map((filter) => history.read({ filter, from, to, most: WIDTH })));
-  return parts.flatMap(({ events }) => events).sort((a, b) => a.sequence - b.sequence);
 }
 
 function see({ webhooks }: ObserveDeps, { sequence, event }: FollowedEvent): readonly SeenEvent[] {

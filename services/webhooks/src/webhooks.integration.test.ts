@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { Webhook } from '@sandlot/team-events';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Receiver, Stage } from '../test/stage.ts';
@@ -91,6 +91,18 @@ describe('a webhook', () => {
     expect((await ask(webhook, 'stats')).body).toMatchObject({ total: 6 });
   });
 
+  it('gets events that the process read before it knew of the webhook', async () => {
+    const { other, up } = receivers;
+    const first = await stage.register(up.url, { namespace: 'team-i' });
+    await stage.publish('claim.resumed', { namespace: 'team-i' });
+    await vi.waitFor(() => expect(up.count(first)).toEqual([1]), PATIENCE);
+    // The time of the event is later than that of the registration, as if the watch were slow.
+    const second = await stage.register(other.url, { namespace: 'team-i' });
+    await vi.waitFor(() => expect(other.count(second)).toEqual([1]), PATIENCE);
+    await stage.publish('claim.suspended', { namespace: 'team-i' });
+    await vi.waitFor(() => expect([...up.count(first), ...other.count(second)]).toEqual([1, 1, 1, 1]), PATIENCE);
+  });
+
   it('that is deleted leaves nothing behind', async () => {
     const { late } = receivers;
     late.status = 503;
@@ -110,41 +122,42 @@ describe('nothing is lost', () => {
     const { late } = receivers;
     late.status = undefined;
     late.got.length = 0;
-    await stage.register(late.url, { namespace: 'team-f' });
+    const webhook = await stage.register(late.url, { namespace: 'team-f' });
     await stage.publish('claim.resumed', { namespace: 'team-f' });
-    await vi.waitFor(() => expect(late.got.length).toBe(1), PATIENCE);
+    await vi.waitFor(() => expect(late.count(webhook)).toEqual([1]), PATIENCE);
     await process.kill();
     late.status = 200;
     process = await stage.run(ports);
-    await vi.waitFor(() => expect(late.count()).toEqual([2]), PATIENCE);
+    await vi.waitFor(() => expect(late.count(webhook)).toEqual([2]), PATIENCE);
   });
 
   it('when Redis loses its data while a receiver is down: what had not ended is read from the stream again', async () => {
     const { late } = receivers;
     late.status = 503;
     late.got.length = 0;
-    await stage.register(late.url, { namespace: 'team-g' });
+    const webhook = await stage.register(late.url, { namespace: 'team-g' });
     await stage.publish('claim.resumed', { namespace: 'team-g' });
-    await vi.waitFor(() => expect(late.got.length).toBeGreaterThan(0), PATIENCE);
+    await vi.waitFor(() => expect(late.count(webhook)).toHaveLength(1), PATIENCE);
     await stage.flushRedis();
     late.got.length = 0;
     late.status = 200;
-    await vi.waitFor(() => expect(late.got.length).toBeGreaterThan(0), PATIENCE);
+    await vi.waitFor(() => expect(late.count(webhook)).toHaveLength(1), PATIENCE);
   });
 
   it('when events come while no process runs, NATS dies and comes back', async () => {
     const { late } = receivers;
     late.got.length = 0;
-    await stage.register(late.url, { namespace: 'team-h' });
+    const webhook = await stage.register(late.url, { namespace: 'team-h' });
     await process.kill();
     await stage.publish('claim.resumed', { namespace: 'team-h' });
     await stage.nats.kill();
     process = await stage.run(ports);
     await stage.nats.restart();
-    await vi.waitFor(() => expect(late.count()).toEqual([1]), PATIENCE);
+    await vi.waitFor(() => expect(late.count(webhook)).toHaveLength(1), PATIENCE);
     await stage.redis.kill();
-    await vi.waitFor(() => stage.publish('claim.suspended', { namespace: 'team-h' }), PATIENCE);
+    const uid = randomUUID();
+    await vi.waitFor(() => stage.publish('claim.suspended', { namespace: 'team-h', uid }), PATIENCE);
     await stage.redis.restart();
-    await vi.waitFor(() => expect(late.count().length).toBe(2), PATIENCE);
+    await vi.waitFor(() => expect(late.count(webhook)).toHaveLength(2), PATIENCE);
   });
 });

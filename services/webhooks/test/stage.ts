@@ -108,9 +108,12 @@ export class Stage implements AsyncDisposable {
     await this.client.delete(secrets, { namespace: HOOKS, name: formatWebhookName(id) });
   }
 
-  /** Publishes an event of a sandbox that a client made, and resolves when the stream has it. */
+  /**
+   * Publishes an event of a sandbox that a client made, and resolves when the stream has it. The stream takes an event of the same
+   * `uid` and type once.
+   */
   async publish<T extends EventType>(type: T, more: Partial<EventData[T]> = {}): Promise<void> {
-    const uid = randomUUID();
+    const { uid = randomUUID() } = more;
     const client = { id: `sbx${uid.slice(0, 8)}`, template: 'base' };
     const data = { namespace: 'team-a', name: client.id, uid, client, cause: 'user', ...more };
     // Times of Kubernetes, by which a webhook knows what came before it, have whole seconds.
@@ -193,9 +196,10 @@ export class Receiver implements AsyncDisposable {
     return `http://127.0.0.1:${this.port}/`;
   }
 
-  /** How often each delivery came. */
-  count(): readonly number[] {
-    const ids = this.got.map(({ headers }) => String(headers['e2b-delivery-id']));
+  /** How often each delivery of a webhook came. Others of the same receiver may be repeated at any time. */
+  count({ id: webhook }: Pick<Webhook, 'id'>): readonly number[] {
+    const own = this.got.filter(({ headers }) => headers['e2b-webhook-id'] === webhook);
+    const ids = own.map(({ headers }) => String(headers['e2b-delivery-id']));
     return [...Map.groupBy(ids, (id) => id).values()].map(({ length }) => length);
   }
 

@@ -1,6 +1,6 @@
 import { parseAnyCloudEvent } from '../events/cloudevent.ts';
 import type { Session } from '../streams/ledger.ts';
-import { findMessage } from '../streams/read-messages.ts';
+import { findMessage, findSequenceAt } from '../streams/read-messages.ts';
 import { EVENT_STREAM } from '../streams/streams.ts';
 import type { FollowedEvent } from './follow.ts';
 
@@ -35,6 +35,8 @@ export interface HistoryPart {
 /** The stored events. Methods reject while the server is away, or without the stream. */
 export interface EventHistory {
   readBounds(): Promise<HistoryBounds>;
+  /** The sequence from which on all messages were stored at `sinceMs` or later, epoch milliseconds. */
+  findSequence(bounds: HistoryBounds, sinceMs: number): Promise<number>;
   read(range: HistoryRange): Promise<HistoryPart>;
 }
 
@@ -44,6 +46,10 @@ export function openEventHistory(session: () => Session): EventHistory {
     readBounds: async () => {
       const { created, state } = await session().manager.streams.info(EVENT_STREAM);
       return { created, first: state.first_seq, last: state.last_seq };
+    },
+    findSequence: ({ first, last }, sinceMs) => {
+      const bounds = { first_seq: first, last_seq: last };
+      return findSequenceAt(session(), { stream: EVENT_STREAM, bounds }, sinceMs);
     },
     read: (range) => readRange(session(), range),
   };

@@ -2,12 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { decideNext } from './decide-next.ts';
 
 const NOW = 1_000_000;
-const fail = (tries: number, failuresInRow = 0) => decideNext({ isSuccess: false, tries, failuresInRow, nowMs: NOW });
+const fail = (tries: number, failingSinceMs?: number) =>
+  decideNext({ isSuccess: false, tries, failingSinceMs, nowMs: NOW });
 
 describe('after an attempt', () => {
   it('that succeeded a delivery has ended, and the receiver is up', () => {
-    const next = decideNext({ isSuccess: true, tries: 4, failuresInRow: 30, nowMs: NOW });
-    expect(next).toEqual({ status: 'succeeded', dueMs: undefined, failuresInRow: 0, coolUntilMs: 0 });
+    const next = decideNext({ isSuccess: true, tries: 4, failingSinceMs: 1, nowMs: NOW });
+    expect(next).toEqual({ status: 'succeeded', dueMs: undefined, failingSinceMs: undefined, coolUntilMs: 0 });
   });
 
   it('that failed there are three more, ten seconds apart, and then none', () => {
@@ -17,13 +18,19 @@ describe('after an attempt', () => {
   });
 
   it.each([
-    [7, 0],
-    [8, 10_000],
-    [9, 20_000],
-    [12, 160_000],
-    [13, 300_000],
-    [10_000, 300_000],
-  ])('that failed like %i before it the receiver is left alone for %i ms', (failuresInRow, coolMs) => {
-    expect(fail(1, failuresInRow).coolUntilMs).toBe(coolMs === 0 ? 0 : NOW + coolMs);
+    [0, 0],
+    [44_999, 0],
+    [45_000, 22_500],
+    [100_000, 50_000],
+    [600_000, 300_000],
+    [990_000, 300_000],
+  ])('of a receiver that has failed for %i ms the receiver is left alone for %i ms', (failingMs, coolMs) => {
+    const sinceMs = NOW - failingMs;
+    const coolUntilMs = coolMs === 0 ? 0 : NOW + coolMs;
+    expect(fail(1, sinceMs)).toMatchObject({ failingSinceMs: sinceMs, coolUntilMs });
+  });
+
+  it('that fails first the time of the failures begins', () => {
+    expect(fail(1)).toMatchObject({ failingSinceMs: NOW, coolUntilMs: 0 });
   });
 });

@@ -12,7 +12,7 @@ import { decideNext } from './decide-next.ts';
 import type { TeamPlaces } from './team-places.ts';
 
 export interface DeliverDeps {
-  readonly store: Pick<DeliveryStore, 'take' | 'finish' | 'forget' | 'countFailuresInRow'>;
+  readonly store: Pick<DeliveryStore, 'take' | 'finish' | 'forget' | 'readFailingSince'>;
   readonly history: EventHistory;
   readonly find: (id: string) => Webhook | undefined;
   readonly send: Sender;
@@ -66,14 +66,14 @@ async function deliver(deps: DeliverDeps, webhook: Webhook, record: DeliveryReco
     const error = webhook.enabled ? 'the event is kept no more' : 'the webhook is disabled';
     const attempts = [...record.attempts, { timestamp, durationMs: 0, error }].slice(-KEPT_ATTEMPTS);
     const ended = { ...record, status: 'failed' as const, attempts };
-    const failuresInRow = await store.countFailuresInRow(webhook.id);
-    return store.finish(webhook.id, { record: ended, dueMs: undefined, failuresInRow, coolUntilMs: 0 });
+    const failingSinceMs = await store.readFailingSince(webhook.id);
+    return store.finish(webhook.id, { record: ended, dueMs: undefined, failingSinceMs, coolUntilMs: 0 });
   }
   const outcome = await deps.send(buildMessage(webhook, record, event));
   const tries = record.tries + 1;
-  const failuresInRow = await store.countFailuresInRow(webhook.id);
+  const failingSinceMs = await store.readFailingSince(webhook.id);
   const isSuccess = outcome.error === undefined;
-  const next = decideNext({ isSuccess, tries, failuresInRow, nowMs: clock.now() });
+  const next = decideNext({ isSuccess, tries, failingSinceMs, nowMs: clock.now() });
   metrics.countAttempt(next.status === 'pending' ? 'retried' : next.status, outcome.durationMs / 1_000);
   const attempts = [...record.attempts, { timestamp, ...buildAttempt(outcome) }].slice(-KEPT_ATTEMPTS);
   await store.finish(webhook.id, { ...next, record: { ...record, status: next.status, tries, attempts } });

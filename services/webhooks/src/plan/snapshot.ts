@@ -20,9 +20,11 @@ export interface Snapshot {
   readonly bounds: HistoryBounds;
   /** Up to which Redis has queued deliveries; undefined: it is new, or has lost its data. */
   readonly place: Place | undefined;
-  /** The events behind the start, in order, up to the sequence `readTo`. */
+  /** Those of newcomers from before the start, and then the events behind the start, in order, up to the sequence `readTo`. */
   readonly events: readonly SeenEvent[];
   readonly readTo: number;
+  /** Webhooks whose earlier events are among them. */
+  readonly newcomers: readonly string[];
   readonly nowMs: number;
 }
 

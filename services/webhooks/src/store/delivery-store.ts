@@ -35,12 +35,22 @@ export interface Due {
   readonly records: readonly DeliveryRecord[];
 }
 
+/** The deliveries that are pending. */
+export interface OpenDeliveries {
+  readonly count: number;
+  /** Of the first event among theirs; undefined: none is pending. */
+  readonly firstSequence: number | undefined;
+  /** When the delivery of that event was queued, epoch milliseconds; undefined: none is pending, or it has just ended. */
+  readonly queuedMs: number | undefined;
+}
+
 /** What an attempt leads to. */
 export interface Finished {
   readonly record: DeliveryRecord;
   /** When the next attempt is due; undefined: there is none. */
   readonly dueMs: number | undefined;
-  readonly failuresInRow: number;
+  /** Epoch milliseconds; undefined: the receiver is up. */
+  readonly failingSinceMs: number | undefined;
   readonly coolUntilMs: number;
 }
 
@@ -82,14 +92,23 @@ export class DeliveryStore {
     };
   }
 
-  async finish(webhook: string, { record, dueMs, failuresInRow, coolUntilMs }: Finished): Promise<void> {
+  async finish(webhook: string, { record, dueMs, failingSinceMs, coolUntilMs }: Finished): Promise<void> {
     const text = JSON.stringify(record);
-    await this.#run(FINISH, [webhook, record.eventId, text, dueMs ?? '', failuresInRow, coolUntilMs, FAILURES_S]);
+    await this.#run(FINISH, [
+      webhook,
+      record.eventId,
+      text,
+      dueMs ?? '',
+      failingSinceMs ?? '',
+      coolUntilMs,
+      FAILURES_S,
+    ]);
   }
 
-  /** Failed attempts since the last one that succeeded. */
-  async countFailuresInRow(webhook: string): Promise<number> {
-    return Number((await this.#redis.hget(this.#key('cool', webhook), 'failures')) ?? 0);
+  /** When the first attempt failed since the last one that succeeded, epoch milliseconds; undefined: none has. */
+  async readFailingSince(webhook: string): Promise<number | undefined> {
+    const text = await this.#redis.hget(this.#key('cool', webhook), 'since');
+    return text === null ? undefined : Number(text);
   }
 
   /** Tries an ended delivery again. */
@@ -110,13 +129,15 @@ export class DeliveryStore {
     return this.#redis.smembers(this.#key('waiting'));
   }
 
-  /** How many deliveries are pending, and the sequence of the first event among theirs. */
-  async readOpen(): Promise<{ readonly count: number; readonly firstSequence: number | undefined }> {
-    const [count, first] = await Promise.all([
+  async readOpen(): Promise<OpenDeliveries> {
+    const [count, [member = '', sequence]] = await Promise.all([
       this.#redis.zcard(this.#key('open')),
       this.#redis.zrange(this.#key('open'), 0, '0', 'WITHSCORES'),
     ]);
-    return { count, firstSequence: first[1] === undefined ? undefined : Number(first[1]) };
+    if (sequence === undefined) return { count, firstSequence: undefined, queuedMs: undefined };
+    const [webhook = '', eventId = ''] = member.split('/');
+    const record = parseRecord(await this.#redis.hget(this.#key('records', webhook), eventId));
+    return { count, firstSequence: Number(sequence), queuedMs: record?.queuedMs };
   }
 
   async readPage(webhook: string, query: DeliveryQuery): Promise<DeliveryPage> {

@@ -49,8 +49,8 @@ end
 return found`;
 
 /**
- * Records an attempt. ARGV: prefix, webhook, event, record, time of the next attempt in ms or '', failures in a row, end of the
- * cool-down in ms, how long failures are remembered in s.
+ * Records an attempt. ARGV: prefix, webhook, event, record, time of the next attempt in ms or '', since when attempts fail in ms or
+ * '', end of the cool-down in ms, how long failures are remembered in s.
  */
 export const FINISH = `
 local P, hook, event = ARGV[1], ARGV[2], ARGV[3]
@@ -65,10 +65,10 @@ if redis.call('HEXISTS', records, event) == 1 then
   end
 end
 local cool = P .. ':cool:' .. hook
-if ARGV[6] == '0' then
+if ARGV[6] == '' then
   redis.call('DEL', cool)
 else
-  redis.call('HSET', cool, 'failures', ARGV[6], 'until', ARGV[7])
+  redis.call('HSET', cool, 'since', ARGV[6], 'until', ARGV[7])
   redis.call('EXPIRE', cool, ARGV[8])
 end
 return 1`;

@@ -11,7 +11,7 @@ export interface KeepUpDeps {
   readonly store: Pick<DeliveryStore, 'listWaiting' | 'readOpen' | 'readPlace'>;
   readonly queue: Pick<WorkQueue, 'add'>;
   readonly mark: Pick<FinishedMark, 'write'>;
-  readonly metrics: Pick<WebhookMetrics, 'setPending'>;
+  readonly metrics: Pick<WebhookMetrics, 'setPending' | 'setAge'>;
   readonly clock: Clock;
   /** Monotonic milliseconds. */
   readonly lastKeepUp: { atMs: number };
@@ -24,8 +24,9 @@ export async function keepUp(
 ): Promise<void> {
   if (clock.monotonic() - lastKeepUp.atMs < EVERY_MS) return;
   for (const webhook of await store.listWaiting()) await queue.add(webhook);
-  const { count, firstSequence } = await store.readOpen();
+  const { count, firstSequence, queuedMs } = await store.readOpen();
   metrics.setPending(count);
+  metrics.setAge(queuedMs === undefined ? 0 : Math.max(0, clock.now() - queuedMs) / 1_000);
   // If Redis has lost its data since the events were queued, its emptiness says nothing about them.
   if ((await store.readPlace()) === '') return;
   await mark.write({ ...place, sequence: firstSequence === undefined ? place.sequence : firstSequence - 1 });

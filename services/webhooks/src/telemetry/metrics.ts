@@ -10,6 +10,8 @@ export interface WebhookMetrics {
   countDropped(deliveries: number): void;
   /** As the leader sees it. */
   setPending(deliveries: number): void;
+  /** Of the oldest pending delivery, as the leader sees it. */
+  setAge(seconds: number): void;
 }
 
 export function createWebhookMetrics(registry: MetricsRegistry): WebhookMetrics {
@@ -30,6 +32,11 @@ export function createWebhookMetrics(registry: MetricsRegistry): WebhookMetrics 
     help: 'Deliveries that have not ended, as the leader sees it.',
     registers,
   });
+  const age = new Gauge({
+    name: 'sandlot_webhooks_oldest_pending_seconds',
+    help: 'Age of the delivery of the oldest event that has not ended, as the leader sees it; 0 without one.',
+    registers,
+  });
   const seconds = new Counter({
     name: 'sandlot_webhooks_attempt_seconds_total',
     help: 'Time that attempts took.',
@@ -43,5 +50,6 @@ export function createWebhookMetrics(registry: MetricsRegistry): WebhookMetrics 
     },
     countDropped: (deliveries) => dropped.inc(deliveries),
     setPending: (deliveries) => pending.set(deliveries),
+    setAge: (old) => age.set(old),
   };
 }

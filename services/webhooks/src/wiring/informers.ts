@@ -11,6 +11,8 @@ export interface Webhooks {
   readonly informer: Informer<Secret>;
   listEnabled(namespace: string): readonly Webhook[];
   find(id: string): Webhook | undefined;
+  /** Calls `handler` with each webhook of which the watch first shows something. */
+  onNew(handler: (webhook: Webhook) => void): Disposable;
   /** Calls `handler` with the id of each webhook that is deleted. */
   onGone(handler: (id: string) => void): Disposable;
 }
@@ -31,6 +33,11 @@ export function watchWebhooks(shared: Shared, namespace: string): Webhooks {
       [...informer.store.listByIndex(BY_TENANT, tenant)]
         .flatMap((secret) => readWebhook(secret) ?? [])
         .filter(({ enabled }) => enabled),
+    onNew: (handler) =>
+      informer.onChange(({ old, next }) => {
+        const found = old !== undefined || next === undefined ? undefined : readWebhook(next);
+        if (found !== undefined) handler(found);
+      }),
     onGone: (handler) =>
       informer.onChange(({ old, next }) => {
         const gone = old === undefined || next !== undefined ? undefined : readWebhook(old);
