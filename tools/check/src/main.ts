@@ -53,11 +53,11 @@ function parseSelection(): Selection {
 const { steps: selected, rerunFailed } = parseSelection();
 const printTitle = ({ name, what }: Step): void => console.log(`\n── ${name}: ${what}`);
 const results = await runInLanes(selected, async (step) => {
-  const mayOverlap = step.mayOverlap === true;
-  if (!mayOverlap) printTitle(step);
+  const isBeside = step.lane !== undefined;
+  if (!isBeside) printTitle(step);
   const result = await runStep(step, { rerunFailed });
   // Printed as a whole when the step ends, so that the lines of two steps do not mix.
-  if (mayOverlap) printTitle(step);
+  if (isBeside) printTitle(step);
   process.stdout.write(result.output);
   console.log(formatRow(result));
   return result;

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { setPriority } from 'node:os';
 import { OutputFile } from './output-file.ts';
 
 /** The end of a command. `code` is null when a signal ended it. */
@@ -14,18 +15,22 @@ export interface CommandOptions {
   readonly timeoutMs: number;
   /** Keeps what the command writes for {@link Exit.output}. Default: it goes to the terminal at once. */
   readonly capturesOutput?: boolean;
+  /** Of the command and its children, as `os.setPriority` takes it. Default: that of this process. */
+  readonly priority?: number | undefined;
 }
 
 /** Runs a command in its own process group, so that a time-out stops its children too. Never throws. */
 export function runCommand(
   command: readonly [string, ...string[]],
-  { timeoutMs, capturesOutput = false }: CommandOptions,
+  { timeoutMs, capturesOutput = false, priority }: CommandOptions,
 ): Promise<Exit> {
   const [file, ...args] = command;
   return new Promise((resolve) => {
     const outputFile = capturesOutput ? new OutputFile() : undefined;
     const output = outputFile?.descriptor ?? 'inherit';
     const child = spawn(file, args, { stdio: ['ignore', output, output], detached: true });
+    // It is inherited by what the command starts, which happens after this.
+    if (child.pid !== undefined && priority !== undefined) setPriority(child.pid, priority);
     let timedOut = false;
     const stop = (signal: NodeJS.Signals): void => {
       if (child.pid === undefined || child.exitCode !== null) return;

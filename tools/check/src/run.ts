@@ -1,4 +1,4 @@
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommand } from './process.ts';
 import type { Exit } from './process.ts';
@@ -19,7 +19,7 @@ export interface StepResult {
   readonly unsteady: readonly Failure[];
   /** Slowest first. */
   readonly files: readonly FileTime[];
-  /** What the command wrote, if the step may overlap another; other steps write to the terminal. */
+  /** What the command wrote, if the step has a lane; other steps write to the terminal. */
   readonly output: string;
 }
 
@@ -58,7 +58,11 @@ interface Run {
 }
 
 async function runOnce(step: Step, command: Step['command']): Promise<Run> {
-  const options = { timeoutMs: step.timeoutMs, capturesOutput: step.mayOverlap === true };
+  const options = {
+    timeoutMs: step.timeoutMs,
+    capturesOutput: step.lane !== undefined,
+    priority: step.lane === 'back' ? constants.priority.PRIORITY_LOW : undefined,
+  };
   if (step.project === undefined) return { exit: await runCommand(command, options), report: undefined };
   const reportPath = join(tmpdir(), `sandlot-${step.name}-${process.pid}.json`);
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportPath}`];

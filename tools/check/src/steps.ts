@@ -5,8 +5,13 @@ export interface Step {
   readonly command: readonly [string, ...string[]];
   /** The step is stopped and counted as failed after this long. Limits only end what hangs. */
   readonly timeoutMs: number;
-  /** Whether the step may run beside its neighbours. Suites may not: what they time must not share the machine. */
-  readonly mayOverlap?: boolean;
+  /**
+   * Steps with a lane run beside their neighbours that have one. Those of `back` run at the lowest priority, two at a time, and take
+   * what those of `front`, one after the other, leave of the machine. A step without a lane runs alone.
+   */
+  readonly lane?: 'front' | 'back';
+  /** A step of the front lane that ends before this one begins. */
+  readonly needs?: string;
   /** Set when the command writes a report in vitest's format: each of its tests is counted. */
   readonly project?: string;
   /** Whether failed files may run once more: real servers share the machine with whatever else runs on it. */
@@ -16,7 +21,7 @@ export interface Step {
 const MINUTE_MS = 60_000;
 
 function check(name: string, what: string, command: readonly [string, ...string[]]): Step {
-  return { name, what, command, timeoutMs: 20 * MINUTE_MS, mayOverlap: true };
+  return { name, what, command, timeoutMs: 20 * MINUTE_MS, lane: 'back' };
 }
 
 function buildTestStep(project: string, what: string, timeoutMinutes: number): Step {
@@ -36,7 +41,10 @@ const endToEnd: Step = {
   mayRerun: true,
 };
 
-/** Checks that start nothing come first. Of these lint takes longest: the others run beside it. */
+/**
+ * What waits for processes most of the time is in front, and what computes is behind it. Of this lint takes longest, so it begins
+ * first. The suites that keep the whole machine busy follow alone.
+ */
 export const steps: readonly Step[] = [
   check('lint', 'ESLint, typed rules', ['npm', 'run', '--silent', 'lint']),
   check('format', 'prettier', ['prettier', '--check', '--log-level', 'warn', '.']),
@@ -62,12 +70,14 @@ export const steps: readonly Step[] = [
     '--',
     '--check',
   ]),
-  buildTestStep('unit', 'decisions, libraries, in-process API server', 20),
+  { ...buildTestStep('unit', 'decisions, libraries, in-process API server', 20), lane: 'back' },
+  { ...buildTestStep('chart', 'helm lint, renders, schema, RBAC', 30), lane: 'back', needs: 'programs' },
   {
     name: 'programs',
     what: 'compile what the tests start, unless the cache has it',
     command: ['node', 'tools/check/src/programs.ts'],
     timeoutMs: 40 * MINUTE_MS,
+    lane: 'front',
   },
   {
     name: 'runtime',
@@ -76,8 +86,8 @@ export const steps: readonly Step[] = [
     // On a machine without Go's build cache the builds with the race detector take minutes.
     timeoutMs: 25 * MINUTE_MS,
     project: 'runtime',
+    lane: 'front',
   },
   { ...buildTestStep('integration', 'real kube-apiserver, etcd, NATS and Redis', 25), mayRerun: true },
-  buildTestStep('chart', 'helm lint, renders, schema, RBAC', 15),
   endToEnd,
 ];
