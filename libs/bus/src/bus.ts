@@ -3,7 +3,6 @@ import type { EventType } from './events/catalogue.ts';
 import type { CloudEvent, OutgoingEvent, TraceHeaders } from './events/cloudevent.ts';
 import type { ConsumeOptions } from './consume/consumer.ts';
 import type { FollowedEvent, FollowOptions } from './consume/follow.ts';
-import type { StoredEvents, StoredEventsOptions } from './consume/stored-events.ts';
 import type { Bucket } from './streams/bucket.ts';
 import type { EventHistory } from './consume/history.ts';
 import type { Ledger } from './streams/ledger.ts';
@@ -51,9 +50,7 @@ export interface Bus {
    * aborts. It survives disconnections. Undefined without a server.
    */
   follow(options: FollowOptions): AsyncGenerator<FollowedEvent> | undefined;
-  /** A reader of the events that the stream has; undefined without a server. */
-  openStoredEvents(options: StoredEventsOptions): StoredEvents | undefined;
-  /** The events that the stream has, for reading by place; undefined without a server. */
+  /** The events that the stream has; undefined without a server. */
   openHistory(): EventHistory | undefined;
   /**
    * Calls `handler` for events of `type` from all namespaces while connected: no acknowledgement, no replay, duplicates
@@ -114,7 +111,6 @@ export function createNullBus(): Bus {
     openBucket: nothing,
     consume: nothing,
     follow: nothing,
-    openStoredEvents: nothing,
     openHistory: nothing,
     readDeadLetters: () => Promise.resolve(undefined),
     onHint: () => ({ [Symbol.dispose]: ignore }),

@@ -11,7 +11,7 @@ export { PoisonError } from './consume/consumer.ts';
 export type { Consumed, ConsumeOptions } from './consume/consumer.ts';
 export { followEvents } from './consume/follow.ts';
 export type { FollowedEvent, FollowOptions } from './consume/follow.ts';
-export type { StoredEvents, StoredEventsOptions } from './consume/stored-events.ts';
+export type { EventReader } from './consume/reader.ts';
 export type { EventHistory, HistoryBounds, HistoryPart, HistoryRange } from './consume/history.ts';
 export { readDeadLetters, replayDeadLetters } from './consume/dead-letters.ts';
 export type { DeadLetter } from './consume/dead-letters.ts';

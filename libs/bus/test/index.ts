@@ -156,7 +156,6 @@ export function memoryBus(): MemoryBus {
     readDeadLetters: async () => ({ messages: 0, oldestMs: 0 }),
     consume: () => undefined,
     follow: () => undefined,
-    openStoredEvents: () => undefined,
     openHistory: () => undefined,
     onHint<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void): Disposable {
       const deliver = (json: string): void => {

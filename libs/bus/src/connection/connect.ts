@@ -14,8 +14,6 @@ import { Consumption } from '../consume/consumer.ts';
 import type { ConsumeOptions } from '../consume/consumer.ts';
 import { followEvents } from '../consume/follow.ts';
 import type { FollowedEvent, FollowOptions } from '../consume/follow.ts';
-import { openStoredEvents } from '../consume/stored-events.ts';
-import type { StoredEvents, StoredEventsOptions } from '../consume/stored-events.ts';
 import { openEventHistory } from '../consume/history.ts';
 import type { EventHistory } from '../consume/history.ts';
 import { Hints } from '../consume/hints.ts';
@@ -177,10 +175,6 @@ class NatsBus implements Bus {
     return this.isConnected()
       ? followEvents({ session: () => this.#opened(), clock: this.#clock }, options)
       : undefined;
-  }
-
-  openStoredEvents(options: StoredEventsOptions): StoredEvents {
-    return openStoredEvents(() => this.#opened(), options);
   }
 
   openHistory(): EventHistory {

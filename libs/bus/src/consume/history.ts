@@ -1,11 +1,10 @@
 import { parseAnyCloudEvent } from '../events/cloudevent.ts';
 import type { Session } from '../streams/ledger.ts';
-import { findMessage, findSequenceAt } from '../streams/read-messages.ts';
+import { findSequenceAt, readMessages } from '../streams/read-messages.ts';
 import { EVENT_STREAM } from '../streams/streams.ts';
 import type { FollowedEvent } from './follow.ts';
-
-/** Chains of requests side by side: each answer says where the next message is. */
-const LANES = 4;
+import { openReader } from './reader.ts';
+import type { EventReader, ReaderOptions } from './reader.ts';
 
 /** What the stream has. */
 export interface HistoryBounds {
@@ -22,7 +21,7 @@ export interface HistoryRange {
   /** The first and the last sequence. */
   readonly from: number;
   readonly to: number;
-  /** The most messages that are read; the events of a part that has more are not complete. */
+  /** The most messages; a part that has more is not complete. */
   readonly most: number;
 }
 
@@ -38,6 +37,8 @@ export interface EventHistory {
   /** The sequence from which on all messages were stored at `sinceMs` or later, epoch milliseconds. */
   findSequence(bounds: HistoryBounds, sinceMs: number): Promise<number>;
   read(range: HistoryRange): Promise<HistoryPart>;
+  /** Opens a reader of what came since its last reading. */
+  openReader(options: ReaderOptions): EventReader;
 }
 
 /** Reads by request, and leaves no consumer behind; `session` throws while the server is away. */
@@ -52,28 +53,17 @@ export function openEventHistory(session: () => Session): EventHistory {
       return findSequenceAt(session(), { stream: EVENT_STREAM, bounds }, sinceMs);
     },
     read: (range) => readRange(session(), range),
+    openReader: (options) => openReader(session, options),
   };
 }
 
-async function readRange(session: Session, range: HistoryRange): Promise<HistoryPart> {
-  const width = Math.max(1, Math.ceil((range.to - range.from + 1) / LANES));
-  const budget = { left: range.most };
-  const lanes = Array.from({ length: LANES }, (_, index) => {
-    const from = range.from + index * width;
-    return readLane(session, { ...range, from, to: Math.min(range.to, from + width - 1) }, budget);
-  });
-  const parts = await Promise.all(lanes);
-  return { events: parts.flatMap(({ events }) => events), isComplete: parts.every(({ isComplete }) => isComplete) };
-}
-
-async function readLane(session: Session, range: HistoryRange, budget: { left: number }): Promise<HistoryPart> {
+async function readRange(session: Session, { filter, from, to, most }: HistoryRange): Promise<HistoryPart> {
   const events: FollowedEvent[] = [];
-  for (let sequence = range.from; sequence <= range.to;) {
-    if (budget.left <= 0) return { events, isComplete: false };
-    const message = await findMessage(session, { stream: EVENT_STREAM, sequence, filter: range.filter });
-    if (message === undefined || message.seq > range.to) break;
-    budget.left -= 1;
-    sequence = message.seq + 1;
+  let count = 0;
+  const messages = readMessages(session, { stream: EVENT_STREAM, filter, fromSequence: from, toSequence: to });
+  for await (const message of messages) {
+    if (count === most) return { events, isComplete: false };
+    count += 1;
     const event = parseAnyCloudEvent(message.string());
     if (event !== undefined) events.push({ sequence: message.seq, event });
   }

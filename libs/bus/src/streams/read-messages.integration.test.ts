@@ -32,6 +32,9 @@ afterAll(async () => {
   await server.stop();
 });
 
+const listFrom = (first: number, last: number): readonly number[] =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index);
+
 describe('messages of a stream', () => {
   const kindOf = (number: number): string => (number % 1_000 === 0 ? 'rare' : 'common');
   const isRemoved = (number: number): boolean => number > 100 && number <= 3_500;
@@ -56,6 +59,18 @@ describe('messages of a stream', () => {
     const read: number[] = [];
     for await (const message of readMessages(session, { stream: STREAM, filter })) read.push(Number(message.string()));
     expect(read).toEqual(Array.from({ length: COUNT }, (__, index) => index + 1).filter(isWanted));
+  });
+
+  it.each([
+    [{ fromSequence: 3_400, toSequence: 3_600, filter: '>' }, listFrom(3_501, 3_600)],
+    [{ fromSequence: 3_999, toSequence: 4_000, filter: 'numbers.rare' }, [4_000]],
+    [{ fromSequence: 4_700, toSequence: 4_700, filter: '>' }, [4_700]],
+    [{ fromSequence: 1_001, toSequence: 3_999, filter: 'numbers.rare' }, []],
+    [{ fromSequence: 4_000, toSequence: 3_999, filter: '>' }, []],
+  ])('between two places are read alone: %j', async (range, wanted) => {
+    const read: number[] = [];
+    for await (const { seq } of readMessages(session, { stream: STREAM, ...range })) read.push(seq);
+    expect(read).toEqual(wanted);
   });
 
   it('are found by the time at which they were stored, beside removed ones too', async () => {

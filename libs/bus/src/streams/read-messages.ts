@@ -57,27 +57,38 @@ export interface ReadingOptions {
   readonly sinceMs?: number | undefined;
   /** Begins with that sequence, instead. */
   readonly fromSequence?: number | undefined;
+  /** Ends with that sequence; default with the last that the stream has now. */
+  readonly toSequence?: number | undefined;
 }
 
 /** Yields the messages that are in the stream now, in order. Rejects without the stream. */
 export async function* readMessages(session: Session, options: ReadingOptions): AsyncGenerator<StoredMsg> {
-  const { stream, filter, sinceMs, fromSequence } = options;
-  const { state } = await session.manager.streams.info(stream);
-  const last = state.last_seq;
-  const since = async (): Promise<number> =>
-    sinceMs === undefined ? state.first_seq : findSequenceAt(session, { stream, bounds: state }, sinceMs);
-  let sequence = fromSequence ?? (await since());
-  for (;;) {
+  const { stream, filter } = options;
+  const [from, last] = await findEnds(session, options);
+  let sequence = from;
+  while (sequence <= last) {
     // Steps over sequences without a match.
     const first = await findMessage(session, { stream, sequence, filter });
     if (first === undefined || first.seq > last) return;
-    const spans = Array.from({ length: TOGETHER }, (_, index) => {
-      const from = first.seq + index * SPAN;
-      return readSpan(session, { stream, filter, sequence: from }, Math.min(from + SPAN - 1, last));
+    yield first;
+    const count = Math.min(TOGETHER, Math.ceil((last - first.seq) / SPAN));
+    const spans = Array.from({ length: count }, (_, index) => {
+      const begin = first.seq + 1 + index * SPAN;
+      return readSpan(session, { stream, filter, sequence: begin }, Math.min(begin + SPAN - 1, last));
     });
     for (const span of await Promise.all(spans)) yield* span;
-    sequence = first.seq + TOGETHER * SPAN;
+    sequence = first.seq + 1 + TOGETHER * SPAN;
   }
+}
+
+/** The first and the last sequence. */
+async function findEnds(session: Session, options: ReadingOptions): Promise<readonly [number, number]> {
+  const { stream, sinceMs, fromSequence, toSequence } = options;
+  if (fromSequence !== undefined && toSequence !== undefined) return [fromSequence, toSequence];
+  const { state } = await session.manager.streams.info(stream);
+  const since = async (): Promise<number> =>
+    sinceMs === undefined ? state.first_seq : findSequenceAt(session, { stream, bounds: state }, sinceMs);
+  return [fromSequence ?? (await since()), toSequence ?? state.last_seq];
 }
 
 async function readSpan(session: Session, place: ReadingPlace, end: number): Promise<StoredMsg[]> {

@@ -1,6 +1,6 @@
 import { findSandboxId } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import type { Bus, CloudEvent, StoredEvents } from '@sandlot/bus';
+import type { Bus, CloudEvent, EventReader } from '@sandlot/bus';
 import { formatSubject } from '@sandlot/bus';
 import type { Clock } from '@sandlot/std';
 import { isSandboxId } from '@sandlot/tenancy';
@@ -11,7 +11,7 @@ import { EndedIndex } from './ended-index.ts';
 import type { Ended } from './ended-index.ts';
 
 export interface EndedDeps {
-  readonly bus: Pick<Bus, 'openStoredEvents'>;
+  readonly bus: Pick<Bus, 'openHistory'>;
   readonly informers: Pick<Informers, 'claims'>;
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -21,7 +21,7 @@ const KNOWN_MS = 7 * 86_400_000;
 
 /** Of the events of one namespace. */
 interface Reader {
-  readonly events: StoredEvents | undefined;
+  readonly events: EventReader | undefined;
   /** The reading that began last; never rejects. */
   last: Promise<void>;
   /** One that has not begun. */
@@ -89,12 +89,12 @@ export class EndedSandboxes {
     return reader.next;
   }
 
-  #open(namespace: string): StoredEvents | undefined {
+  #open(namespace: string): EventReader | undefined {
     const filter = formatSubject('sandbox.deleted', namespace);
-    return this.#deps.bus.openStoredEvents({ filter, sinceMs: this.#deps.clock.now() - KNOWN_MS });
+    return this.#deps.bus.openHistory()?.openReader({ filter, sinceMs: this.#deps.clock.now() - KNOWN_MS });
   }
 
-  async #readEvents(namespace: string, events: StoredEvents | undefined): Promise<void> {
+  async #readEvents(namespace: string, events: EventReader | undefined): Promise<void> {
     try {
       for await (const event of events?.readNew() ?? []) this.#addEvent(namespace, event);
     } catch {

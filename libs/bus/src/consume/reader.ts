@@ -5,7 +5,7 @@ import { findSequenceAt, readMessages } from '../streams/read-messages.ts';
 import { EVENT_STREAM } from '../streams/streams.ts';
 
 /** Reads a part of the event stream again and again, each time what came since. */
-export interface StoredEvents {
+export interface EventReader {
   /**
    * Yields the events that are in the stream now and were not yielded before; of a stream made anew all of them. The caller reads to the
    * end, or the rest comes with the next reading. One reading at a time. Rejects while the server is away.
@@ -13,7 +13,7 @@ export interface StoredEvents {
   readNew(): AsyncGenerator<CloudEvent>;
 }
 
-export interface StoredEventsOptions {
+export interface ReaderOptions {
   /** A filter of subjects: `sandlot.team-a.sandbox.deleted`. */
   readonly filter: string;
   /** Begins with events stored since that time, epoch milliseconds. */
@@ -21,7 +21,7 @@ export interface StoredEventsOptions {
 }
 
 /** `session` throws while the server is away. */
-export function openStoredEvents(session: () => Session, { filter, sinceMs }: StoredEventsOptions): StoredEvents {
+export function openReader(session: () => Session, { filter, sinceMs }: ReaderOptions): EventReader {
   /** Which sequence comes next, in the stream that was created at that time. */
   let place: { readonly created: string; readonly next: number } | undefined;
   return {
