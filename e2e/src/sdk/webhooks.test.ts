@@ -1,43 +1,19 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runKubectlOrFail } from '../support/kubectl.ts';
 import { openSandbox, readAccess } from '../support/sdk/client.ts';
 import type { Access } from '../support/sdk/client.ts';
+import { WebhookReceiver } from '../support/sdk/webhook-receiver.ts';
 import { eventually } from '../support/team.ts';
 
 const SECRET = 'e2e-signature-secret';
-const got: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
-const receiver = createServer((request, response) => {
-  let body = '';
-  request.setEncoding('utf8').on('data', (part: string) => (body += part));
-  request.on('end', () => {
-    got.push({ headers: request.headers, body });
-    response.end();
-  });
-});
 
+let receiver: WebhookReceiver;
 let access: Access;
-let url: string;
 beforeAll(async () => {
   access = await readAccess();
-  const read = (name: string): Promise<string> =>
-    runKubectlOrFail([
-      ...['--namespace', 'sandlot-system', 'get', 'deployment', 'sandlot-webhooks', '--output'],
-      `jsonpath={.spec.template.spec.containers[0].env[?(@.name=="${name}")].value}`,
-    ]);
-  const [address = ''] = (await read('WEBHOOK_PRIVATE_ADDRESSES')).split('/');
-  const port = Number((await read('WEBHOOK_PORTS')).split(',').at(-1));
-  receiver.listen(port);
-  await once(receiver, 'listening');
-  url = `http://${address}:${port}/hook`;
+  receiver = await WebhookReceiver.start();
 });
-afterAll(() => {
-  receiver.closeAllConnections();
-  receiver.close();
-});
+afterAll(() => receiver[Symbol.asyncDispose]());
 
 async function call(method: string, path: string, { body, key = access.apiKey }: { body?: object; key?: string } = {}) {
   const init = body === undefined ? {} : { body: JSON.stringify(body) };
@@ -58,7 +34,7 @@ const listTypes = (events: readonly Event[]): readonly string[] =>
 
 it('what happens to a sandbox of the stock client arrives at a webhook, signed, and is listed afterwards', async () => {
   const events = ['created', 'paused', 'killed'].map((label) => `sandbox.lifecycle.${label}`);
-  const wish = { name: 'e2e', url, events, signatureSecret: SECRET };
+  const wish = { name: 'e2e', url: receiver.url, events, signatureSecret: SECRET };
   const created = await call('POST', '/events/webhooks', { body: wish });
   expect(created.status).toBe(201);
   const { id } = created.body as { id: string };
@@ -67,12 +43,12 @@ it('what happens to a sandbox of the stock client arrives at a webhook, signed, 
     await sandbox.pause();
     await sandbox.kill();
     const mine = await eventually('the webhook got three events', async () => {
-      const bodies = got.map(({ body }) => JSON.parse(body) as Event);
+      const bodies = receiver.got.map(({ body }) => JSON.parse(body) as Event);
       const own = bodies.filter(({ sandboxId }) => sandboxId === sandbox.sandboxId);
       return new Set(own.map(({ type }) => type)).size === 3 ? own : undefined;
     });
     for (const { eventData } of mine) expect(eventData?.sandbox_metadata).toEqual({ purpose: 'webhooks' });
-    for (const { headers, body } of got) {
+    for (const { headers, body } of receiver.got) {
       expect(headers['e2b-webhook-id']).toBe(id);
       expect(headers['e2b-signature']).toBe(createHash('sha256').update(SECRET).update(body).digest('base64url'));
     }
