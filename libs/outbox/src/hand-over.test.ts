@@ -90,8 +90,9 @@ describe('a process that stops while NATS is away', () => {
 describe('a process that loses the lead while NATS is away', () => {
   it('publishes a life that the next one does not see', async () => {
     const world = new Processes();
-    const [old, next] = [world.start(0), world.start(1)];
+    const old = world.start(0);
     await world.liveUnheard();
+    const next = world.start(1);
     world.leader = 1;
     await world.pass(60);
     expect(world.server.ids).toEqual([]);
@@ -131,5 +132,54 @@ describe('a process that loses the lead while NATS is away', () => {
     await world.pass(20);
     expect(world.server.ids).toEqual([...LIFE, created('b'), ready('b', 2)]);
     await world.stop(outbox, 0);
+  });
+});
+
+describe('a process that becomes the leader', () => {
+  const NOBODY = -1;
+
+  it('publishes what came and went while none led', async () => {
+    const world = new Processes();
+    const [old, next] = [world.start(0), world.start(1)];
+    await world.pass(1);
+    world.leader = NOBODY;
+    await world.pass(1);
+    world.shelf.set('a', 1);
+    await world.pass(4);
+    world.shelf.delete('a');
+    world.shelf.set('b', 1);
+    world.shelf.set('b', 2);
+    await world.pass(4);
+    world.leader = 1;
+    await world.pass(2);
+    expect(world.server.ids).toEqual([...LIFE, created('b'), ready('b', 1), ready('b', 2)]);
+    for (const outbox of [old, next]) await world.stop(outbox, 0);
+  });
+
+  it('sends what its predecessor has sent a moment ago under the ids that the server knows', async () => {
+    const world = new Processes();
+    const [old, next] = [world.start(0), world.start(1)];
+    await world.pass(1);
+    world.shelf.set('a', 1);
+    world.shelf.delete('a');
+    await world.pass(2);
+    expect(world.server.ids).toEqual(LIFE);
+    world.leader = 1;
+    await world.pass(2);
+    expect(new Set(world.server.ids)).toEqual(new Set(LIFE));
+    for (const outbox of [old, next]) await world.stop(outbox, 0);
+  });
+
+  it('leaves out what is over for longer than half a minute', async () => {
+    const world = new Processes();
+    const next = world.start(1);
+    world.leader = NOBODY;
+    world.shelf.set('a', 1);
+    world.shelf.delete('a');
+    await world.pass(31);
+    world.leader = 1;
+    await world.pass(2);
+    expect(world.server.ids).toEqual([]);
+    await world.stop(next, 0);
   });
 });

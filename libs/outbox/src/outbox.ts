@@ -4,10 +4,12 @@ import { pacing } from '@sandlot/pacing';
 import { computeBackoffMs } from '@sandlot/std';
 import type { Clock, Logger, Random } from '@sandlot/std';
 import { Backlog } from './backlog.ts';
-import type { Entry } from './backlog.ts';
+import type { Entry, Parcel } from './backlog.ts';
 import { Delivery } from './delivery.ts';
 import type { AnyFact, FactSource } from './fact.ts';
 import type { OutboxMetrics } from './metrics.ts';
+import { RecentChanges } from './recent-changes.ts';
+import type { Change } from './recent-changes.ts';
 import { parseRecord } from './record.ts';
 
 /** Key of the ledger with the identity of the stream that has the recorded events. No UID has this form. */
@@ -69,6 +71,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   readonly #o: OutboxOptions<T>;
   readonly #ledger: Ledger;
   readonly #backlog: Backlog<T>;
+  readonly #recent: RecentChanges<T>;
   readonly #delivery: Delivery<T>;
   readonly #closing = new AbortController();
   readonly #ended: Promise<void>;
@@ -91,10 +94,10 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     const now = () => ({ wallMs: clock.now(), monotonicMs: clock.monotonic() });
     this.#backlog = new Backlog({ source: options, now, maxParcels });
     this.#delivery = new Delivery({ ...options, ledger, backlog: this.#backlog });
-    this.#watching = options.informer.onChange(({ old, next }) => {
-      if (!this.#active) return;
-      if (old !== undefined && old.metadata.uid !== next?.metadata.uid) this.#gone(old);
-      if (next !== undefined) this.#delivery.sendEarly(this.#backlog.observe(next));
+    this.#recent = new RecentChanges(options);
+    this.#watching = options.informer.onChange(({ old, next, initial }) => {
+      if (this.#active) this.#delivery.sendEarly(this.#take({ old, next }));
+      else if (!initial) this.#recent.add({ old, next }, clock.monotonic());
     });
     metrics.watch({ name, types: options.types, getStats: () => this.#stats() });
     this.#ended = this.#run(this.#closing.signal);
@@ -196,7 +199,15 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     if (this.#active) return;
     this.#active = true;
     this.#backlog.recorded = undefined;
+    for (const change of this.#recent.take(this.#o.clock.monotonic())) this.#take(change);
     for (const object of this.#o.informer.store.values()) this.#backlog.observe(object);
+  }
+
+  /** Returns the events that a client waits for. */
+  #take({ old, next }: Change<T>): readonly Parcel[] {
+    if (old !== undefined && old.metadata.uid !== next?.metadata.uid)
+      this.#backlog.recordGone(old.metadata.uid ?? '', old);
+    return next === undefined ? [] : this.#backlog.observe(next);
   }
 
   /**
@@ -287,10 +298,6 @@ class Relay<T extends KubeObject> implements Outbox<T> {
 
   #showsAll(): boolean {
     return (this.#o.informer.listForbidden?.() ?? []).length === 0;
-  }
-
-  #gone(object: T): void {
-    this.#backlog.recordGone(object.metadata.uid ?? '', object);
   }
 
   async #stamp(): Promise<void> {
