@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { VOLUMES_NAME } from '@sandlot/api-types';
+import { sandboxClaims, sandboxes, sandboxWarmPools, VOLUMES_NAME } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials, persistentVolumeClaims, pods } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import { Sandbox, Volume } from 'e2b';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { offerLikeBase } from '../support/sdk/base-template.ts';
 import { LIFETIME_MS, readAccess } from '../support/sdk/client.ts';
 import type { Access } from '../support/sdk/client.ts';
+import { TENANT } from '../support/sdk/objects.ts';
 import { eventually } from '../support/team.ts';
 
 /** 1 GiB with SANDLOT_VOLUME_MIB=1024. */
@@ -36,6 +38,13 @@ async function open(volumeMounts: Record<string, Volume | string>): Promise<Sand
   });
   return sandbox;
 }
+
+const disposable = (sandbox: Sandbox): Sandbox & AsyncDisposable =>
+  Object.assign(sandbox, {
+    [Symbol.asyncDispose]: async () => {
+      await sandbox.kill();
+    },
+  });
 
 const run = async (sandbox: Sandbox, command: string): Promise<string> =>
   (await sandbox.commands.run(command)).stdout.trim();
@@ -78,6 +87,34 @@ describe('a volume', () => {
       (await Volume.destroy(volume.volumeId, ours).catch(() => false)) ? true : undefined,
     );
     await expect(volume.readFile('/note')).rejects.toThrow(/not found/);
+  });
+
+  it('that a template mounts is in the members of its pool: a create that names it takes one of them', async () => {
+    const volume = await Volume.create(name('pooled'), ours);
+    await volume.writeFile('/model', 'weights');
+    const template = name('with-volume');
+    const mount = { name: 'own', mountPath: '/models', subPath: volume.volumeId };
+    await using _template = await offerLikeBase(client, template, (pod) => ({
+      ...pod,
+      volumes: [...(pod.volumes ?? []), { name: 'own', persistentVolumeClaim: { claimName: VOLUMES_NAME } }],
+      containers: pod.containers.map((each) => ({ ...each, volumeMounts: [...(each.volumeMounts ?? []), mount] })),
+    }));
+    const key = { namespace: TENANT, name: template };
+    const spec = { replicas: 1, sandboxTemplateRef: { name: template } };
+    await client.create(sandboxWarmPools, { metadata: key, spec });
+    const member = await eventually('the pool has a member', async () => {
+      const { items } = await client.listAll(sandboxes, { namespace: TENANT });
+      const { status } = await client.get(sandboxWarmPools, key);
+      const own = items.find(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.name === template));
+      return status?.readyReplicas === 1 ? own?.metadata.name : undefined;
+    });
+    const mounts = { ...ours, volumeMounts: { '/models': volume }, timeoutMs: LIFETIME_MS };
+    await using sandbox = disposable(await Sandbox.create(template, mounts));
+    const claim = await client.get(sandboxClaims, { namespace: TENANT, name: sandbox.sandboxId });
+    expect(claim.status?.sandbox?.name).toBe(member);
+    expect(await run(sandbox, 'cat /models/model; echo more > /models/made')).toBe('weights');
+    expect(await volume.readFile('/made')).toBe('more\n');
+    await client.delete(sandboxWarmPools, key);
   });
 
   it('shows nothing of another one to a sandbox that makes links out of it, nor to its team', async () => {

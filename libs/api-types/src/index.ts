@@ -212,6 +212,7 @@ export {
   formatVolumeObjectName,
   isForeignVolumeMount,
   listMountedVolumes,
+  listPodVolumes,
   readVolumeObject,
   VOLUMES_NAME,
   VOLUMES_PORT,

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { ConfigMap, KubeObject } from '@sandlot/kube/objects';
 import { z } from 'zod';
 import { annotations, labels } from '../catalogue/keys.ts';
+import type { PodSpec } from '../generated/core.ts';
 
 /** Name of the PersistentVolumeClaim with the volumes of a namespace, and of the Deployment, Service and NetworkPolicy of its file server. */
 export const VOLUMES_NAME = 'sandlot-volumes';
@@ -76,6 +77,16 @@ export function readVolumeObject({
 /** The id of the volume that a mount is of; undefined: it is of something else, or of more than one volume. */
 export function findMountedVolume({ persistentVolumeClaimName, subPath = '' }: Mount): string | undefined {
   return persistentVolumeClaimName === VOLUMES_NAME && ID.test(subPath) ? subPath : undefined;
+}
+
+/** The ids of the volumes that a Pod mounts. */
+export function listPodVolumes({ volumes = [], containers, initContainers = [] }: PodSpec): readonly string[] {
+  const claims = new Map(volumes.map(({ name, persistentVolumeClaim: disk }) => [name, disk?.claimName]));
+  const mounts = [...containers, ...initContainers].flatMap(({ volumeMounts = [] }) => volumeMounts);
+  const ids = mounts.flatMap(
+    ({ name, subPath }) => findMountedVolume({ persistentVolumeClaimName: claims.get(name), subPath }) ?? [],
+  );
+  return [...new Set(ids)];
 }
 
 /** Whether a mount shows the disk with the volumes in another way than volume by volume. */

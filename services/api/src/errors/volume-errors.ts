@@ -24,6 +24,11 @@ export function usedVolume(name: string, count: number): ApiError {
   return conflict(`volume '${name}' is used by ${count} ${count === 1 ? 'sandbox' : 'sandboxes'}`);
 }
 
+/** 409: sandboxes of the template have it from their start. */
+export function templateVolume(name: string, template: string): ApiError {
+  return conflict(`volume '${name}' is mounted by template '${template}'; take it out of the template first`);
+}
+
 /** 401: `Volume.connect` gets another token. */
 export function badVolumeToken(): ApiError {
   const message =

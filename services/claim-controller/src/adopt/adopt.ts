@@ -11,6 +11,7 @@ import type { ClaimMetrics } from '../telemetry/metrics.ts';
 import type { Promised } from '../plan/plan.ts';
 import type { Stock } from '../stock/stock.ts';
 import { linkToWarming } from '../telemetry/trace.ts';
+import { listMissingVolumes } from '../volumes/volume-sources.ts';
 import { readUnconfirmed } from './confirm.ts';
 import type { Commitment } from './confirm.ts';
 import { isCommitted } from './owner.ts';
@@ -100,13 +101,22 @@ async function commit(deps: AdoptDeps, input: AdoptInput, picked: Sandbox): Prom
   for (let retry = 0; retry <= MAX_RETRIES; retry += 1) {
     const pool = input.pools.find((candidate) => isAdoptable(member, candidate));
     if (pool === undefined) return LOST;
-    if (!canTakeVariables(input.claim, member) || !canReachNames(input.claim, member)) return { kind: 'busy' };
+    if (!canServe(input.claim, member)) return { kind: 'busy' };
     const answer = await patchOnce(deps, input, { member, pool });
     if (answer === undefined) return LOST;
     if (isCommitted(answer, input)) return { kind: 'committed', sandbox: answer };
     member = answer;
   }
   return { kind: 'busy' };
+}
+
+/** Whether a member, which may be older than its template, has what the claim needs. */
+function canServe(claim: SandboxClaim, member: Sandbox): boolean {
+  return canTakeVariables(claim, member) && canReachNames(claim, member) && hasVolumes(claim, member);
+}
+
+function hasVolumes(claim: SandboxClaim, { spec }: Sandbox): boolean {
+  return listMissingVolumes(claim, spec.podTemplate.spec).length === 0;
 }
 
 /** A member built before its template had a daemon cannot take variables; other members may. */

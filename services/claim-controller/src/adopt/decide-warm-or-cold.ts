@@ -9,7 +9,7 @@ import type { ClaimSnapshot } from '../plan/snapshot.ts';
 import { decideHold } from '../publish/decide-hold.ts';
 import { buildClaimedParts } from '../refusal/claimed-parts.ts';
 import { listContainerVariables } from '../runtime/claim-env.ts';
-import { hasDynamicVolumes } from '../volumes/volume-sources.ts';
+import { listMissingVolumes } from '../volumes/volume-sources.ts';
 
 /** A claim waits this long for members that are starting before it starts cold (docs/reference/sandbox-claim.md#lookup-order). */
 const WARMING_PATIENCE_MS = 2_000;
@@ -28,7 +28,7 @@ export function needsColdStart({ claim, failures }: ClaimSnapshot, template: San
   return (
     listContainerVariables(claim, template).length > 0 ||
     volumeClaimTemplates.length > 0 ||
-    hasDynamicVolumes(claim) ||
+    listMissingVolumes(claim, template.spec.podTemplate.spec).length > 0 ||
     sandboxName !== undefined ||
     warmpool === 'none' ||
     suspended ||

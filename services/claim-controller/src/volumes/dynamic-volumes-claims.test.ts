@@ -46,6 +46,28 @@ describe('a claim with dynamicVolumes', () => {
     expect(looks(harness)).toBe(0);
   });
 
+  it('adopts from a pool whose members have the volume, and starts cold beside members that are older than it', async () => {
+    await using harness = await started();
+    harness.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec }) => {
+      const { podTemplate } = spec;
+      podTemplate.spec.volumes = [{ name: 'own', persistentVolumeClaim: { claimName: 'set' } }];
+      for (const each of podTemplate.spec.containers) each.volumeMounts = [{ name: 'own', mountPath: '/data' }];
+    });
+    await harness.elapse(20);
+    harness.claim('early', { dynamicVolumes: [DISK] });
+    await harness.eventually(() => expect(harness.owned().get('early')).toEqual(['early']));
+    const { volumes, containers } = harness.sandbox('early')?.spec.podTemplate.spec ?? { containers: [] };
+    expect([volumes, containers[0]?.volumeMounts]).toEqual([
+      [{ name: 'own', persistentVolumeClaim: { claimName: 'set' } }],
+      [{ name: 'own', mountPath: '/data' }],
+    ]);
+    const member = harness.addMember();
+    harness.claim('late', { dynamicVolumes: [{ ...DISK, mountPath: '/data/' }], createOnNoStock: false });
+    await harness.eventually(() => expect(harness.owned().get('late')).toEqual([member]));
+    harness.claim('other', { dynamicVolumes: [{ ...DISK, mountPath: '/other' }] });
+    await harness.eventually(() => expect(harness.owned().get('other')).toEqual(['other']));
+  });
+
   it('mounts the same disk in all Sandboxes of a batch', async () => {
     await using harness = await started();
     harness.claim('batch', { replicas: 2, dynamicVolumes: [DISK] });

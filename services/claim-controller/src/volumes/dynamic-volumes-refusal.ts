@@ -4,7 +4,7 @@ import { countWantedSlots } from '../batch/slots.ts';
 import { hasRuntime } from '../runtime/claim-env.ts';
 import type { VolumeBase } from './mount-volumes.ts';
 import { hasStepUp, tidyPath } from './paths.ts';
-import { hasDynamicVolumes, listPersistentVolumeNames, listVolumes, listVolumeSources } from './volume-sources.ts';
+import { listMissingVolumes, listPersistentVolumeNames, listVolumeSources } from './volume-sources.ts';
 import type { DynamicVolume } from './volume-sources.ts';
 
 export interface VolumeRequest {
@@ -21,18 +21,19 @@ const DAEMON_FOLDER = '/.sandlot';
 
 /**
  * Why the claim's dynamicVolumes can never be served as claim and template are written, and what to change; undefined when
- * they can. The runtime mounts nothing into a running sandbox, so they need a cold start (docs/reference/sandbox-claim.md#volumes).
+ * they can. The runtime mounts nothing into a running sandbox, so those that the template has not need a cold start
+ * (docs/reference/sandbox-claim.md#volumes).
  */
 export function findDynamicVolumesRefusal(request: VolumeRequest): string | undefined {
-  const { claim } = request;
-  if (!hasDynamicVolumes(claim)) return undefined;
+  const { claim, base } = request;
+  if (listMissingVolumes(claim, base.podSpec).length === 0) return undefined;
   return findPolicyRefusal(request) ?? findPersistentRefusal(request) ?? mountRefusal(request) ?? nameRefusal(request);
 }
 
-function findPolicyRefusal({ claim, template }: VolumeRequest): string | undefined {
+function findPolicyRefusal({ claim, template, base }: VolumeRequest): string | undefined {
   const name = template.metadata.name ?? '';
   const policy = template.spec.dynamicVolumesPolicy;
-  const volumes = listVolumes(claim);
+  const volumes = listMissingVolumes(claim, base.podSpec);
   if (volumes.some(isForeignVolumeMount)) {
     return `PersistentVolumeClaim "${VOLUMES_NAME}" has the volumes of this namespace, which are mounted one by one; name the id of a volume in subPath`;
   }
@@ -45,7 +46,7 @@ function findPolicyRefusal({ claim, template }: VolumeRequest): string | undefin
     return `SandboxTemplate "${name}" does not allow dynamicVolumes; set its dynamicVolumesPolicy to Allowed, or remove dynamicVolumes from the claim`;
   }
   if (claim.spec.createOnNoStock !== false) return undefined;
-  return 'dynamicVolumes cannot be mounted into a sandbox that runs already, they need a cold start, which createOnNoStock: false rules out; remove one of the two from the claim';
+  return 'dynamicVolumes that the template does not mount itself cannot be mounted into a sandbox that runs already, they need a cold start, which createOnNoStock: false rules out; remove one of the two from the claim';
 }
 
 function findPersistentRefusal({ claim, allowsPersistentVolumes }: VolumeRequest): string | undefined {
@@ -61,7 +62,7 @@ function findPersistentRefusal({ claim, allowsPersistentVolumes }: VolumeRequest
 function mountRefusal({ claim, template, base }: VolumeRequest): string | undefined {
   const [container] = base.podSpec.containers;
   const taken = new Map((container?.volumeMounts ?? []).map(({ mountPath, name }) => [tidyPath(mountPath), name]));
-  for (const volume of listVolumes(claim)) {
+  for (const volume of listMissingVolumes(claim, base.podSpec)) {
     const detail = findPathRefusal(volume, template);
     if (detail !== undefined) return detail;
     const path = tidyPath(volume.mountPath);

@@ -8,6 +8,7 @@ import { mountDynamicVolumes } from './mount-volumes.ts';
 import type { VolumeBase } from './mount-volumes.ts';
 import { findPersistentVolumeProblem } from './persistent-volume-problem.ts';
 import type { ReadVolumes } from './snapshot-volumes.ts';
+import { listMissingVolumes } from './volume-sources.ts';
 
 type Volumes = NonNullable<SandboxClaimSpec['dynamicVolumes']>;
 
@@ -206,6 +207,51 @@ describe('a PersistentVolume that a claim names', () => {
 
   it('does not concern claims that name PersistentVolumeClaims', () => {
     expect(findPersistentVolumeProblem(wanting([DISK]), NONE)).toBeUndefined();
+  });
+});
+
+describe('a volume that the Pod has already', () => {
+  const volumes = [
+    { name: 'own', persistentVolumeClaim: { claimName: 'set' } },
+    { name: 'tmp', emptyDir: {} },
+  ];
+  const mount = { name: 'own', mountPath: '/data', subPath: 'a' };
+  const missing = (wanted: Partial<typeof DISK> & { subPath?: string; readOnly?: boolean }, more: object = {}) =>
+    listMissingVolumes(wanting([{ ...DISK, subPath: 'a', ...wanted }]), {
+      containers: [{ name: 'main', image: 'x', volumeMounts: [{ ...mount, ...more }] }],
+      volumes,
+    }).length;
+
+  it('is not missing, however its path is written', () => {
+    expect([missing({}), missing({ mountPath: '/data/' }), missing({ readOnly: false })]).toEqual([0, 0, 0]);
+    expect(missing({ readOnly: true }, { readOnly: true })).toBe(0);
+  });
+
+  it.each<readonly [string, Parameters<typeof missing>[0], object]>([
+    ['at another path', { mountPath: '/other' }, {}],
+    ['of another disk', { persistentVolumeClaimName: 'other' }, {}],
+    ['of another folder', { subPath: 'b' }, {}],
+    ['of the whole disk', { subPath: '' }, {}],
+    ['to read, while the Pod may write', { readOnly: true }, {}],
+    ['to write, while the Pod may read', {}, { readOnly: true }],
+    ['of a folder that a variable names', {}, { subPath: undefined, subPathExpr: 'a' }],
+    ['where the Pod has another volume', {}, { name: 'tmp' }],
+  ])('is missing when the claim wants it %s', (_, wanted, more) => {
+    expect(missing(wanted, more)).toBe(1);
+  });
+
+  it('in another container is missing: claims mount in the first', () => {
+    const containers = [
+      { name: 'main', image: 'x' },
+      { name: 'side', image: 'x', volumeMounts: [mount] },
+    ];
+    expect(listMissingVolumes(wanting([{ ...DISK, subPath: 'a' }]), { containers, volumes })).toHaveLength(1);
+  });
+
+  it('needs no policy of the template', () => {
+    const containers = [{ name: 'main', image: 'x', volumeMounts: [mount] }];
+    const given = { volumes: [{ ...DISK, subPath: 'a' }], podSpec: { containers, volumes } };
+    expect(refusal({ ...given, templateSpec: { dynamicVolumesPolicy: 'Disallowed' } })).toBeUndefined();
   });
 });
 

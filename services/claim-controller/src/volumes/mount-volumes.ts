@@ -1,6 +1,6 @@
 import type { PodSpec, SandboxClaim, VolumeClaimTemplate } from '@sandlot/api-types';
 import type { ReadVolumes } from './snapshot-volumes.ts';
-import { getSourceKey, listVolumes, listVolumeSources } from './volume-sources.ts';
+import { getSourceKey, listMissingVolumes, listVolumeSources } from './volume-sources.ts';
 import type { DynamicVolume, VolumeSource } from './volume-sources.ts';
 
 /** The parts of a cold start that volumes change. */
@@ -10,14 +10,16 @@ export interface VolumeBase {
 }
 
 /**
- * The cold start with the claim's volumes in its first container. Call it only for claims that pass `dynamicVolumesRefusal`
+ * The cold start with the claim's volumes in its first container, which may have some from its template. Call it only for claims that pass `dynamicVolumesRefusal`
  * and `persistentVolumeProblem`. A resumed Sandbox mounts them again, since its Pod is built from the same template.
  */
 export function mountDynamicVolumes(claim: SandboxClaim, base: VolumeBase, read: ReadVolumes): VolumeBase {
   const { podSpec } = base;
   const sources = listVolumeSources(claim, podSpec);
   const names = new Map(sources.map(({ key, name }) => [key, name]));
-  const mounts = listVolumes(claim).map((volume) => buildMount(volume, names.get(getSourceKey(volume)) ?? ''));
+  const mounts = listMissingVolumes(claim, podSpec).map((volume) =>
+    buildMount(volume, names.get(getSourceKey(volume)) ?? ''),
+  );
   const volumes = sources.flatMap(({ name, volume: { persistentVolumeClaimName: claimName }, isNew }) =>
     claimName === undefined || !isNew ? [] : [{ name, persistentVolumeClaim: { claimName } }],
   );

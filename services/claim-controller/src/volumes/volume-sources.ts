@@ -1,4 +1,5 @@
 import type { PodSpec, SandboxClaim } from '@sandlot/api-types';
+import { tidyPath } from './paths.ts';
 
 export type DynamicVolume = NonNullable<SandboxClaim['spec']['dynamicVolumes']>[number];
 
@@ -24,13 +25,35 @@ export function listPersistentVolumeNames(claim: SandboxClaim): readonly string[
   ];
 }
 
-/** The Pod volumes that the claim's dynamicVolumes need, in order of their first mount. */
+/** The claim's dynamicVolumes that the first container of a Pod does not have as it is. */
+export function listMissingVolumes(claim: SandboxClaim, podSpec: PodSpec | undefined): readonly DynamicVolume[] {
+  const present = new Set(podSpec === undefined ? [] : listMounted(podSpec).map(formatMount));
+  return listVolumes(claim).filter((volume) => !present.has(formatMount(volume)));
+}
+
+/** What the first container of a Pod has, as a claim would name it. A folder that a variable names is nothing that a claim can name. */
+function listMounted({ volumes = [], containers: [first] }: PodSpec): readonly DynamicVolume[] {
+  const disks = new Map(volumes.map(({ name, persistentVolumeClaim }) => [name, persistentVolumeClaim]));
+  return (first?.volumeMounts ?? []).flatMap(({ name, mountPath, subPath, subPathExpr, readOnly = false }) => {
+    const disk = disks.get(name);
+    if (disk === undefined || subPathExpr !== undefined) return [];
+    const cannotWrite = readOnly || disk.readOnly === true;
+    return [{ persistentVolumeClaimName: disk.claimName, mountPath, subPath, readOnly: cannotWrite }];
+  });
+}
+
+/** Equal for mounts of the same folder of the same disk at the same place in the same mode. */
+function formatMount({ persistentVolumeClaimName, mountPath, subPath = '', readOnly = false }: DynamicVolume): string {
+  return JSON.stringify([persistentVolumeClaimName, tidyPath(mountPath), subPath, readOnly]);
+}
+
+/** The Pod volumes that the claim's dynamicVolumes need besides what the Pod has, in order of their first mount. */
 export function listVolumeSources(claim: SandboxClaim, podSpec: PodSpec | undefined): readonly VolumeSource[] {
   const present = new Map(
     (podSpec?.volumes ?? []).map(({ name, persistentVolumeClaim: disk }) => [disk?.claimName ?? '', name]),
   );
   const firsts = new Map<string, DynamicVolume>();
-  for (const volume of listVolumes(claim))
+  for (const volume of listMissingVolumes(claim, podSpec))
     if (!firsts.has(getSourceKey(volume))) firsts.set(getSourceKey(volume), volume);
   return [...firsts].map(([key, volume], index) => {
     const { persistentVolumeClaimName: claimName = '' } = volume;

@@ -18,9 +18,7 @@ export function readVolumeMounts(
 ): readonly VolumeMountRequest[] {
   if (given.length === 0) return [];
   if (createOnNoStock === false) {
-    throw badRequest(
-      'a sandbox with volumes is not taken from the pool: create-on-no-stock=false excludes volumeMounts',
-    );
+    throw badRequest('create-on-no-stock=false excludes volumeMounts: members of the pool may lack the volumes');
   }
   if (skipInitRuntime === true) throw badRequest('skip-init-runtime=true excludes volumeMounts');
   return given;

@@ -6,14 +6,16 @@ import {
   formatVolumeObjectName,
   labels,
   listMountedVolumes,
+  listPodVolumes,
   readVolumeObject,
   sandboxClaims,
+  sandboxTemplates,
 } from '@sandlot/api-types';
 import type { SandboxClaim, TeamVolume } from '@sandlot/api-types';
 import { configMaps, isAlreadyExists, isConflict, isNotFound, isUnknownOutcome } from '@sandlot/kube';
 import type { ConfigMap, KubeClient } from '@sandlot/kube';
 import { notEnabled } from '../../errors/refusals.ts';
-import { noVolume, takenVolumeName, tooManyVolumes, usedVolume } from '../../errors/volume-errors.ts';
+import { noVolume, takenVolumeName, templateVolume, tooManyVolumes, usedVolume } from '../../errors/volume-errors.ts';
 
 export interface RegistryOptions {
   readonly client: Pick<KubeClient, 'create' | 'delete' | 'find' | 'listAll'>;
@@ -78,7 +80,7 @@ class VolumeRegistry {
 
   /**
    * Deletes a volume, whose data the volume-controller removes. Throws an ApiError: 404, also if another request deleted it first, and
-   * 409 while sandboxes have it. The tombstone comes first: a process that ends between the two writes leaves what that controller
+   * 409 while sandboxes or a template have it. The tombstone comes first: a process that ends between the two writes leaves what that controller
    * completes.
    */
   async remove(id: string): Promise<TeamVolume> {
@@ -86,6 +88,8 @@ class VolumeRegistry {
     const { object, volume } = await this.#get(id);
     const used = await this.#countUses(id);
     if (used > 0) throw usedVolume(volume.name, used);
+    const template = await this.#findTemplate(id);
+    if (template !== undefined) throw templateVolume(volume.name, template);
     try {
       await client.create(configMaps, buildTombstone(volume, namespace));
     } catch (error) {
@@ -102,6 +106,12 @@ class VolumeRegistry {
       listMountedVolumes(claim).some((mounted) => mounted.id === id) ||
       (claim.spec.dynamicVolumes ?? []).some((mount) => findMountedVolume(mount) === id);
     return items.filter((claim) => claim.metadata.deletionTimestamp === undefined && hasVolume(claim)).length;
+  }
+
+  /** The name of a template whose sandboxes have the volume: a pool makes them at any time. */
+  async #findTemplate(id: string): Promise<string | undefined> {
+    const { items } = await this.#options.client.listAll(sandboxTemplates, { namespace: this.#namespace });
+    return items.find(({ spec }) => listPodVolumes(spec.podTemplate.spec).includes(id))?.metadata.name;
   }
 
   /** The name is taken once its ConfigMap exists. After a lost answer that may be our own. */

@@ -6,7 +6,7 @@ import { symlink, writeFile } from 'node:fs/promises';
 import { createServer, request as sendRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import { annotations, formatVolumeObjectName, sandboxClaims } from '@sandlot/api-types';
+import { annotations, formatVolumeObjectName, sandboxClaims, sandboxTemplates } from '@sandlot/api-types';
 import { configMaps } from '@sandlot/kube';
 import { findFreePort, startFileServer } from '@sandlot/local-cluster';
 import type { FileServerProcess } from '@sandlot/local-cluster';
@@ -322,6 +322,23 @@ describe('mounts of a create', () => {
     expect(listed.body).toMatchObject([{ volumeMounts: shown }]);
     await expect(Volume.destroy(volume.volumeId, ours)).rejects.toThrow("409: volume 'mounted' is used by 1 sandbox");
     await sandbox.kill();
+    expect(await Volume.destroy(volume.volumeId, ours)).toBe(true);
+  });
+
+  it('keep a volume that a template mounts, whose pool has it before any sandbox', async () => {
+    const volume = await Volume.create('in-template', ours);
+    const mount = { name: 'own', mountPath: '/data', subPath: volume.volumeId };
+    const podTemplate = {
+      spec: {
+        containers: [{ name: 'main', image: 'busybox', volumeMounts: [mount] }],
+        volumes: [{ name: 'own', persistentVolumeClaim: { claimName: 'sandlot-volumes' } }],
+      },
+    };
+    const metadata = { namespace: 'team-a', name: 'with-volume' };
+    await stack.client.create(sandboxTemplates, { metadata, spec: { podTemplate } });
+    const refusal = "409: volume 'in-template' is mounted by template 'with-volume'";
+    await expect(Volume.destroy(volume.volumeId, ours)).rejects.toThrow(refusal);
+    await stack.client.delete(sandboxTemplates, metadata);
     expect(await Volume.destroy(volume.volumeId, ours)).toBe(true);
   });
 
