@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SlowBuild } from '../support/builds/slow-build.ts';
 import { Templates } from '../support/builds/templates.ts';
 import { openSandbox } from '../support/sdk/client.ts';
-import { WebhookReceiver } from '../support/sdk/webhook-receiver.ts';
+import { WebhookReceiver } from '../support/webhooks/receiver.ts';
 import { beginWork, buildDigestCommand, PRINTED, UPLOAD_BYTES, WORK } from '../support/sdk/work.ts';
 import { eventually } from '../support/team.ts';
 

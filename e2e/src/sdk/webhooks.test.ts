@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openSandbox, readAccess } from '../support/sdk/client.ts';
 import type { Access } from '../support/sdk/client.ts';
-import { WebhookReceiver } from '../support/sdk/webhook-receiver.ts';
+import { WebhookReceiver } from '../support/webhooks/receiver.ts';
 import { eventually } from '../support/team.ts';
 
 const SECRET = 'e2e-signature-secret';

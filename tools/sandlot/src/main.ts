@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `npx sandlot`: the command line for operators of Sandlot.
+// `npx sandlot`: the command line for tenants and operators of Sandlot.
 import { systemClock } from '@sandlot/std';
 import { egressHelp, runEgressCommand } from './egress.ts';
 import { CliError } from './errors.ts';
@@ -7,14 +7,20 @@ import { runEventsCommand, eventsHelp } from './events.ts';
 import { hibernationsHelp, runHibernationsCommand } from './hibernations.ts';
 import { runKeysCommand, keysHelp } from './keys.ts';
 import { migrateHelp, runMigrateCommand } from './migrate.ts';
+import { findTenantCommand, tenantHelp } from './tenant/index.ts';
 
-const commands = `${egressHelp}\n${eventsHelp}\n${hibernationsHelp}\n${keysHelp}\n${migrateHelp}`;
+const commands = `with an API key:
+
+${tenantHelp}
+for operators:
+
+${egressHelp}\n${eventsHelp}\n${hibernationsHelp}\n${keysHelp}\n${migrateHelp}`;
 const help = `usage: sandlot COMMAND [arguments]\n\n${commands}`;
 
 async function main([command = 'help', ...args]: readonly string[]): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
-  const { stdout: out, stderr: err, env } = process;
+  const { stdin: input, stdout: out, stderr: err, env } = process;
   const { signal } = stop;
   const runs: Readonly<Record<string, () => Promise<number>>> = {
     egress: () => runEgressCommand(args, { out, env, signal }),
@@ -30,6 +36,8 @@ async function main([command = 'help', ...args]: readonly string[]): Promise<num
     out.write(help);
     return 0;
   }
+  const tenant = findTenantCommand(command);
+  if (tenant !== undefined) return tenant(args, { input, out, err, env, signal });
   const run = Object.hasOwn(runs, command) ? runs[command] : undefined;
   if (run === undefined) throw new CliError(`there is no command "${command}"`, `Commands:\n${commands}`);
   return run();

@@ -69,6 +69,6 @@ export function getSourceKey({ persistentVolumeClaimName, persistentVolumeName }
     : `volume/${persistentVolumeName}`;
 }
 
-export function listVolumes({ spec }: SandboxClaim): readonly DynamicVolume[] {
+function listVolumes({ spec }: SandboxClaim): readonly DynamicVolume[] {
   return spec.dynamicVolumes ?? [];
 }
