@@ -71,3 +71,24 @@ func TestRecordsNeedTheToken(t *testing.T) {
 	expect(t, "with it", d.records(0).String(), "")
 	expect(t, "another method", strconv.Itoa(d.request("POST", "/records", nil, nil).status), "405")
 }
+
+func TestWritesRecordsIntoTheLogOfTheContainerWhereTheSettingsSaySo(t *testing.T) {
+	d := serve(t, "SANDLOT_RECORDS=log", "SANDLOT_SANDBOX_UID=uid-1")
+	s, pid := d.begin(`{"process":{"cmd":"/bin/sh","args":["-c","echo out; exit 3"]}}`, nil)
+	s.collect()
+	const tag = "54698a0f872eead6"
+	want := fmt.Sprintf("[process %d start info %s] started: /bin/sh -c \"echo out; exit 3\"\n[process %d stdout info %s] out\n[process %d end warn %s] ended: exit status 3\n",
+		pid, tag, pid, tag, pid, tag)
+	eventually(t, "the log has them", func() bool { return strings.Contains(d.said.String(), want) })
+	expect(t, "records that it keeps", d.records(0).String(), "")
+}
+
+func TestKeepsRecordsWhereItCannotWriteToTheLogOfTheContainer(t *testing.T) {
+	i := imageWithAccounts(t)
+	c := i.start([]string{"SANDLOT_RECORDS=log", "SANDLOT_SANDBOX_UID=uid-1"}, "sh", "-c", installed+" serve 2> /dev/null")
+	c.awaitHealth()
+	c.run("echo out")
+	if said := c.records(0).String(); !strings.Contains(said, "info out") {
+		t.Errorf("the records are %s", said)
+	}
+}

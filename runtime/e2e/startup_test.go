@@ -2,9 +2,12 @@ package e2e
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -113,7 +116,7 @@ func TestAHookThatRunsTwiceStartsTheStartCommandOnce(t *testing.T) {
 
 func TestARestoredSandboxDoesNotRunTheStartCommandAgain(t *testing.T) {
 	ours, _ := install(t)
-	commands := []string{"SANDLOT_START_COMMAND=echo started >> /started; while :; do sleep 1; done", "SANDLOT_READY_COMMAND=test -e /started"}
+	commands := []string{"SANDLOT_START_COMMAND=echo started >> /started; while :; do echo tick; sleep 1; done", "SANDLOT_READY_COMMAND=test -e /started"}
 	i := imageWithAccounts(t)
 	source := newSandbox(t, i, newPod(t, "source", append(ours.podEnv(sandboxUID, "1"), append(commands, "SANDLOT_DEFAULT_USER=root")...)...), command)
 	source.boot()
@@ -127,6 +130,15 @@ func TestARestoredSandboxDoesNotRunTheStartCommandAgain(t *testing.T) {
 	expect(t, "init", strconv.Itoa(fork.init(ours.sign(forkUID, time.Now().UnixMilli(), body), body).status), "204")
 	fork.token = "renewed"
 	expect(t, "runs", fork.run("cat /started").stdout, "started\n")
+	// Each sandbox has its own tag.
+	for uid, each := range map[string]*gvisor{sandboxUID: source, forkUID: fork} {
+		tag := sha256.Sum256([]byte("sandlot-log-v1\n" + uid))
+		want := regexp.MustCompile(fmt.Sprintf(`(?m)^\[process \d+ stdout info %x\] tick$`, tag[:8]))
+		eventually(t, "the log has what the start command prints", func() bool {
+			said, err := os.ReadFile(each.log.Name())
+			return err == nil && want.Match(said)
+		})
+	}
 	// As programs do that write to the log of their container.
 	expect(t, "writing to the log", fork.run("echo kept >> /proc/1/fd/1 && echo done").stdout, "done\n")
 	fork.restartDaemon()

@@ -22,6 +22,9 @@
 - name: RUNTIME_IDENTITY_SEED
   valueFrom: { secretKeyRef: { name: {{ include "sandlot.runtime.secretName" . }}, key: identity.seed } }
 {{- end }}
+{{- if ne .Values.runtime.records "memory" }}
+- { name: RUNTIME_RECORDS, value: {{ .Values.runtime.records }} }
+{{- end }}
 {{- if .Values.gateway.enabled }}
 - name: GATEWAY_PUBLIC_KEYS
   valueFrom: { secretKeyRef: { name: {{ include "sandlot.gateway.secretName" . }}, key: signing.pub } }

@@ -64,6 +64,18 @@ describe('the seed from which the keys of sandboxes come', () => {
   });
 });
 
+describe('where daemons keep what processes print', () => {
+  it('is said to the sandbox-controller if it is not their memory', async () => {
+    const find = (objects: readonly Rendered[]): readonly unknown[] =>
+      podTemplates(objects).flatMap(([name, { spec }]) =>
+        spec.containers.flatMap(({ env = [] }) => env.flatMap((each) => (each.name === 'RUNTIME_RECORDS' ? [[name, each]] : []))),
+      );
+    expect(find(await render())).toEqual([]);
+    const entry = { name: 'RUNTIME_RECORDS', value: 'log' };
+    expect(find(await render({ runtime: { records: 'log' } }))).toEqual([['sandlot-sandbox-controller', entry]]);
+  });
+});
+
 describe('the key by which daemons recognise the gateway', () => {
   it('goes to the gateway alone, and its public half to the sandbox-controller alone', async () => {
     const named = Object.entries(findKeyVariables(await render())).flatMap(([workload, keys]) =>

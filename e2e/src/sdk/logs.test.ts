@@ -1,8 +1,12 @@
-import type { Sandbox } from 'e2b';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sandboxTemplates } from '@sandlot/api-types';
+import { createKubeClient, loadCredentials } from '@sandlot/kube';
+import { Sandbox } from 'e2b';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { runKubectlOrFail } from '../support/kubectl.ts';
 import { eventually } from '../support/team.ts';
-import { openSandbox, readAccess } from '../support/sdk/client.ts';
+import { LIFETIME_MS, openSandbox, readAccess } from '../support/sdk/client.ts';
 import type { Access } from '../support/sdk/client.ts';
+import { TENANT } from '../support/sdk/objects.ts';
 
 let access: Access;
 let sandbox: Sandbox & AsyncDisposable;
@@ -64,6 +68,42 @@ it('the log of a sandbox has what its processes do and print, and not their vari
   const ends = await read(`/v2/sandboxes/${sandbox.sandboxId}/logs?level=warn&search=exit`);
   expect(ends.body).toMatchObject({ logs: [{ message: 'ended: exit status 3' }] });
   expect(JSON.stringify((await read(`/sandboxes/${sandbox.sandboxId}/logs`)).body)).not.toContain('a-value');
+});
+
+it('the log of a sandbox has what its processes print also where the daemon writes it into that of the container, once', async () => {
+  await using stack = new AsyncDisposableStack();
+  const client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: inject('kubeconfigPath') }) });
+  stack.defer(() => client.close());
+  const template = `records-${process.pid}`;
+  const container =
+    '{name: box, image: busybox, command: [sleep, infinity], env: [{name: SANDLOT_RECORDS, value: log}]}';
+  stack.defer(() => client.delete(sandboxTemplates, { namespace: TENANT, name: template }));
+  await runKubectlOrFail(
+    ['--namespace', TENANT, 'apply', '-f', '-'],
+    `
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxTemplate
+metadata: {name: ${template}}
+spec:
+  runtime: {inject: true}
+  podTemplate: {spec: {terminationGracePeriodSeconds: 0, containers: [${container}]}}
+`,
+  );
+  const opened = await Sandbox.create(template, { ...access, timeoutMs: LIFETIME_MS });
+  stack.defer(async () => {
+    await opened.kill();
+  });
+  await opened.commands.run('echo kept-in-the-log');
+  const path = `/v2/sandboxes/${opened.sandboxId}/logs?search=kept-in-the-log&direction=forward`;
+  const found = await eventually('the log has it', async () => {
+    const { logs } = (await read(path)).body as { logs: readonly { message: string }[] };
+    return logs.length >= 2 ? logs : undefined;
+  });
+  expect(found).toMatchObject([
+    { message: expect.stringContaining('started: ') as string, fields: { logger: 'process', event: 'start' } },
+    { message: 'kept-in-the-log', level: 'info', fields: { logger: 'process', event: 'stdout' } },
+  ]);
+  expect(found).toHaveLength(2);
 });
 
 it('the log of a sandbox is not for another tenant, and is empty once the sandbox has ended', async () => {

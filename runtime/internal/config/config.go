@@ -60,6 +60,8 @@ type Config struct {
 	MarksDir string
 	// EgressCA is the authority of the egress proxy, in PEM; empty: there is none.
 	EgressCA string
+	// RecordsInLog says that what processes do and print goes to the log of the container, in place of the memory of the daemon.
+	RecordsInLog bool
 }
 
 // ExecAccess is a value of SANDLOT_EXEC_OPEN.
@@ -106,6 +108,9 @@ func Read(getenv func(string) string) (Config, error) {
 		Exec:         Exec{BaseDir: getenv("SANDBOX_BASE_DIR"), Argv: getenv("SANDLOT_EXEC_MODE") == "argv"},
 	}
 	var err error
+	if c.RecordsInLog, err = recordsInLog(getenv); err != nil {
+		return Config{}, err
+	}
 	if c.EnvdPort, err = number(getenv, "SANDLOT_ENVD_PORT", bounds{DefaultPort, 1, 65535}); err != nil {
 		return Config{}, err
 	}
@@ -183,6 +188,18 @@ func checkProtection(c Config, unprotected bool) error {
 		return fmt.Errorf("SANDLOT_SANDBOX_UID is empty: with SANDLOT_RUNTIME_PUBLIC_KEY it must name the sandbox")
 	}
 	return nil
+}
+
+func recordsInLog(getenv func(string) string) (bool, error) {
+	const name = "SANDLOT_RECORDS"
+	switch value := getenv(name); value {
+	case "", "memory":
+		return false, nil
+	case "log":
+		return true, nil
+	default:
+		return false, fmt.Errorf("%s is %q: it must be memory or log", name, value)
+	}
 }
 
 type bounds struct{ otherwise, least, most int }

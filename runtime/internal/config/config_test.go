@@ -20,22 +20,22 @@ var key = base64.StdEncoding.EncodeToString(make([]byte, 32))
 
 func TestReadHasDefaults(t *testing.T) {
 	c, err := read("SANDLOT_RUNTIME_DIR=/d", "SANDLOT_RUNTIME_UNPROTECTED=true")
-	if got := fmt.Sprint(c, err); got != "{/d [] []     49983 8888 {0 0}  false   { 5m0s false} /run/e2b } <nil>" {
+	if got := fmt.Sprint(c, err); got != "{/d [] []     49983 8888 {0 0}  false   { 5m0s false} /run/e2b  false} <nil>" {
 		t.Errorf("got %s", got)
 	}
 }
 
 func TestReadTakesEveryVariable(t *testing.T) {
 	c, err := read("SANDLOT_RUNTIME_PUBLIC_KEY="+key+","+key+","+key, "SANDLOT_GATEWAY_PUBLIC_KEYS="+key+", "+key, "SANDLOT_SANDBOX_UID=uid", "SANDLOT_RUNTIME_DIR=/d", "SANDLOT_ENVD_PORT=1", "SANDLOT_EXEC_PORT=0", "SANDLOT_SANDBOXD_PORTS=2,3", "SANDLOT_EXEC_OPEN=true",
-		"SANDLOT_IDENTITY_FILE=/k", "SANDLOT_IDENTITY=v1", "SANDLOT_DEFAULT_USER=me", "SANDLOT_WORKDIR=/w", "SANDBOX_BASE_DIR=/b", "SANDBOX_EXEC_TIMEOUT_SECONDS=7", "SANDLOT_EXEC_MODE=argv", "SANDLOT_EGRESS_CA=pem", "SANDLOT_MARKS_DIR=/m")
-	if got := fmt.Sprintln(len(c.PublicKeys), len(c.GatewayKeys), c.SandboxUID, c.IdentityFile, c.Identity, c.EnvdPort, c.ExecPort, c.ExecAccess, c.DefaultUser, c.Workdir, c.Exec, c.EgressCA, c.MarksDir, err); got != "3 2 uid /k v1 1 0 true me /w {/b 7s true} pem /m <nil>\n" {
+		"SANDLOT_IDENTITY_FILE=/k", "SANDLOT_IDENTITY=v1", "SANDLOT_DEFAULT_USER=me", "SANDLOT_WORKDIR=/w", "SANDBOX_BASE_DIR=/b", "SANDBOX_EXEC_TIMEOUT_SECONDS=7", "SANDLOT_EXEC_MODE=argv", "SANDLOT_EGRESS_CA=pem", "SANDLOT_MARKS_DIR=/m", "SANDLOT_RECORDS=log")
+	if got := fmt.Sprintln(len(c.PublicKeys), len(c.GatewayKeys), c.SandboxUID, c.IdentityFile, c.Identity, c.EnvdPort, c.ExecPort, c.ExecAccess, c.DefaultUser, c.Workdir, c.Exec, c.EgressCA, c.MarksDir, c.RecordsInLog, err); got != "3 2 uid /k v1 1 0 true me /w {/b 7s true} pem /m true <nil>\n" {
 		t.Errorf("got %s", got)
 	}
 }
 
 func TestReadRejectsInvalidValuesByName(t *testing.T) {
 	for _, row := range []string{
-		"SANDLOT_ENVD_PORT=0", "SANDLOT_ENVD_PORT=65536", "SANDLOT_ENVD_PORT=x", "SANDLOT_EXEC_PORT=-1", "SANDBOX_EXEC_TIMEOUT_SECONDS=0",
+		"SANDLOT_ENVD_PORT=0", "SANDLOT_ENVD_PORT=65536", "SANDLOT_ENVD_PORT=x", "SANDLOT_EXEC_PORT=-1", "SANDLOT_RECORDS=store", "SANDBOX_EXEC_TIMEOUT_SECONDS=0",
 		"SANDLOT_RUNTIME_PUBLIC_KEY=%", "SANDLOT_RUNTIME_PUBLIC_KEY=eA==", "SANDLOT_GATEWAY_PUBLIC_KEYS=" + key + ",eA==",
 	} {
 		name, _, _ := strings.Cut(row, "=")

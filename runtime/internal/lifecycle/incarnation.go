@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -36,6 +37,8 @@ type daemon struct {
 	trust       *trust.Store
 	// records are those of one sandbox, which goes on in another Pod. A fork begins with none.
 	records *records.Log
+	// log is the log of the container; nil: this process cannot write to it.
+	log *os.File
 
 	// marking is held while the files that name the sandbox are written.
 	marking sync.Mutex
@@ -83,7 +86,7 @@ func newDaemon(c config.Config, table *process.Table, detector *restore.Detector
 		setSticky(c.Dir)
 		kept = state.NewFile(c.Dir)
 	}
-	d := &daemon{detector: detector, table: table, connections: newConnections(), trust: trust.Open(c.Dir), records: records.NewLog(time.Now)}
+	d := &daemon{detector: detector, table: table, connections: newConnections(), trust: trust.Open(c.Dir), records: records.NewLog(time.Now), log: openLog()}
 	table.Witness = d.records.Start
 	d.begin(incarnation{restores: restores, config: c, store: state.Open(kept, ownerOf(c)), secure: secure})
 	return d, nil
@@ -98,10 +101,21 @@ func (d *daemon) begin(next incarnation) {
 	if err := trustAuthorities(d.trust, next.config.EgressCA, next.store.Current().CABundle); err != nil {
 		logUntrusted(err)
 	}
+	d.recordAs(next.config)
 	mark := func() { d.mark(next) }
 	mark()
 	next.handlers = handlers(next.config, parts{next.store, d.table, d.trust, d.records, next.restores > 0, next.ended, mark})
 	d.now.Store(&next)
+}
+
+// recordAs has records kept where the settings say. In debug mode there is no Sandbox by which readers of a log would know them.
+func (d *daemon) recordAs(c config.Config) {
+	if !c.RecordsInLog || c.SandboxUID == "" || d.log == nil {
+		d.records.Forward(nil)
+		return
+	}
+	marker := records.Marker{Out: d.log, Err: d.log, UID: func() string { return c.SandboxUID }}
+	d.records.Forward(marker.Write)
 }
 
 // mark writes the files that name the sandbox. A developer's machine, in debug mode, is no sandbox. Settings are read under the

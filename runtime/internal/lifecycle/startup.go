@@ -10,6 +10,8 @@ import (
 	"sandlot.dev/runtime/internal/config"
 	"sandlot.dev/runtime/internal/process"
 	"sandlot.dev/runtime/internal/reaper"
+	"sandlot.dev/runtime/internal/records"
+	"sandlot.dev/runtime/internal/restore"
 	"sandlot.dev/runtime/internal/session"
 	"sandlot.dev/runtime/internal/startup"
 	"sandlot.dev/runtime/internal/state"
@@ -32,7 +34,9 @@ func beginStartup(r *reaper.Reaper, commands startup.Commands) (end func()) {
 			User: os.Getenv("SANDLOT_DEFAULT_USER"), Workdir: os.Getenv("SANDLOT_WORKDIR"),
 			Trusted: trust.Open(config.Dir(os.Getenv)).Variables, Marked: os.Getenv("SANDLOT_RUNTIME_PUBLIC_KEY") != "",
 		}),
-		Commands: commands, Out: os.Stdout, Err: os.Stderr,
+		Commands: commands,
+		// A sandbox that is restored into another Pod has another UID there, and the start command goes on in it.
+		Witness: records.Marker{Out: os.Stdout, Err: os.Stderr, UID: uidNow(restore.Open())}.Start,
 	}
 	if err := runner.Begin(startupAddress()); err != nil {
 		slog.Error("the start command cannot start", "error", err)
@@ -47,6 +51,10 @@ func Ready() error {
 		return nil
 	}
 	return startup.Await(startupAddress(), probeTime)
+}
+
+func uidNow(detector *restore.Detector) func() string {
+	return func() string { return detector.Getenv("SANDLOT_SANDBOX_UID") }
 }
 
 func startupAddress() string {

@@ -14,20 +14,28 @@ const (
 	maxCommand = 1 << 10
 )
 
-// Start records the start of a process, and returns what records the rest. It keeps no variables: those may be secret. The output of a
-// terminal is what a person saw on a screen, and no lines.
-func (l *Log) Start(pid int, spec process.Spec) process.Witness {
-	l.add(Record{Level: LevelInfo, Event: EventStart, Pid: pid, Message: "started: " + formatCommand(spec)})
+// taker takes what a witness sees. A record of a line has no message yet.
+type taker interface {
+	add(record Record)
+	addLine(record Record, line []byte)
+}
+
+// Start records the start of a process, and returns what records the rest.
+func (l *Log) Start(pid int, spec process.Spec) process.Witness { return newWitness(l, pid, spec) }
+
+// newWitness keeps no variables: those may be secret. The output of a terminal is what a person saw on a screen, and no lines.
+func newWitness(to taker, pid int, spec process.Spec) process.Witness {
+	to.add(Record{Level: LevelInfo, Event: EventStart, Pid: pid, Message: "started: " + formatCommand(spec)})
 	of := func(level, event string) *lines.Cutter {
 		return &lines.Cutter{Max: maxLine, Emit: func(line []byte) {
-			l.addLine(Record{Level: level, Event: event, Pid: pid}, line)
+			to.addLine(Record{Level: level, Event: event, Pid: pid}, line)
 		}}
 	}
-	return &witness{log: l, pid: pid, stdout: of(LevelInfo, EventStdout), stderr: of(LevelError, EventStderr)}
+	return &witness{to: to, pid: pid, stdout: of(LevelInfo, EventStdout), stderr: of(LevelError, EventStderr)}
 }
 
 type witness struct {
-	log            *Log
+	to             taker
 	pid            int
 	stdout, stderr *lines.Cutter
 }
@@ -49,7 +57,7 @@ func (w *witness) Ended(end *process.End) {
 	if !end.OK() {
 		level = LevelWarn
 	}
-	w.log.add(Record{Level: level, Event: EventEnd, Pid: w.pid, Message: "ended: " + end.Status})
+	w.to.add(Record{Level: level, Event: EventEnd, Pid: w.pid, Message: "ended: " + end.Status})
 }
 
 // formatCommand returns the beginning of the command, with quotes where a word is not plain.

@@ -17,6 +17,8 @@ const (
 	// linesPerSecond and linesAtOnce bound the output that is recorded, so that a process that prints a lot costs little.
 	linesPerSecond = 200
 	linesAtOnce    = 2_000
+	// maxQueued bounds the records that wait to be forwarded.
+	maxQueued = 256
 )
 
 // The levels of records.
@@ -60,6 +62,9 @@ type Log struct {
 	left       float64
 	refilledAt time.Time
 	omitted    int
+	// forward takes records in place of the memory; nil: none does. It may block, so a goroutine calls it, for which they wait in the queue.
+	forward func(Record)
+	queue   chan Record
 }
 
 // NewLog returns an empty log.
@@ -76,11 +81,40 @@ func (l *Log) Since(ms int64) (records []Record, now int64) {
 	return append([]Record{}, l.records[first:]...), l.stamp()
 }
 
-// Clear forgets all records.
+// Forward gives further records to a function, one after the other, in place of keeping them; nil: they are kept. Those that come while too
+// many wait for it are left out, and counted.
+func (l *Log) Forward(to func(Record)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forward = to
+	if to != nil && l.queue == nil {
+		l.queue = make(chan Record, maxQueued)
+		go l.empty()
+	}
+}
+
+func (l *Log) empty() {
+	for record := range l.queue {
+		l.mu.Lock()
+		forward := l.forward
+		l.mu.Unlock()
+		if forward != nil {
+			forward(record)
+		}
+	}
+}
+
+// Clear forgets all records, also those that wait to be forwarded.
 func (l *Log) Clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.records, l.bytes, l.omitted = nil, 0, 0
+	for len(l.queue) > 0 {
+		select {
+		case <-l.queue:
+		default:
+		}
+	}
 }
 
 // add records what a process does, beyond all limits of its output.
@@ -106,18 +140,32 @@ func (l *Log) addLine(record Record, line []byte) {
 	l.keep(record)
 }
 
-// keep appends the record. The lock is held.
+// keep appends the record, or counts it among those that are left out. The lock is held.
 func (l *Log) keep(record Record) {
 	if l.omitted > 0 {
-		omitted := Record{Level: LevelWarn, Event: EventOmitted, Message: fmt.Sprintf("%d lines of output are left out here: too many came at once", l.omitted)}
+		message := fmt.Sprintf("%d lines of output are left out here: too many came at once", l.omitted)
+		if !l.push(Record{Level: LevelWarn, Event: EventOmitted, Message: message}) {
+			l.omitted++
+			return
+		}
 		l.omitted = 0
-		l.push(omitted)
 	}
-	l.push(record)
+	if !l.push(record) {
+		l.omitted++
+	}
 }
 
-func (l *Log) push(record Record) {
+// push reports whether there is room for the record.
+func (l *Log) push(record Record) bool {
 	record.Ms, record.Message = l.stamp(), strings.ToValidUTF8(record.Message, "\uFFFD")
+	if l.forward != nil {
+		select {
+		case l.queue <- record:
+			return true
+		default:
+			return false
+		}
+	}
 	l.records = append(l.records, record)
 	l.bytes += record.size()
 	first := 0
@@ -126,6 +174,7 @@ func (l *Log) push(record Record) {
 		l.records[first] = Record{}
 	}
 	l.records = l.records[first:]
+	return true
 }
 
 // stamp returns the time of now, or that of the last record where the clock went back: readers go on behind the last time that they saw.

@@ -2,13 +2,11 @@ package startup
 
 import (
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"sync/atomic"
 	"time"
 
-	"sandlot.dev/runtime/internal/lines"
 	"sandlot.dev/runtime/internal/process"
 	"sandlot.dev/runtime/internal/session"
 )
@@ -18,8 +16,6 @@ const (
 	readyEvery = 2 * time.Second
 	// readyLimit is how long the ready command may fail, as in E2B.
 	readyLimit = 10 * time.Minute
-	// maxLine bounds a line in the log of the container, which programs read line by line.
-	maxLine = 8 << 10
 )
 
 // Runner runs the commands of a template. It belongs to the supervisor of the daemon: that lives as long as the container, so a daemon
@@ -28,8 +24,8 @@ type Runner struct {
 	Table    *process.Table
 	Session  *session.Session
 	Commands Commands
-	// Out and Err are the log of the container.
-	Out, Err io.Writer
+	// Witness is asked at the start of the start command who is to see what it does and prints.
+	Witness func(pid int, spec process.Spec) process.Witness
 
 	every, limit time.Duration
 	progress     progress
@@ -71,12 +67,17 @@ func (r *Runner) fail(why string) {
 }
 
 func (r *Runner) start() error {
-	_, output, err := r.launch(r.Commands.Start)
+	spec, err := r.build(r.Commands.Start)
 	if err != nil {
 		return err
 	}
+	running, output, err := r.Table.Start(spec, nil, nil)
+	if err != nil {
+		return err
+	}
+	witness := r.Witness(running.Pid, spec)
 	go func() {
-		end := follow(output, r.Out, r.Err)
+		end := follow(output, witness)
 		slog.Info("the start command ended; it is not started again", "status", end.Status)
 	}()
 	return nil
@@ -111,13 +112,17 @@ const (
 
 // askReady runs the ready command once, and kills it after the limit.
 func (r *Runner) askReady(limit time.Duration) string {
-	running, output, err := r.launch(r.Commands.Ready)
+	spec, err := r.build(r.Commands.Ready)
+	if err != nil {
+		return err.Error()
+	}
+	running, output, err := r.Table.Start(spec, nil, nil)
 	if err != nil {
 		return err.Error()
 	}
 	var isKilled atomic.Bool
 	running.KillAfter(limit, func() { isKilled.Store(true) })
-	end := follow(output, io.Discard, io.Discard)
+	end := follow(output, blind{})
 	switch {
 	case end.OK():
 		return succeeded
@@ -128,37 +133,30 @@ func (r *Runner) askReady(limit time.Duration) string {
 	}
 }
 
-// launch runs a command in a login shell, as the default user in the default directory.
-func (r *Runner) launch(command string) (*process.Process, *process.Subscription, error) {
+// build completes a command, for a login shell, as the default user in the default directory.
+func (r *Runner) build(command string) (process.Spec, error) {
 	user, err := r.Session.User("")
 	if err != nil {
-		return nil, nil, err
+		return process.Spec{}, err
 	}
-	spec, err := r.Session.Spec(user, session.Command{Cmd: "/bin/bash", Args: []string{"-l", "-c", command}, Env: r.Commands.Env})
-	if err != nil {
-		return nil, nil, err
-	}
-	return r.Table.Start(spec, nil, nil)
+	return r.Session.Spec(user, session.Command{Cmd: "/bin/bash", Args: []string{"-l", "-c", command}, Env: r.Commands.Env})
 }
 
-// follow copies the output of a process until its end.
-func follow(output *process.Subscription, stdout, stderr io.Writer) *process.End {
+// follow shows the output of a process and its end to a witness.
+func follow(output *process.Subscription, witness process.Witness) *process.End {
 	defer output.Close()
-	streams := map[process.Stream]*lines.Cutter{process.Stdout: copyLines(stdout), process.Stderr: copyLines(stderr)}
 	for event := range output.Events() {
-		if event.End == nil {
-			streams[event.Stream].Add(event.Data)
-			continue
+		if event.End != nil {
+			witness.Ended(event.End)
+			return event.End
 		}
-		for _, each := range streams {
-			each.End()
-		}
-		return event.End
+		witness.Printed(event.Stream, event.Data)
 	}
 	return &process.End{Status: "unknown"}
 }
 
-// copyLines writes each line at once: other processes write to the same log.
-func copyLines(out io.Writer) *lines.Cutter {
-	return &lines.Cutter{Max: maxLine, Emit: func(line []byte) { _, _ = out.Write(append(line, '\n')) }}
-}
+// blind is a witness that forgets.
+type blind struct{}
+
+func (blind) Printed(process.Stream, []byte) {}
+func (blind) Ended(*process.End)             {}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"sandlot.dev/runtime/internal/process"
 	"sandlot.dev/runtime/internal/reaper"
+	"sandlot.dev/runtime/internal/records"
 	"sandlot.dev/runtime/internal/session"
 	"sandlot.dev/runtime/internal/state"
 	"sandlot.dev/runtime/internal/users"
@@ -52,7 +54,7 @@ func begin(t *testing.T, commands Commands, limit time.Duration) (address, folde
 	t.Cleanup(table.KillAll)
 	r := &Runner{
 		Table: table, Session: newSession(t, folder), Commands: commands,
-		Out: said, Err: said, every: time.Millisecond, limit: limit,
+		Witness: records.Marker{Out: said, Err: said, UID: func() string { return "uid-1" }}.Start, every: time.Millisecond, limit: limit,
 	}
 	address = Address(folder)
 	if err := r.Begin(address); err != nil {
@@ -87,8 +89,16 @@ func TestIsReadyOnceTheReadyCommandSucceeds(t *testing.T) {
 	if err := Await(address, patience); err != nil {
 		t.Error(err)
 	}
-	if got := said.String(); got != "out\nerr\n" && got != "err\nout\n" {
-		t.Errorf("the log has %q", got)
+	for _, want := range []string{
+		`^\[process \d+ start info [0-9a-f]{16}\] started: /bin/bash -l -c "test `, `(?m)^\[process \d+ stdout info [0-9a-f]{16}\] out$`,
+		`(?m)^\[process \d+ stderr error [0-9a-f]{16}\] err$`, `(?m)^\[process \d+ end info [0-9a-f]{16}\] ended: exit status 0\n$`,
+	} {
+		if got := said.String(); !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("the log lacks %s: %q", want, got)
+		}
+	}
+	if got := strings.Count(said.String(), "started: "); got != 1 {
+		t.Errorf("%d starts are in the log: those of the ready command belong to no log", got)
 	}
 }
 

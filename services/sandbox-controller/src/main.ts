@@ -24,6 +24,7 @@ await main(sandboxSettings, (settings) =>
             publicKey: settings.RUNTIME_PUBLIC_KEY,
             gatewayKeys: settings.GATEWAY_PUBLIC_KEYS,
             delivery: settings.RUNTIME_DELIVERY,
+            records: settings.RUNTIME_RECORDS,
             identitySeed: settings.RUNTIME_IDENTITY_SEED,
           },
         },

@@ -36,6 +36,7 @@ const PROGRAMS: Readonly<Record<BinaryName, boolean>> = {
   'sandlot-egress': true,
   'sandlot-image': true,
   loki: true,
+  promtail: true,
   'sandlot-volumes': true,
 };
 

@@ -29,6 +29,7 @@ export type { ImagePlaneServer } from './test-servers/images.ts';
 export { startNats, startNatsCluster } from './test-servers/nats.ts';
 export { findFreePort } from './process/ports.ts';
 export { pushToLoki, startLoki } from './test-servers/loki.ts';
+export { startPromtail } from './test-servers/promtail.ts';
 export { PromQueryError, promExemplars, promQuery } from './test-servers/prometheus-api.ts';
 export type { PromExemplar, PromSeries } from './test-servers/prometheus-api.ts';
 export { runPromtool, startPrometheus } from './test-servers/prometheus.ts';

@@ -186,6 +186,16 @@ const bus: RuleGroup = {
         'One of a hundred deadlines for {{ $labels.purpose }} is acted on {{ $value | humanizeDuration }} after its time.',
       runbook: 'deadlines-late',
     }),
+    createAlert({
+      alert: 'SandlotUsageStale',
+      expr: 'max(sandlot_usage_counted_timestamp_seconds) < time() - 300',
+      for: '10m',
+      severity: 'warning',
+      summary: 'The ledger of usage is not brought up to date',
+      description:
+        'No process has counted usage for more than ten minutes. None is lost while the stream has the events, for seven days by default.',
+      runbook: 'usage-stale',
+    }),
   ],
 };
 

@@ -48,12 +48,14 @@ describe('a template with a start and a ready command', () => {
     expect((await sandbox.commands.run('curl --silent http://127.0.0.1:8000/')).stdout).toBe('hello\n');
   });
 
-  it('writes its output into the log of the container', async () => {
+  it('has its output in the log of the sandbox, as that of a process', async () => {
     const sandbox = await templates.open(name);
-    await eventually('the log has it', async () => {
+    const line = await eventually('the log has it', async () => {
       const answer = await templates.call('GET', `/v2/sandboxes/${sandbox.sandboxId}/logs?search=serving`);
-      return (await answer.text()).includes('serving') ? true : undefined;
+      const { logs } = (await answer.json()) as { logs: readonly { message: string }[] };
+      return logs.find(({ message }) => message === 'serving');
     });
+    expect(line).toMatchObject({ level: 'info', fields: { logger: 'process', event: 'stdout' } });
   });
 
   it('has a Pod that a startup probe holds back, and whose container the kubelet has not restarted', async () => {

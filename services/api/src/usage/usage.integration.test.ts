@@ -1,4 +1,5 @@
 import { USAGE_BUCKET } from '@sandlot/bus';
+import { namespaces } from '@sandlot/kube';
 import { DAY_MS, EMPTY_DAY, formatDay, formatDayKey, getStartOfDay, multiplyRequests } from '@sandlot/usage';
 import type { DayEntry } from '@sandlot/usage';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -43,7 +44,7 @@ interface Given {
 }
 
 /** Writes entries as the claim-controller does. */
-async function fill(days: Readonly<Record<number, Given>>): Promise<void> {
+async function fill(days: Readonly<Record<number, Given>>, namespace = 'team-a'): Promise<void> {
   const bucket = stack.bus.openBucket(USAGE_BUCKET);
   if (bucket === undefined) throw new Error('no bucket');
   await vi.waitFor(async () => expect(await bucket.readIdentity()).toBeDefined(), { timeout: 30_000, interval: 50 });
@@ -57,7 +58,7 @@ async function fill(days: Readonly<Record<number, Given>>): Promise<void> {
       starts,
     };
     const text = JSON.stringify(entry);
-    await bucket.write({ key: formatDayKey('team-a', formatDay(Number(at))), text, revision: 0 });
+    await bucket.write({ key: formatDayKey(namespace, formatDay(Number(at))), text, revision: 0 });
   }
 }
 
@@ -94,6 +95,27 @@ describe('the usage of a key', () => {
         { day: formatDate(YESTERDAY), ...used(1) },
         { day: formatDate(TODAY), ...used(3) },
       ],
+    });
+  });
+
+  it('stays for admins when the key is deleted, and is for no key then', async () => {
+    const gone = await stack.key({ namespace: 'team-c' });
+    const { id } = (await read('/api/v1/key', gone)).body as { id: string };
+    await fill({ [YESTERDAY]: { usage: { [id]: HOUR }, peaks: {}, starts: {} } }, 'team-c');
+    expect((await read('/api/v1/usage', gone)).body).toMatchObject({ total: used(1) });
+    const deleted = await api.call(`DELETE /api/v1/keys/${id}`, { url: api.adminUrl, key: admin });
+    expect(deleted.status).toBe(204);
+    await vi.waitFor(async () => expect((await read('/api/v1/usage', gone)).status).toBe(401), { timeout: 10_000 });
+    const reply = await read('/api/v1/usage?namespace=team-c&group=key', admin);
+    expect(reply.body).toMatchObject({ total: used(1), groups: [{ key: id, ...used(1) }] });
+  });
+
+  it('stays for admins when the namespace is deleted', async () => {
+    await fill({ [YESTERDAY]: { usage: { 'key-of-old': 5 * HOUR }, peaks: {}, starts: {} } }, 'team-gone');
+    expect(await stack.client.find(namespaces, { name: 'team-gone' })).toBeUndefined();
+    expect(await read('/api/v1/usage?namespace=team-gone&group=key', admin)).toMatchObject({
+      status: 200,
+      body: { namespace: 'team-gone', total: used(5), groups: [{ key: 'key-of-old', ...used(5) }] },
     });
   });
 

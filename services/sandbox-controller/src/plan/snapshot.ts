@@ -9,6 +9,9 @@ export type UnsetService = 'V1Alpha1' | 'Never' | 'Always';
 /** How the daemon comes into a Pod: an init container copies it, or the node mounts its image. */
 export type RuntimeDelivery = 'InitContainer' | 'ImageVolume';
 
+/** The memory of the daemon, or the log of the container: docs/reference/runtime.md#records-in-the-log. */
+export type RecordsPlace = 'memory' | 'log';
+
 /** What the installation says about the in-sandbox daemon. */
 export interface RuntimeSettings {
   /** Image of the daemon for Sandboxes that name none; empty when the installation has none. */
@@ -18,6 +21,8 @@ export interface RuntimeSettings {
   /** Ed25519 public keys of the gateway in the same form, the one that it signs with first. Empty: daemons obey no gateway. */
   readonly gatewayKeys: readonly string[];
   readonly delivery: RuntimeDelivery;
+  /** Where daemons keep what processes do and print, unless the template says it. */
+  readonly records: RecordsPlace;
   /** From it come the keys of Sandboxes; needed for ImageVolume. It does not print. */
   readonly identitySeed?: KeyObject | undefined;
 }

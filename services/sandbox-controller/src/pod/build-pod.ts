@@ -58,6 +58,7 @@ function withRuntime(
     image,
     publicKey,
     gatewayKeys,
+    records,
     egressCa = '',
     key,
   }: RuntimeSettings & EgressParts & { readonly key: SandboxKey | undefined },
@@ -70,6 +71,7 @@ function withRuntime(
     publicKey,
     gatewayKeys,
     sandboxUid: uid,
+    records,
     isAuthored: isAuthored(sandbox),
     // The policy for Sandboxes without a template admits what their author lets in.
     isGuarded: findNeededPolicy(sandbox, false)?.isCertain === true,

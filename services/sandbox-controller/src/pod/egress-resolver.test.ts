@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { buildPod } from './build-pod.ts';
 import { findResolverRefusal, listServiceAddresses } from './egress-resolver.ts';
 
-const RUNTIME = { image: '', publicKey: '', gatewayKeys: [], delivery: 'InitContainer' } as const;
+const RUNTIME = { image: '', publicKey: '', gatewayKeys: [], delivery: 'InitContainer', records: 'memory' } as const;
 const RESOLVER = { service: 'sandlot-egress', addresses: ['10.96.0.53', 'fd00::35'] };
 const NOWHERE = { service: 'sandlot-egress', addresses: [] };
 const podTemplate = {

@@ -102,6 +102,7 @@ describe('a Pod with the daemon', () => {
       SANDLOT_SANDBOXD_PORTS: '0',
       SANDLOT_WORKDIR: '/app',
       SANDLOT_SANDBOX_UID: 'uid-1',
+      SANDLOT_RECORDS: 'memory',
       SANDLOT_RUNTIME_DIR: '/.sandlot',
       SANDLOT_ENVD_PORT: '49983',
       SANDLOT_EXEC_OPEN: 'gateway',
@@ -259,7 +260,9 @@ describe('a daemon that cannot be started', () => {
   it('without an image keeps the Pod from being created, and says what to set', () => {
     const snapshot = buildSnapshot({
       sandbox: asking({}),
-      settings: { runtime: { image: '', publicKey: '', gatewayKeys: [], delivery: 'InitContainer' } },
+      settings: {
+        runtime: { image: '', publicKey: '', gatewayKeys: [], delivery: 'InitContainer', records: 'memory' },
+      },
     });
     expect(getStep(decidePod(snapshot), 'reportFailure').message).toContain('runtime.image');
   });
@@ -307,6 +310,28 @@ describe('a daemon that cannot be started', () => {
     const [step] = decidePod(buildSnapshot({ sandbox: asking({ env: [variable] }) }));
     expect(step?.kind).toBe(isRefused ? 'reportFailure' : 'createPod');
     expect(JSON.stringify(step).includes('takes no SANDLOT_SANDBOXD_PORTS but 8080,9090 and 0')).toBe(isRefused);
+  });
+});
+
+describe('where a daemon keeps its records', () => {
+  const asking = (env: EnvVar[]) =>
+    notebook({ spec: { podTemplate: { spec: { containers: [{ name: 'main', env }] } }, runtime: { inject: true } } });
+  const readPlace = (env: EnvVar[], records: 'memory' | 'log') =>
+    variables(buildPod(asking(env), { ...RUNTIME, records }).spec)['SANDLOT_RECORDS'];
+
+  it('is what the installation says, unless the template does', () => {
+    expect([readPlace([], 'memory'), readPlace([], 'log')]).toEqual(['memory', 'log']);
+    expect(readPlace([{ name: 'SANDLOT_RECORDS', value: 'log' }], 'memory')).toBe('log');
+    expect(readPlace([{ name: 'SANDLOT_RECORDS', value: 'memory' }], 'log')).toBe('memory');
+  });
+
+  it.each<EnvVar>([
+    { name: 'SANDLOT_RECORDS', value: 'store' },
+    { name: 'SANDLOT_RECORDS', value: '' },
+    { name: 'SANDLOT_RECORDS', valueFrom: {} },
+  ])('is nothing else: %j', (variable) => {
+    const [step] = decidePod(buildSnapshot({ sandbox: asking([variable]) }));
+    expect(JSON.stringify(step)).toContain('runtime.inject takes no SANDLOT_RECORDS but memory and log');
   });
 });
 

@@ -1,5 +1,5 @@
 import type { Container, EnvVar, PodSpec } from '@sandlot/kube/objects';
-import type { RuntimeSettings } from '../plan/snapshot.ts';
+import type { RecordsPlace, RuntimeSettings } from '../plan/snapshot.ts';
 import { IDENTITY_VARIABLE } from './identity-text.ts';
 import {
   buildDelivery,
@@ -21,6 +21,7 @@ export interface Injection {
   /** By these keys the daemon recognises the gateway. */
   readonly gatewayKeys: readonly string[];
   readonly sandboxUid: string;
+  readonly records: RecordsPlace;
   /** Whether no claim serves this Sandbox, so that nothing will open its agent-sandbox API: it answers the gateway at once. */
   readonly isAuthored: boolean;
   /** Whether the NetworkPolicy of a template is in place before the Pod starts. */
@@ -65,7 +66,7 @@ export function findInjectionRefusal(
   if (delivery === 'ImageVolume' && identitySeed === undefined) {
     return 'runtime.inject needs the seed of the installation, from which the key of a Sandbox comes; set RUNTIME_IDENTITY_SEED of the sandbox-controller, or the chart value runtime.delivery to InitContainer';
   }
-  return findPortRefusal(first) ?? findHookRefusal(first) ?? findProbeRefusal(first);
+  return findPortRefusal(first) ?? findRecordsRefusal(first) ?? findHookRefusal(first) ?? findProbeRefusal(first);
 }
 
 /** The variables by which a template switches APIs of the daemon on or off, and the one value besides 0 that each takes. */
@@ -82,6 +83,13 @@ function findPortRefusal({ name, env = [] }: Container): string | undefined {
     return `runtime.inject takes no ${variable} but ${ports} and 0, which switches ${what} off; container "${name}" has another`;
   }
   return undefined;
+}
+
+/** The daemon would not start. */
+function findRecordsRefusal({ name, env = [] }: Container): string | undefined {
+  const given = env.findLast((each) => each.name === RECORDS);
+  if (given === undefined || RECORDS_PLACES.includes(given.value ?? '')) return undefined;
+  return `runtime.inject takes no ${RECORDS} but memory and log; container "${name}" has another`;
 }
 
 function findHookRefusal(first: Container): string | undefined {
@@ -160,6 +168,10 @@ const EXEC_OPEN = 'SANDLOT_EXEC_OPEN';
 /** Whether it asks for the proof of the gateway also when a claim has opened it. */
 const EXEC_PROOF = 'SANDLOT_EXEC_PROOF';
 
+/** Where it keeps what processes do and print, and what the variable may say. */
+const RECORDS = 'SANDLOT_RECORDS';
+const RECORDS_PLACES: readonly string[] = ['memory', 'log'] satisfies RecordsPlace[];
+
 /** Identity and trust of the daemon: the template must not set them. */
 const RESERVED: ReadonlySet<string> = new Set([
   DAEMON_KEY,
@@ -183,13 +195,14 @@ function withoutReserved(env: readonly EnvVar[]): EnvVar[] {
 /** The template may set the other variables: SANDLOT_DEFAULT_USER, SANDLOT_WORKDIR, those of the ports and of commands. */
 function listDaemonVariables(
   { env = [], workingDir }: Container,
-  { publicKey, gatewayKeys, sandboxUid, isAuthored, isGuarded, egressCa }: Injection,
+  { publicKey, gatewayKeys, sandboxUid, records, isAuthored, isGuarded, egressCa }: Injection,
 ): EnvVar[] {
   const ownAccess = findOwnAccess(env);
   const given = new Set(env.map(({ name }) => name));
   const defaults = {
     [EXEC_PORT_VARIABLE]: EXEC_PORT,
     [SANDBOXD_PORTS_VARIABLE]: '0',
+    [RECORDS]: records,
     ...(typeof workingDir === 'string' ? { SANDLOT_WORKDIR: workingDir } : {}),
   };
   const fixed = {

@@ -27,6 +27,8 @@ export const sandboxSettings = controllerSettings.extend({
   RUNTIME_DELIVERY: z
     .enum(['InitContainer', 'ImageVolume'], { error: 'one of InitContainer, ImageVolume' })
     .default('InitContainer'),
+  /** Where daemons keep what processes do and print: docs/reference/runtime.md#records-in-the-log. */
+  RUNTIME_RECORDS: z.enum(['memory', 'log'], { error: 'one of memory, log' }).default('memory'),
   /** Base64 of 32 random bytes from which the keys of Sandboxes come; needed for ImageVolume. */
   RUNTIME_IDENTITY_SEED: secretValue('base64 of at least 32 bytes', readSeed).optional(),
   /** Whether the snapshot-controller is installed, so that Sandboxes can hibernate: docs/reference/sandbox.md#hibernation. */

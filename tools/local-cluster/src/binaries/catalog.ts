@@ -97,6 +97,8 @@ const jaegerRecipes = {
 const lokiRecipes = {
   /** Keeps logs and answers queries. Loki 1.6 is the last one of these modules under the Apache License. */
   loki: { package: 'github.com/grafana/loki/cmd/loki' },
+  /** Ships files to it. */
+  promtail: { package: 'github.com/grafana/loki/cmd/promtail' },
 } as const satisfies Record<string, Recipe>;
 
 const agentSandboxRecipes = {

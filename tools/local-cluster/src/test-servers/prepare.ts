@@ -22,6 +22,7 @@ export default async function prepare(): Promise<void> {
     'kubeconform',
     'jaeger',
     'loki',
+    'promtail',
     'registry',
     'crane',
     'sandlot-image',

@@ -5,6 +5,7 @@ import type { KubeClient, LogOptions } from '@sandlot/kube';
 import { notEnabled } from '../../errors/refusals.ts';
 import { LimitedLog, readLimitedLines, readLogLines } from './lines.ts';
 import type { LogLine } from './lines.ts';
+import { formatTag, readMarks } from './marks.ts';
 import type { LogPart } from './merge.ts';
 
 export interface PodLogsDeps {
@@ -29,11 +30,13 @@ export class PodLog {
   readonly #deps: PodLogsDeps;
   readonly #sandbox: Sandbox;
   readonly #signal: AbortSignal;
+  readonly #tag: string;
 
   constructor(deps: PodLogsDeps, sandbox: Sandbox, signal: AbortSignal) {
     this.#deps = deps;
     this.#sandbox = sandbox;
     this.#signal = signal;
+    this.#tag = formatTag(sandbox.metadata.uid ?? '');
   }
 
   /** The lines from that time on, epoch milliseconds. */
@@ -41,13 +44,13 @@ export class PodLog {
     // The node compares whole seconds.
     const sinceTime = new Date(Math.floor(fromMs / 1_000) * 1_000).toISOString();
     const log = this.#open({ sinceTime, limitBytes: LIMIT_BYTES });
-    return { lines: chooseFrom(readLimitedLines(log), fromMs), isWhole: () => !log.isSpent };
+    return { lines: readMarks(chooseFrom(readLimitedLines(log), fromMs), this.#tag), isWhole: () => !log.isSpent };
   }
 
   /** The last lines; without a limit of lines that is not {@link LogPart.isWhole}, its end is missing. */
   readTail(tailLines: number): LogPart {
     const log = this.#open({ tailLines });
-    return { lines: readLogLines(log), isWhole: () => !log.isSpent };
+    return { lines: readMarks(readLogLines(log), this.#tag), isWhole: () => !log.isSpent };
   }
 
   /** When the first line was written that the node has, epoch milliseconds; undefined: it has none. */

@@ -1,3 +1,4 @@
+import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startGatewayStandIn } from '../../../test/gateway-stand-in.ts';
 import type { GatewayStandIn } from '../../../test/gateway-stand-in.ts';
@@ -5,6 +6,7 @@ import { startKubeletStandIn } from '../../../test/kubelet-stand-in.ts';
 import type { KubeletStandIn } from '../../../test/kubelet-stand-in.ts';
 import { Stack } from '../../../test/stack.ts';
 import type { ApiUnderTest } from '../../../test/stack.ts';
+import { formatTag } from './marks.ts';
 
 let stack: Stack;
 let kubelet: KubeletStandIn;
@@ -67,6 +69,24 @@ async function readV2(query: string): Promise<readonly string[]> {
 }
 
 const listMessages = ({ logEntries }: Shown): readonly string[] => logEntries.map(({ message }) => message);
+
+describe('records of processes in the log of the container', () => {
+  it('are lines of processes, also where the daemon keeps none and where lines of containers have too low a level', async () => {
+    const { status } = await stack.client.get(sandboxClaims, { namespace: 'team-a', name: id });
+    const name = status?.sandbox?.name ?? '';
+    const { metadata } = await stack.client.get(sandboxes, { namespace: 'team-a', name });
+    const tag = formatTag(metadata.uid ?? '');
+    print([1, 'serving'], [2, `[process 7 stderr error ${tag}] wrong`], [3, `[process 7 stdout info ${tag}] out`]);
+    gateway.records.set(id, { now: startMs + 1_000, records: [] });
+    expect((await read()).logEntries).toMatchObject([
+      { message: 'serving', fields: { logger: 'container' } },
+      { message: 'wrong', level: 'error', fields: { logger: 'process', event: 'stderr', pid: '7' } },
+      { message: 'out', level: 'info', fields: { logger: 'process', event: 'stdout', pid: '7' } },
+    ]);
+    expect(await readV2('?level=error')).toEqual(['wrong']);
+    expect(await readV2('?search=stdout')).toEqual([]);
+  });
+});
 
 describe('records of processes', () => {
   it('are between the lines of the container, with a logger, a level and a pid', async () => {

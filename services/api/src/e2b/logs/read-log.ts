@@ -32,7 +32,8 @@ export async function readLogOf(
   if ('claim' in found) return deps.logs.read(found, wanted);
   const { logStore, clock, logs } = deps;
   if (logStore !== undefined) {
-    const place = { namespace, pod: found.pod, sinceMs: 0, untilMs: Math.min(clock.now(), found.atMs + LAST_WORDS_MS) };
+    const untilMs = Math.min(clock.now(), found.atMs + LAST_WORDS_MS);
+    const place = { namespace, pod: found.pod, sandboxUid: found.sandboxUid, sinceMs: 0, untilMs };
     return logs.readStored(logStore, place, wanted);
   }
   if (clock.now() - found.atMs < FOLLOWERS_MS) return [];

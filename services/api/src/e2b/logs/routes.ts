@@ -20,6 +20,7 @@ const WEEK_MS = 7 * 86_400_000;
 /** What stdout and stderr of the container are called; the node does not tell the two apart. */
 const CONTAINER = { logger: 'container' } as const;
 const CONTAINER_LEVEL: Level = 'info';
+const LEAST: Level = 'debug';
 
 export function buildLogRoutes(deps: LogDeps): readonly Route[] {
   const whole = { ...deps, logs: new SandboxLogs(deps) };
@@ -39,7 +40,7 @@ function buildLogRoute(deps: ReadLogDeps & LogDeps): Route {
       const wanted = { from: start ?? oldestMs, oldestMs, direction: 'forward', limit, search: '' } as const;
       const isWanted = (): boolean => true;
       const place = { namespace: key.namespace, id: params.sandboxID };
-      const lines = await readLogOf(deps, place, { ...wanted, isWanted, wantsContainer: true, signal });
+      const lines = await readLogOf(deps, place, { ...wanted, isWanted, level: LEAST, signal });
       const entries = lines.map(buildEntry);
       const logs = entries.map(({ timestamp, message, level, fields }) => ({
         timestamp,
@@ -69,9 +70,9 @@ function buildLogRouteV2(deps: ReadLogDeps & LogDeps): Route {
       const isOfLevel = (of: Level): boolean => levels.indexOf(of) >= least;
       const isWanted = (line: LogLine): boolean => isOfLevel(getLevel(line)) && line.message.includes(search);
       const from = cursor ?? (direction === 'forward' ? oldestMs : undefined);
-      const wanted = { from, oldestMs, direction, limit, search, isWanted, signal };
+      const wanted = { from, oldestMs, direction, limit, search, level, isWanted, signal };
       const place = { namespace: key.namespace, id: params.sandboxID };
-      const lines = await readLogOf(deps, place, { ...wanted, wantsContainer: isOfLevel(CONTAINER_LEVEL) });
+      const lines = await readLogOf(deps, place, wanted);
       return { status: 200, body: { logs: lines.map(buildEntry) } };
     },
   );

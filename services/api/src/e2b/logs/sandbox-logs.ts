@@ -46,7 +46,7 @@ export class SandboxLogs {
   /** The lines of a Pod that is gone. Rejects with an ApiError 503 when the store does not answer. */
   readStored(store: LogStore, place: PodInStore, wanted: LogRead): Promise<readonly LogLine[]> {
     return this.#ask(place.namespace, wanted.signal, () => {
-      const older = wanted.wantsContainer ? openOlder(store, place, wanted) : undefined;
+      const older = openOlder(store, place, wanted);
       const sources = { pod: undefined, records: { lines: [], untilMs: undefined }, older };
       return wanted.direction === 'forward' ? readForward(sources, wanted) : readBackward(sources, wanted);
     });
@@ -58,12 +58,17 @@ export class SandboxLogs {
     // Asked before the node: what the container prints after the time that the daemon gives belongs to the next answer.
     const fromMs = wanted.direction === 'forward' ? (wanted.from ?? 0) : 0;
     const records = await readProcessRecords(this.#deps, claimed, { fromMs, signal });
-    if (sandbox === undefined || !wanted.wantsContainer) return { pod: undefined, records, older: undefined };
+    if (sandbox === undefined) return { pod: undefined, records, older: undefined };
     const pod = getState(sandbox) === 'paused' ? undefined : new PodLog(this.#deps, sandbox, signal);
     const { logStore, clock, log } = this.#deps;
     if (logStore === undefined) return { pod, records, older: undefined };
     const sinceMs = Date.parse(sandbox.metadata.creationTimestamp ?? '');
-    const own = { namespace: claim.metadata.namespace ?? '', pod: getPodName(sandbox), sinceMs, untilMs: clock.now() };
+    const place = {
+      namespace: claim.metadata.namespace ?? '',
+      pod: getPodName(sandbox),
+      sandboxUid: sandbox.metadata.uid,
+    };
+    const own = { ...place, sinceMs, untilMs: clock.now() };
     const older = openOlder(logStore, own, wanted);
     return { pod, records, older: pod === undefined ? older : orNothing(older, log) };
   }

@@ -1,3 +1,4 @@
+import type { Level } from './lines.ts';
 import type { PodLog } from './pod-logs.ts';
 import type { ProcessRecords } from './process-records.ts';
 import type { Wanted } from './select.ts';
@@ -11,16 +12,16 @@ export interface LogRead extends Wanted {
   readonly oldestMs: number;
   /** What the message of each line contains. */
   readonly search: string;
-  /** Whether lines of containers have the level that is asked for. */
-  readonly wantsContainer: boolean;
+  /** The least level of a line. */
+  readonly level: Level;
   readonly signal: AbortSignal;
 }
 
 /** What the log of a running or paused sandbox is read from. */
 export interface LogSources {
-  /** Undefined: no Pod has one, or its lines are not wanted. */
+  /** Undefined: no Pod has one. */
   readonly pod: PodLog | undefined;
   readonly records: ProcessRecords;
-  /** Lines that the node has no more; undefined: the installation keeps none, or they are not wanted. */
+  /** Lines that the node has no more; undefined: the installation keeps none. */
   readonly older: OlderLines | undefined;
 }

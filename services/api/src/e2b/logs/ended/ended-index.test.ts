@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { EndedIndex } from './ended-index.ts';
 
-const ended = (pod: string) => ({ pod, atMs: 1 });
+const ended = (pod: string) => ({ pod, sandboxUid: 'uid', atMs: 1 });
 
 it('ended sandboxes are found by namespace and id', () => {
   const index = new EndedIndex();

@@ -2,6 +2,8 @@
 export interface Ended {
   /** Name of its Pod, which is that of its Sandbox. */
   readonly pod: string;
+  /** UID of the Sandbox; undefined: only its event says it, and that was not read. */
+  readonly sandboxUid: string | undefined;
   /** When it ended, or was seen to have, epoch milliseconds. */
   readonly atMs: number;
 }

@@ -12,7 +12,7 @@ import type { Ended } from './ended-index.ts';
 
 export interface EndedDeps {
   readonly bus: Pick<Bus, 'openHistory'>;
-  readonly informers: Pick<Informers, 'claims'>;
+  readonly informers: Pick<Informers, 'claims' | 'sandboxes'>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -52,7 +52,9 @@ export class EndedSandboxes {
   async find(namespace: string, id: string): Promise<Ended | undefined> {
     const watched = this.#index.find(namespace, id) ?? this.#findStillShown(namespace, id);
     if (watched === undefined) await this.#read(namespace);
-    const ended = watched ?? this.#index.find(namespace, id);
+    // Without its UID a sandbox is known well enough for an answer.
+    else if (watched.sandboxUid === undefined) await this.#read(namespace).catch(() => undefined);
+    const ended = this.#index.find(namespace, id) ?? watched;
     return ended !== undefined && this.#deps.clock.now() - ended.atMs < KNOWN_MS ? ended : undefined;
   }
 
@@ -66,8 +68,11 @@ export class EndedSandboxes {
     const id = findSandboxId(claim);
     const pod = claim.status?.sandbox?.name ?? '';
     if (id === undefined || pod === '' || !wasReady(claim)) return undefined;
-    const ended = { pod, atMs: this.#deps.clock.now() };
-    this.#index.add(claim.metadata.namespace ?? '', id, ended);
+    const { namespace = '' } = claim.metadata;
+    // The Sandbox goes after its claim, but its watch may be ahead.
+    const sandboxUid = this.#deps.informers.sandboxes.store.get(`${namespace}/${pod}`)?.metadata.uid;
+    const ended = { pod, sandboxUid, atMs: this.#deps.clock.now() };
+    this.#index.add(namespace, id, ended);
     return ended;
   }
 
@@ -107,7 +112,13 @@ export class EndedSandboxes {
     if (type !== 'sandbox.deleted' || data.namespace !== namespace) return;
     const claim = 'claim' in data ? data.claim?.name : undefined;
     // A claim with another name was not made by the API, or a build ran in it.
-    if (claim === undefined || !isSandboxId(claim) || this.#index.find(namespace, claim) !== undefined) return;
-    this.#index.add(namespace, claim, { pod: data.name, atMs: Date.parse(time) });
+    if (claim === undefined || !isSandboxId(claim)) return;
+    this.#addUnlessKnown(namespace, claim, { pod: data.name, sandboxUid: data.uid, atMs: Date.parse(time) });
+  }
+
+  /** Of what this replica has watched, an event may say the UID. */
+  #addUnlessKnown(namespace: string, id: string, ended: Ended): void {
+    const known = this.#index.find(namespace, id);
+    if (known?.sandboxUid === undefined) this.#index.add(namespace, id, { ...ended, atMs: known?.atMs ?? ended.atMs });
   }
 }

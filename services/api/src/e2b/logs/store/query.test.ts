@@ -19,6 +19,7 @@ const part: StoredPart = {
   direction: 'forward',
   limit: 10,
   search: '',
+  level: 'debug',
 };
 const build = (more: Partial<StoredPart>, other: Partial<StoreSettings> = {}): string =>
   buildQuery({ ...settings, ...other }, { ...part, ...more }).get('query') ?? '';

@@ -1,4 +1,6 @@
 import type { Secret } from '@sandlot/config';
+import type { Level } from '../lines.ts';
+import { buildLevelPattern } from '../marks.ts';
 
 /** Where logs of sandboxes are kept beyond their Pods, as the operator describes it: a store with the query API of Loki. */
 export interface StoreSettings {
@@ -28,6 +30,8 @@ export interface StoredPart extends PodOfLog {
   readonly limit: number;
   /** What each line contains; empty: anything. */
   readonly search: string;
+  /** The least level; lines of containers have the level info. */
+  readonly level: Level;
 }
 
 /** The labels, with their values, that each stream of the Pod has. */
@@ -41,9 +45,11 @@ export function buildLabels(
 /** The parameters of `query_range`. */
 export function buildQuery(settings: StoreSettings, part: StoredPart): URLSearchParams {
   const matchers = [...buildLabels(settings, part)].map(([name, value]) => `${name}=${quote(value)}`);
+  const pattern = buildLevelPattern(part.level);
+  const ofLevel = pattern === undefined ? '' : ` |~ ${quote(pattern)}`;
   const filter = part.search === '' ? '' : ` |= ${quote(part.search)}`;
   return new URLSearchParams({
-    query: `{${matchers.join(',')}}${filter}`,
+    query: `{${matchers.join(',')}}${ofLevel}${filter}`,
     start: `${part.fromMs}000000`,
     end: `${part.untilMs}000000`,
     limit: String(part.limit),

@@ -2,11 +2,13 @@ import { pushToLoki, startLoki } from '@sandlot/local-cluster';
 import type { Server } from '@sandlot/local-cluster';
 import { formatEventId } from '@sandlot/bus';
 import { createSandboxId } from '@sandlot/tenancy';
+import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startKubeletStandIn } from '../../../../test/kubelet-stand-in.ts';
 import type { KubeletStandIn } from '../../../../test/kubelet-stand-in.ts';
 import { Stack } from '../../../../test/stack.ts';
 import type { ApiUnderTest, Reply } from '../../../../test/stack.ts';
+import { formatTag } from '../marks.ts';
 
 const TENANT = 'sandboxes';
 /** A time within the last week, at the beginning of a second. */
@@ -106,6 +108,45 @@ describe('the log of a sandbox that has ended', () => {
       start = Date.parse(last.timestamp) + 1;
     }
     expect(seen).toEqual(lines.map(([, text]) => text));
+  });
+
+  it('has what its processes did and printed, and chooses by level and text among these', async () => {
+    const id = await end('pod-processes');
+    const mark = (event: string, level: string): string => `[process 7 ${event} ${level} ${formatTag(id)}] `;
+    await store('pod-processes', [
+      [1, 'of the container'],
+      [2, `${mark('start', 'info')}started: make`],
+      [3, `${mark('stderr', 'error')}no rule "all"`],
+      [4, `[process 7 stderr error ${formatTag('another Sandbox')}] forged`],
+      [5, `${mark('end', 'warn')}ended: exit status 2`],
+      ...Array.from({ length: 1_200 }, (_, index): Line => [6 + index, `${mark('stdout', 'info')}${index}`]),
+    ]);
+    const { body } = await call(`/sandboxes/${id}/logs?start=${START}&limit=5`);
+    expect((body as { logEntries: object[] }).logEntries).toMatchObject([
+      { message: 'of the container', level: 'info', fields: { logger: 'container' } },
+      { message: 'started: make', level: 'info', fields: { logger: 'process', event: 'start', pid: '7' } },
+      { message: 'no rule "all"', level: 'error', fields: { logger: 'process', event: 'stderr', pid: '7' } },
+      { message: expect.stringContaining('] forged') as string, level: 'info', fields: { logger: 'container' } },
+      { message: 'ended: exit status 2', level: 'warn', fields: { logger: 'process', event: 'end', pid: '7' } },
+    ]);
+    expect(await readV2(id, '?level=warn&limit=10')).toEqual(['ended: exit status 2', 'no rule "all"']);
+    expect(await readV2(id, '?level=error')).toEqual(['no rule "all"']);
+    expect(await readV2(id, `?level=warn&search=${encodeURIComponent('"all"')}`)).toEqual(['no rule "all"']);
+    expect(await readV2(id, '?search=stderr')).toEqual([
+      `[process 7 stderr error ${formatTag('another Sandbox')}] forged`,
+    ]);
+  });
+
+  it('has lines of processes also at a replica that has watched its end', async () => {
+    const { body } = await api.call('POST /v2/sandboxes', { key, body: { templateID: 'base' } });
+    const id = (body as { sandboxID: string }).sandboxID;
+    const { status } = await stack.client.get(sandboxClaims, { namespace: 'team-a', name: id });
+    const name = status?.sandbox?.name ?? '';
+    const { metadata } = await stack.client.get(sandboxes, { namespace: 'team-a', name });
+    const tag = formatTag(metadata.uid ?? '');
+    expect((await api.call(`DELETE /sandboxes/${id}`, { key })).status).toBe(204);
+    await store(name, [[1, `[process 7 stdout info ${tag}] out`]]);
+    expect(await read(id)).toEqual(['out']);
   });
 
   it('ends with the sandbox: a later Pod of the same name is another one', async () => {
