@@ -66,24 +66,19 @@ async function download(sandbox: Sandbox, from: string, to: string): Promise<num
   const info = await sandbox.files.getInfo(from);
   const isFolder = (await stat(to).catch(() => undefined))?.isDirectory() === true;
   const target = isFolder ? join(to, takeName(posix.basename(info.path))) : to;
-  if (info.type !== FileType.DIR) return downloadFile(sandbox, from, target);
-  await mkdir(target, { recursive: true });
-  let count = 0;
-  for (const entry of await sandbox.files.list(from)) {
-    if (entry.symlinkTarget !== undefined) continue;
-    const path = posix.join(from, entry.name);
-    const local = join(target, takeName(entry.name));
-    count +=
-      entry.type === FileType.DIR
-        ? await download(sandbox, path, await makeFolder(local))
-        : await downloadFile(sandbox, path, local);
-  }
-  return count;
+  return info.type === FileType.DIR ? downloadFolder(sandbox, from, target) : downloadFile(sandbox, from, target);
 }
 
-async function makeFolder(path: string): Promise<string> {
-  await mkdir(path, { recursive: true });
-  return path;
+async function downloadFolder(sandbox: Sandbox, from: string, to: string): Promise<number> {
+  await mkdir(to, { recursive: true });
+  let count = 0;
+  for (const { name, type, symlinkTarget } of await sandbox.files.list(from)) {
+    // Links would lead out of the folder.
+    if (symlinkTarget !== undefined) continue;
+    const fetch = type === FileType.DIR ? downloadFolder : downloadFile;
+    count += await fetch(sandbox, posix.join(from, name), join(to, takeName(name)));
+  }
+  return count;
 }
 
 async function downloadFile(sandbox: Sandbox, from: string, to: string): Promise<number> {

@@ -110,7 +110,10 @@ export const shell: TenantCommand = {
   },
 };
 
-const getSize = ({ columns = 80, rows = 24 }: Call['out']): { cols: number; rows: number } => ({ cols: columns, rows });
+/** A terminal may say that it has no columns, as one of a script does. */
+function getSize({ columns = 0, rows = 0 }: Call['out']): { cols: number; rows: number } {
+  return { cols: columns === 0 ? 80 : columns, rows: rows === 0 ? 24 : rows };
+}
 
 /** Keys go to the sandbox as they are, ^C included, until its shell ends. */
 async function attach({ input, out }: Call, sandbox: Sandbox, handle: CommandHandle): Promise<number> {
