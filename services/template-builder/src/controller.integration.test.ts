@@ -92,6 +92,28 @@ describe.concurrent('the template-builder', () => {
     expect(messages.filter((message) => message.startsWith('Building template'))).toHaveLength(2);
   });
 
+  it('deletes an image of a build that is gone from the registry, and leaves that of one that is there', async () => {
+    const at = shared;
+    const build = await at.create('pushes');
+    await at.untilSandboxes(build, [1]);
+    const { metadata, data } = await at.readRecord();
+    expect(Object.keys(data ?? {})).toEqual(['team-a']);
+    const { own, registry } = stage.images;
+    const push = (uid: string): Promise<string> =>
+      stage.images.push(
+        own,
+        `${registry.split('/')[1] ?? ''}/team-a/build.images:${metadata.uid ?? ''}-${uid}`,
+        `of=${uid}`,
+      );
+    const gone = await push('0190b5a2-7c9e-7d7b-8f3a-2f1e3c4d5e6f');
+    const kept = await push(build.metadata.uid ?? '');
+    await waitUntil(
+      async () => !(await stage.images.has(gone)),
+      () => 'the image is still in the registry',
+    );
+    expect(await stage.images.has(kept)).toBe(true);
+  });
+
   it('deletes the credentials that the API stored for a build once the build has ended', async () => {
     const at = shared;
     const image = stage.base.replace(':1', ':absent');

@@ -5,6 +5,9 @@ import { parseJobId } from './apply.ts';
 import { dropCredentials } from './credentials/drop-credentials.ts';
 import { servePort } from './port/serve.ts';
 import { openRedis } from './wiring/redis.ts';
+import { addImageCollector } from './images/image-collector.ts';
+import { enrolNamespace } from './images/record.ts';
+import { createImageMetrics } from './telemetry/image-metrics.ts';
 import { PlaneClient } from './plane/plane-client.ts';
 import { reconcile } from './reconcile.ts';
 import { runAttempt } from './run/attempt.ts';
@@ -27,12 +30,15 @@ export function addTemplateBuilder(parts: ControllerParts, settings: BuilderSett
   measureUnfinished(metricsRegistry, () => informers.builds.store.values());
   measureQueue(metricsRegistry, () => queue.countWaiting());
   const plane = new PlaneClient({ socketPath: settings.IMAGE_PLANE_SOCKET, registry, clock });
+  const { BUILD_IMAGES_RECORD: recordName, POD_NAMESPACE: namespace } = settings;
+  const record = { client, key: recordName === undefined ? undefined : { namespace, name: recordName } };
   const attempt = {
     ...{ client, clock, log, logs, metrics, builds: informers.builds },
     ...{ plane, tokenKeys, registry },
     gatewayUrl: settings.GATEWAY_URL,
     aliases: settings.BUILD_BASE_IMAGES,
     envsNamespace: settings.ENVS_NAMESPACE,
+    enrol: (of: string, signal: AbortSignal) => enrolNamespace(record, of, signal),
     mayReadSecrets: settings.BUILD_NAMESPACE_SECRETS,
     defaults: settings.BUILD_TEMPLATE,
     poolReplicas: settings.BUILD_POOL_REPLICAS,
@@ -59,6 +65,14 @@ export function addTemplateBuilder(parts: ControllerParts, settings: BuilderSett
     reconcile: (key, context) => reconcile(deps, key, context),
   });
   dropCredentials({ client, manager, builds: informers.builds, namespace: settings.ENVS_NAMESPACE });
+  if (settings.BUILD_IMAGES_COLLECT && record.key !== undefined) {
+    addImageCollector({
+      ...{ client, clock, log, manager, plane, key: record.key },
+      metrics: createImageMetrics(metricsRegistry),
+      served: settings.WATCH_NAMESPACES,
+      graceMs: settings.BUILD_IMAGES_GRACE_SECONDS * 1_000,
+    });
+  }
   return {
     close: async () => {
       stop.abort();

@@ -2,6 +2,9 @@
 
 {{- define "sandlot.builds.fullname" -}}{{ include "sandlot.fullname" . }}-template-builder{{- end -}}
 
+{{/* ConfigMap in which the controller notes which namespaces have images, and which of them nothing needs. */}}
+{{- define "sandlot.builds.record" -}}{{ include "sandlot.fullname" . }}-build-images{{- end -}}
+
 {{/* Port on which the controller serves the API, and that of metrics and probes of the image plane. */}}
 {{- define "sandlot.builds.port" -}}8080{{- end -}}
 {{- define "sandlot.builds.planePort" -}}9464{{- end -}}
@@ -43,6 +46,9 @@
 {{- if .Values.api.enabled }}
 - { name: ENVS_NAMESPACE, value: {{ include "sandlot.api.envsNamespace" . }} }
 {{- end }}
+- { name: BUILD_IMAGES_RECORD, value: {{ include "sandlot.builds.record" . }} }
+- { name: BUILD_IMAGES_COLLECT, value: {{ $builds.images.collect | quote }} }
+- { name: BUILD_IMAGES_GRACE_SECONDS, value: {{ $builds.images.graceSeconds | int64 | quote }} }
 - { name: BUILD_NAMESPACE_SECRETS, value: {{ $builds.namespaceSecrets | quote }} }
 {{- end -}}
 

@@ -1,0 +1,29 @@
+import { createChannelSource, requeueAfter } from '@sandlot/kube';
+import type { Manager, ReconcileContext, ReconcileResult } from '@sandlot/kube';
+import { collectImages } from './collect-images.ts';
+import type { CollectDeps } from './collect-images.ts';
+
+/** The one key: a pass looks at all images. */
+const ALL = 'all';
+const SHORTEST_MS = 5_000;
+const LONGEST_MS = 3_600_000;
+/** A registry that deletes nothing is asked once in this time, in case its operator has changed that. */
+const AFTER_REFUSAL_MS = 24 * 3_600_000;
+
+export interface CollectorDeps extends CollectDeps {
+  readonly manager: Pick<Manager, 'add'>;
+}
+
+/** Looks for images that nothing needs, on the leader alone. */
+export function addImageCollector({ manager, ...deps }: CollectorDeps): void {
+  const everyMs = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, deps.graceMs / 2));
+  manager.add({
+    name: 'template-images',
+    concurrency: 1,
+    sources: [createChannelSource(() => [ALL])],
+    reconcile: async (_key: string, { signal }: ReconcileContext): Promise<ReconcileResult> => {
+      const outcome = await collectImages(deps, signal);
+      return requeueAfter(outcome === 'refused' ? AFTER_REFUSAL_MS : everyMs, 'the next look for images');
+    },
+  });
+}
