@@ -53,7 +53,7 @@ describe('the Pod of the template-builder', () => {
     expect(spec).toMatchObject({ automountServiceAccountToken: false, serviceAccountName: NAME });
     const mounts = spec?.containers.map(({ name, volumeMounts = [] }) => [name, volumeMounts.map(({ mountPath }) => mountPath)]);
     expect(mounts).toEqual([
-      ['controller', ['/run/sandlot', TOKEN, '/etc/sandlot/redis']],
+      ['controller', ['/run/sandlot', TOKEN, '/etc/sandlot/nats', '/etc/sandlot/redis', '/etc/sandlot/nats-password']],
       ['image-plane', ['/run/sandlot', '/etc/sandlot/registry', '/etc/sandlot/registry-ca']],
     ]);
     expect(Object.keys(readEnv(findContainer(objects, 'image-plane'))).filter((name) => !name.startsWith('SANDLOT_IMAGE_'))).toEqual([]);
@@ -77,10 +77,9 @@ describe('the Pod of the template-builder', () => {
     });
   });
 
-  it('is no client of NATS', async () => {
+  it('has users of NATS and Redis', async () => {
     const env = readEnv(findContainer(await renderBuilds(), 'controller'));
-    expect(Object.keys(env).filter((name) => name.startsWith('NATS_'))).toEqual([]);
-    expect(env).toMatchObject({ REDIS_USER: 'template-builder' });
+    expect(env).toMatchObject({ NATS_USER: 'template-builder', REDIS_USER: 'template-builder' });
   });
 
   it('is found by the API, and only there', async () => {

@@ -1,4 +1,5 @@
 import { createOwnWrites } from '@sandlot/kube';
+import { openOutboxes } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
 import { readTokenKeys } from '@sandlot/tenancy';
 import { parseJobId } from './apply.ts';
@@ -11,6 +12,7 @@ import { createImageMetrics } from './telemetry/image-metrics.ts';
 import { PlaneClient } from './plane/plane-client.ts';
 import { reconcile } from './reconcile.ts';
 import { runAttempt } from './run/attempt.ts';
+import { buildFactSource } from './telemetry/lifecycle-events.ts';
 import { createBuildMetrics, measureQueue, measureUnfinished } from './telemetry/metrics.ts';
 import type { BuilderSettings } from './wiring/config.ts';
 import { createInformers, watchSources } from './wiring/informers.ts';
@@ -21,6 +23,7 @@ export function addTemplateBuilder(parts: ControllerParts, settings: BuilderSett
   const shared = { client, clock, random, log, metrics: kubeMetrics };
   const informers = createInformers(shared, settings.WATCH_NAMESPACES);
   const builds = createOwnWrites({ informer: informers.builds, clock });
+  const outbox = openOutboxes(parts)({ kind: 'build', informer: informers.builds, ...buildFactSource });
   const redis = openRedis(settings, log);
   const { queue, logs } = redis;
   const stop = new AbortController();
@@ -77,7 +80,7 @@ export function addTemplateBuilder(parts: ControllerParts, settings: BuilderSett
     close: async () => {
       stop.abort();
       builds[Symbol.dispose]();
-      await (await serving).close();
+      await Promise.all([(await serving).close(), outbox[Symbol.asyncDispose]()]);
       await redis.close();
     },
   };

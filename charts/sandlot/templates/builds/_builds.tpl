@@ -105,9 +105,7 @@ securityContext: {{- include "sandlot.containerSecurityContext" . | nindent 2 }}
 volumeMounts:
   - { name: socket, mountPath: /run/sandlot }
   - { name: kubernetes-token, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true }
-  {{- range $volume, $files := include "sandlot.controller.secrets" . | fromYaml }}
-  - { name: {{ $volume }}, mountPath: /etc/sandlot/{{ $files.folder }}, readOnly: true }
-  {{- end }}
+  {{- include "sandlot.controller.mounts" . | nindent 2 }}
   {{- with include "sandlot.pod.extra" (dict "scope" . "field" "extraVolumeMounts") }}
   {{- . | nindent 2 }}
   {{- end }}
@@ -162,12 +160,7 @@ volumeMounts:
       - serviceAccountToken: { path: token, expirationSeconds: 3607 }
       - configMap: { name: kube-root-ca.crt, items: [{ key: ca.crt, path: ca.crt }] }
       - downwardAPI: { items: [{ path: namespace, fieldRef: { fieldPath: metadata.namespace } }] }
-{{- range $volume, $files := include "sandlot.controller.secrets" . | fromYaml }}
-- name: {{ $volume }}
-  {{- $items := list }}
-  {{- range $files.keys }}{{ $items = append $items (printf "{ key: %s, path: %s }" . .) }}{{ end }}
-  secret: { secretName: {{ $files.secret }}, items: [{{ join ", " $items }}] }
-{{- end }}
+{{- include "sandlot.controller.volumes" . }}
 {{- with .values.registry.credentialsSecret }}
 - name: registry
   secret: { secretName: {{ . }}, items: [{ key: .dockerconfigjson, path: config.json }] }

@@ -3,6 +3,7 @@ import { createKubeClient, loadCredentials } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import { Sandbox, Template } from 'e2b';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { listSandlotEvents } from '../../support/events.ts';
 import { Templates } from '../../support/builds/templates.ts';
 import type { Built } from '../../support/builds/templates.ts';
 
@@ -47,6 +48,19 @@ async function deleteObjects(built: Built): Promise<void> {
     await client.delete(sandboxTemplates, { namespace, name });
   }
 }
+
+it('a build publishes how it began and ended, without what it ran', async () => {
+  const { info } = await build('events');
+  const listOwn = async (): Promise<readonly string[]> => {
+    const lines = await listSandlotEvents('--since', '1h', '--subject', 'build.*', '-o', 'json');
+    return lines.filter((line) => line.includes(info.buildId));
+  };
+  await expect.poll(async () => (await listOwn()).length, PATIENCE).toBe(2);
+  const [started = '', ready = ''] = await listOwn();
+  expect(started).toContain('"build.started"');
+  expect(ready).toContain('"build.ready"');
+  expect(`${started}${ready}`).not.toContain('/home/user/word');
+});
 
 it('an image leaves the registry after its template, and stays as long as a paused sandbox needs it', async () => {
   const [used, unused] = [await build('used'), await build('unused')];
