@@ -35,14 +35,20 @@ class Registry implements ImageStore {
   readonly tags = new Map<string, string>();
   keeps = false;
   error: Error | undefined;
+  /** The repository that cannot be listed. */
+  closed: string | undefined;
+  /** The tag whose image cannot be read. */
+  broken: string | undefined;
   asked = 0;
 
   listTags(repository: string) {
+    if (repository === this.closed) return Promise.reject(new PlaneError('denied', 'no'));
     const tags = [...this.tags.keys()].filter((key) => key.startsWith(`${repository}:`));
     return Promise.resolve({ tags: tags.map((key) => key.slice(repository.length + 1)), whole: true });
   }
 
   findTag(repository: string, tag: string) {
+    if (tag === this.broken) return Promise.reject(new PlaneError('unsupported', 'no image'));
     const digest = this.tags.get(`${repository}:${tag}`);
     return Promise.resolve(digest === undefined ? undefined : { image: '', digest, labels: {} });
   }
@@ -235,6 +241,17 @@ describe('a registry', () => {
     expect(await collectAll()).toBe('refused');
     expect(registry.asked).toBe(1);
     expect(await metrics.metrics()).toContain('sandlot_template_images_total{result="refused"} 1');
+  });
+
+  it('that does not list a repository, or cannot read an image, loses the others all the same', async () => {
+    const { client, installation, registry, tag, collectAll } = await setup();
+    const sound = formatImageTag(installation, BUILD.replace('3c4d', '3c4e'));
+    registry.tags.set(`team/build.images:${sound}`, `sha256:${'b'.repeat(64)}`);
+    await enrolNamespace({ client, key: KEY }, 'closed', signal);
+    registry.closed = 'closed/build.images';
+    registry.broken = tag;
+    await collectAll();
+    expect([...registry.tags.keys()]).toEqual([`team/build.images:${tag}`]);
   });
 
   it('that cannot be reached for a moment has the image deleted in the next pass', async () => {

@@ -76,7 +76,9 @@ type ImagesByNamespace = ReadonlyMap<string, readonly StoredImage[]>;
 async function listTags(deps: CollectDeps, record: ImageRecord, signal: AbortSignal): Promise<ImagesByNamespace> {
   const found = new Map<string, readonly StoredImage[]>();
   for (const namespace of listNamespaces(deps, record)) {
-    const { tags, whole } = await deps.plane.listTags(formatImageRepository(namespace), signal);
+    const list = await askAbout(deps, namespace, () => deps.plane.listTags(formatImageRepository(namespace), signal));
+    if (list === undefined) continue;
+    const { tags, whole } = list;
     if (!whole) deps.log.warn({ namespace }, 'the registry has more images of the namespace than are looked at');
     const images = tags.flatMap((tag) => {
       const build = findBuildOfTag(tag, record.installation);
@@ -87,6 +89,17 @@ async function listTags(deps: CollectDeps, record: ImageRecord, signal: AbortSig
   return found;
 }
 
+/** What the registry answers about one namespace. Undefined: a lasting refusal, which must not keep the images of the others. */
+async function askAbout<T>({ log }: CollectDeps, namespace: string, ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof PlaneError) || error.isPassing) throw error;
+    log.warn({ namespace, err: error }, 'images of a namespace stay, because the registry does not say what it has');
+    return undefined;
+  }
+}
+
 interface LookUp {
   readonly tags: ImagesByNamespace;
   readonly mentions: Mentions;
@@ -95,7 +108,7 @@ interface LookUp {
 
 /** Asks the registry for the digests of images whose build is gone. Those that wait already go first: others keep no mark. */
 async function lookUp(
-  { plane }: CollectDeps,
+  deps: CollectDeps,
   { entries }: ImageRecord,
   { tags, mentions, signal }: LookUp,
 ): Promise<ImagesByNamespace> {
@@ -107,7 +120,8 @@ async function lookUp(
     const asked = [...gone.filter(isMarked), ...gone.filter((image) => !isMarked(image))].slice(0, most);
     const digests = new Map<string, string | undefined>();
     for (const { tag } of asked) {
-      const image = await plane.findTag(formatImageRepository(namespace), tag, signal);
+      const find = () => deps.plane.findTag(formatImageRepository(namespace), tag, signal);
+      const image = await askAbout(deps, namespace, find);
       digests.set(tag, image?.digest);
     }
     found.set(

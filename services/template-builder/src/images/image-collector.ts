@@ -5,6 +5,8 @@ import type { CollectDeps } from './collect-images.ts';
 
 /** The one key: a pass looks at all images. */
 const ALL = 'all';
+/** A pass asks the registry about each namespace, one after the other. */
+const PASS_LIMIT_MS = 600_000;
 const SHORTEST_MS = 5_000;
 const LONGEST_MS = 3_600_000;
 /** A registry that deletes nothing is asked once in this time, in case its operator has changed that. */
@@ -20,6 +22,7 @@ export function addImageCollector({ manager, ...deps }: CollectorDeps): void {
   manager.add({
     name: 'template-images',
     concurrency: 1,
+    deadlineMs: PASS_LIMIT_MS,
     sources: [createChannelSource(() => [ALL])],
     reconcile: async (_key: string, { signal }: ReconcileContext): Promise<ReconcileResult> => {
       const outcome = await collectImages(deps, signal);
