@@ -1,4 +1,5 @@
 import { createOwnWrites } from '@sandlot/kube';
+import type { ObjectKey } from '@sandlot/kube';
 import { openOutboxes } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
 import { readTokenKeys } from '@sandlot/tenancy';
@@ -8,7 +9,6 @@ import { servePort } from './port/serve.ts';
 import { openRedis } from './wiring/redis.ts';
 import { addImageCollector } from './images/image-collector.ts';
 import { enrolNamespace } from './images/record.ts';
-import { createImageMetrics } from './telemetry/image-metrics.ts';
 import { PlaneClient } from './plane/plane-client.ts';
 import { reconcile } from './reconcile.ts';
 import { runAttempt } from './run/attempt.ts';
@@ -33,8 +33,7 @@ export function addTemplateBuilder(parts: ControllerParts, settings: BuilderSett
   measureUnfinished(metricsRegistry, () => informers.builds.store.values());
   measureQueue(metricsRegistry, () => queue.countWaiting());
   const plane = new PlaneClient({ socketPath: settings.IMAGE_PLANE_SOCKET, registry, clock });
-  const { BUILD_IMAGES_RECORD: recordName, POD_NAMESPACE: namespace } = settings;
-  const record = { client, key: recordName === undefined ? undefined : { namespace, name: recordName } };
+  const record = { client, key: findRecordKey(settings) };
   const attempt = {
     ...{ client, clock, log, logs, metrics, builds: informers.builds },
     ...{ plane, tokenKeys, registry },
@@ -68,14 +67,7 @@ export function addTemplateBuilder(parts: ControllerParts, settings: BuilderSett
     reconcile: (key, context) => reconcile(deps, key, context),
   });
   dropCredentials({ client, manager, builds: informers.builds, namespace: settings.ENVS_NAMESPACE });
-  if (settings.BUILD_IMAGES_COLLECT && record.key !== undefined) {
-    addImageCollector({
-      ...{ client, clock, log, manager, plane, key: record.key },
-      metrics: createImageMetrics(metricsRegistry),
-      served: settings.WATCH_NAMESPACES,
-      graceMs: settings.BUILD_IMAGES_GRACE_SECONDS * 1_000,
-    });
-  }
+  if (settings.BUILD_IMAGES_COLLECT) addImageCollector(parts, settings, { plane, key: record.key });
   return {
     close: async () => {
       stop.abort();
@@ -84,4 +76,12 @@ export function addTemplateBuilder(parts: ControllerParts, settings: BuilderSett
       await redis.close();
     },
   };
+}
+
+/** The ConfigMap with the record of images. */
+function findRecordKey({
+  BUILD_IMAGES_RECORD: name,
+  POD_NAMESPACE: namespace,
+}: BuilderSettings): ObjectKey | undefined {
+  return name === undefined ? undefined : { namespace, name };
 }

@@ -52,11 +52,16 @@ export async function readRecord({ client, key }: RecordPlace, signal: AbortSign
   return { installation: uid, resourceVersion, entries: new Map(entries) };
 }
 
+interface EntriesWrite {
+  readonly entries: ReadonlyMap<string, Entry | undefined>;
+  readonly signal: AbortSignal;
+}
+
 /** Writes entries; undefined removes one. Fails with a conflict if the record has changed since it was read. */
 export async function writeEntries(
   { client, key }: RecordPlace,
   { installation, resourceVersion }: ImageRecord,
-  { entries, signal }: { readonly entries: ReadonlyMap<string, Entry | undefined>; readonly signal: AbortSignal },
+  { entries, signal }: EntriesWrite,
 ): Promise<void> {
   if (key === undefined || entries.size === 0) return;
   const data = Object.fromEntries([...entries].map(([name, entry]) => [name, entry ? formatEntry(entry) : null]));
@@ -78,13 +83,24 @@ export async function enrolNamespace(
     const entry = record.entries.get(namespace);
     if (entry !== undefined && entry.emptySince === undefined) return record.installation;
     if (entry === undefined && record.entries.size >= MOST_NAMESPACES) return undefined;
-    try {
-      const next: Entry = { marks: entry?.marks ?? new Map() };
-      await writeEntries(place, record, { entries: new Map([[namespace, next]]), signal });
-      return record.installation;
-    } catch (error) {
-      if (!(error instanceof Error) || !isConflict(error) || tries === MOST_TRIES) throw error;
-    }
+    const entries = new Map([[namespace, { marks: entry?.marks ?? EMPTY.marks }]]);
+    const isWritten = await tryToWrite(place, record, { entries, signal, isLast: tries === MOST_TRIES });
+    if (isWritten) return record.installation;
+  }
+}
+
+/** False: somebody else has changed the record since it was read. Of the last try that is an error. */
+async function tryToWrite(
+  place: RecordPlace,
+  record: ImageRecord,
+  { isLast, ...write }: EntriesWrite & { readonly isLast: boolean },
+): Promise<boolean> {
+  try {
+    await writeEntries(place, record, write);
+    return true;
+  } catch (error) {
+    if (isLast || !(error instanceof Error) || !isConflict(error)) throw error;
+    return false;
   }
 }
 
