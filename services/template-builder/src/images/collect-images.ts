@@ -27,7 +27,7 @@ export interface CollectDeps {
 }
 
 /** What one pass over all images came to. */
-export type Outcome = 'done' | 'blocked' | 'refused';
+type Outcome = 'done' | 'blocked' | 'refused';
 
 /** Of one namespace in one pass, so that one with much garbage does not keep the others waiting. */
 const MOST_LOOKED_UP = 100;

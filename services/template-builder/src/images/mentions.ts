@@ -32,7 +32,7 @@ const UID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const DIGEST = /sha256:[0-9a-f]{64}/g;
 
 /** Finds what objects mention. It looks at their whole text, so that a field that is added later counts as well. */
-export function findMentions(objects: Iterable<KubeObject>): Mentions {
+function findMentions(objects: Iterable<KubeObject>): Mentions {
   const [uids, digests, namespaces] = [new Set<string>(), new Set<string>(), new Set<string>()];
   for (const object of objects) {
     const text = JSON.stringify(object);

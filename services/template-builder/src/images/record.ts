@@ -32,7 +32,7 @@ export interface ImageRecord {
   readonly entries: ReadonlyMap<string, Entry>;
 }
 
-export interface RecordPlace {
+interface RecordPlace {
   readonly client: Pick<KubeClient, 'find' | 'mergePatch'>;
   /** The ConfigMap; undefined: this installation has none. */
   readonly key: ObjectKey | undefined;
@@ -114,6 +114,6 @@ function readEntry(text: string): Entry {
   }
 }
 
-export function formatEntry({ marks, emptySince }: Entry): string {
+function formatEntry({ marks, emptySince }: Entry): string {
   return JSON.stringify({ marks: Object.fromEntries(marks), ...(emptySince === undefined ? {} : { emptySince }) });
 }
