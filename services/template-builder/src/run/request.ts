@@ -44,7 +44,7 @@ export async function buildRequest(
   build: SandboxTemplateBuild,
   signal: AbortSignal,
 ): Promise<BuildRequest> {
-  const { metadata, spec } = build;
+  const { spec } = build;
   const source = await readSource(deps, build, signal);
   return {
     tag: await chooseTag(deps, build, signal),
