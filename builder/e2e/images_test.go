@@ -7,6 +7,8 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -229,6 +231,53 @@ func TestMovesTagsAndDeletesThem(t *testing.T) {
 	digest := keeper.push(t, "builds/team/app:v1", newImage(t, "amd64", 1))
 	expect(t, "a registry that keeps", startPlane(t, keeper.settings(t)...).ask("DELETE", "/v1/images?reference=team/app@"+digest.String(), nil).String(),
 		"200 {\"deleted\":false,\"kept\":true}\n")
+}
+
+func TestListsTagsOfARepository(t *testing.T) {
+	own := startRegistry(t, registryOptions{})
+	p := startPlane(t, own.settings(t)...)
+	list := func(repository string) string {
+		return p.ask("GET", "/v1/tags/all?repository="+repository, nil).String()
+	}
+	expect(t, "a repository that does not exist", list("team/app"), "200 {\"tags\":[],\"whole\":true}\n")
+	digest := own.push(t, "builds/team/app:v1", newImage(t, "amd64", 1))
+	own.push(t, "builds/team/app:v2", newImage(t, "amd64", 1))
+	own.push(t, "builds/team/application:v3", newImage(t, "amd64", 1))
+	own.push(t, "other/team/app:v4", newImage(t, "amd64", 1))
+	expect(t, "its tags alone", list("team/app"), "200 {\"tags\":[\"v1\",\"v2\"],\"whole\":true}\n")
+	p.ask("DELETE", "/v1/images?reference=team/app@"+digest.String(), nil)
+	expect(t, "without an image that went", list("team/app"), "200 {\"tags\":[\"v2\"],\"whole\":true}\n")
+	for _, bad := range []string{"", "team/../app", "Team", "../other/team/app", "team/app:v1"} {
+		if got := list(bad); !strings.HasPrefix(got, "bad_reference: ") {
+			t.Errorf("%q: %s", bad, got)
+		}
+	}
+}
+
+func TestListsNoMoreTagsThanItMay(t *testing.T) {
+	registry := newHostileTags(t)
+	p := startPlane(t, append([]string{"-registry=" + registry + "/builds"}, local...)...)
+	var list struct {
+		Tags  []string
+		Whole bool
+	}
+	p.ask("GET", "/v1/tags/all?repository=team/app", nil).read(t, &list)
+	if len(list.Tags) != 20_000 || list.Whole {
+		t.Errorf("%d tags, whole: %v", len(list.Tags), list.Whole)
+	}
+}
+
+// newHostileTags starts a registry whose list of tags has no end.
+func newHostileTags(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		if strings.HasSuffix(request.URL.Path, "/tags/list") {
+			writer.Header().Set("Link", "<"+request.URL.Path+"?last=x>; rel=\"next\"")
+			_, _ = fmt.Fprintf(writer, `{"name":"app","tags":["x"%s]}`, strings.Repeat(`,"x"`, 999))
+		}
+	}))
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://")
 }
 
 func TestKeepsBuildFiles(t *testing.T) {

@@ -53,6 +53,15 @@ func (s *Server) findImage(c *call) error {
 	return c.answer(found)
 }
 
+func (s *Server) listTags(c *call) error {
+	c.subject = c.query("repository")
+	list, err := s.plane.Tags(c, c.subject)
+	if err != nil {
+		return err
+	}
+	return c.answer(list)
+}
+
 func (s *Server) tagImage(c *call) error {
 	var request struct{ Reference, Digest string }
 	if err := c.read(&request); err != nil {

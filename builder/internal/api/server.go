@@ -57,6 +57,7 @@ func (s *Server) Handler() http.Handler {
 		"POST /v1/images":   {"compose", s.limits.Long, s.compose},
 		"DELETE /v1/images": {"delete_image", s.limits.Short, s.deleteImage},
 		"GET /v1/tags":      {"find_image", s.limits.Short, s.findImage},
+		"GET /v1/tags/all":  {"list_tags", s.limits.Short, s.listTags},
 		"PUT /v1/tags":      {"tag_image", s.limits.Short, s.tagImage},
 		"PUT /v1/files":     {"put_file", s.limits.Long, s.putFile},
 		"GET /v1/files":     {"get_file", s.limits.Long, s.getFile},

@@ -42,6 +42,52 @@ func (p *Plane) Tag(ctx context.Context, text, digest string) error {
 	return nil
 }
 
+// mostTags is how many tags one answer has.
+const mostTags = 20_000
+
+// TagList has the tags of a repository.
+type TagList struct {
+	Tags []string `json:"tags"`
+	// Whole says that there are no more.
+	Whole bool `json:"whole"`
+}
+
+// Tags lists the tags of a repository. One that does not exist has none.
+func (p *Plane) Tags(ctx context.Context, path string) (*TagList, error) {
+	repository, err := p.repository(path)
+	if err != nil {
+		return nil, err
+	}
+	list := &TagList{Tags: []string{}, Whole: true}
+	if err := p.listTags(ctx, repository, list); err != nil && !refuse.IsMissing(err) {
+		return nil, refuse.Own("the list of tags of '"+path+"'", err)
+	}
+	return list, nil
+}
+
+func (p *Plane) listTags(ctx context.Context, repository name.Repository, list *TagList) error {
+	puller, err := remote.NewPuller(p.ours(ctx)...)
+	if err != nil {
+		return err
+	}
+	pages, err := puller.Lister(ctx, repository)
+	if err != nil {
+		return err
+	}
+	for pages.HasNext() {
+		page, err := pages.Next(ctx)
+		if err != nil {
+			return err
+		}
+		list.Tags = append(list.Tags, page.Tags...)
+		if len(list.Tags) > mostTags {
+			list.Tags, list.Whole = list.Tags[:mostTags], false
+			return nil
+		}
+	}
+	return nil
+}
+
 // Deletion says what became of an image.
 type Deletion struct {
 	Deleted bool `json:"deleted"`

@@ -15,7 +15,7 @@ import (
 
 // Operations are the values of the label operation.
 var Operations = []string{
-	"resolve", "push_layer", "compose", "find_image", "tag_image", "delete_image", "put_file", "get_file",
+	"resolve", "push_layer", "compose", "find_image", "list_tags", "tag_image", "delete_image", "put_file", "get_file",
 }
 
 const (

@@ -50,7 +50,7 @@
 - { name: K8S_CLUSTER_UID, value: {{ . | quote }} }
 {{- end }}
 {{- end }}
-{{- /* Builds and volumes have no events. */}}
+{{- /* Volumes have no events. */}}
 {{- $natsUrl := include "sandlot.controller.natsUrl" . }}
 {{- with $natsUrl }}
 - { name: NATS_URL, value: {{ . | quote }} }
@@ -79,7 +79,7 @@
 
 {{/* Where NATS is for a controller; empty for one without events. Call with its scope. */}}
 {{- define "sandlot.controller.natsUrl" -}}
-{{- if not (has .name (list "template-builder" "volume-controller")) }}{{ include "sandlot.nats.url" .root }}{{ end -}}
+{{- if ne .name "volume-controller" }}{{ include "sandlot.nats.url" .root }}{{ end -}}
 {{- end -}}
 
 {{/* Settings of this controller alone. */}}

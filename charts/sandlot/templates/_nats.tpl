@@ -42,6 +42,9 @@ claim-controller: [claim]
 {{- if .Values.hibernation.enabled }}
 snapshot-controller: [snapshot]
 {{- end }}
+{{- if .Values.builds.enabled }}
+template-builder: [build]
+{{- end }}
 {{- if .Values.webhooks.enabled }}
 webhooks: []
 {{- end }}
@@ -58,6 +61,7 @@ sandbox-controller: [SANDBOXES]
 warmpool-controller: [POOLS, TEMPLATES]
 claim-controller: [CLAIMS, USAGE]
 snapshot-controller: [SNAPSHOTS]
+template-builder: [BUILDS]
 {{- end -}}
 
 {{/* Streams of these records. */}}

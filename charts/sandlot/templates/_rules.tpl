@@ -246,11 +246,23 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
   verbs: [create, delete, get, list, patch, watch]
 - apiGroups: [extensions.agents.x-k8s.io]
   resources: [sandboxclaims]
-  verbs: [create, delete, get]
+  verbs: [create, delete, get{{ if .Values.builds.images.collect }}, list{{ end }}]
 {{- if gt (int .Values.builds.pool.replicas) 0 }}
 - apiGroups: [extensions.agents.x-k8s.io]
   resources: [sandboxwarmpools]
   verbs: [create]
+{{- end }}
+{{- if .Values.builds.images.collect }}
+# What may need an image: nothing is deleted from the registry unless all of these can be read.
+- apiGroups: [extensions.agents.x-k8s.io]
+  resources: [sandboxwarmpools]
+  verbs: [list]
+- apiGroups: [agents.x-k8s.io]
+  resources: [sandboxes]
+  verbs: [list]
+- apiGroups: [sandlot.dev]
+  resources: [sandboxsnapshots]
+  verbs: [list]
 {{- end }}
 {{- if .Values.builds.namespaceSecrets }}
 # Builds name Secrets with credentials for registries, by a label, and no Role can be limited to one.

@@ -3,6 +3,7 @@ import type { ContainerSpec, Rendered } from './chart.ts';
 import { find, profiles, render, template } from './chart.ts';
 
 const NAME = 'sandlot-template-builder';
+const RECORD = 'sandlot-build-images';
 const TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount';
 const registry = { name: 'registry.example.com:5000/sandlot' };
 
@@ -52,7 +53,7 @@ describe('the Pod of the template-builder', () => {
     expect(spec).toMatchObject({ automountServiceAccountToken: false, serviceAccountName: NAME });
     const mounts = spec?.containers.map(({ name, volumeMounts = [] }) => [name, volumeMounts.map(({ mountPath }) => mountPath)]);
     expect(mounts).toEqual([
-      ['controller', ['/run/sandlot', TOKEN, '/etc/sandlot/redis']],
+      ['controller', ['/run/sandlot', TOKEN, '/etc/sandlot/nats', '/etc/sandlot/redis', '/etc/sandlot/nats-password']],
       ['image-plane', ['/run/sandlot', '/etc/sandlot/registry', '/etc/sandlot/registry-ca']],
     ]);
     expect(Object.keys(readEnv(findContainer(objects, 'image-plane'))).filter((name) => !name.startsWith('SANDLOT_IMAGE_'))).toEqual([]);
@@ -76,10 +77,9 @@ describe('the Pod of the template-builder', () => {
     });
   });
 
-  it('is no client of NATS', async () => {
+  it('has users of NATS and Redis', async () => {
     const env = readEnv(findContainer(await renderBuilds(), 'controller'));
-    expect(Object.keys(env).filter((name) => name.startsWith('NATS_'))).toEqual([]);
-    expect(env).toMatchObject({ REDIS_USER: 'template-builder' });
+    expect(env).toMatchObject({ NATS_USER: 'template-builder', REDIS_USER: 'template-builder' });
   });
 
   it('is found by the API, and only there', async () => {
@@ -118,8 +118,26 @@ describe('the roles of the template-builder', () => {
   });
 
   it('have pools only if templates get them', async () => {
-    expect(await rulesOf({})).not.toContain('sandboxwarmpools');
-    expect(await rulesOf({ pool: { replicas: 2 } })).toContain('"resources":["sandboxwarmpools"],"verbs":["create"]');
+    const create = '"resources":["sandboxwarmpools"],"verbs":["create"]';
+    expect(await rulesOf({})).not.toContain(create);
+    expect(await rulesOf({ pool: { replicas: 2 } })).toContain(create);
+  });
+
+  it('list what may need an image only if images are deleted', async () => {
+    const [on, off] = [await rulesOf({}), await rulesOf({ images: { collect: false } })];
+    for (const resource of ['sandboxwarmpools', 'sandboxes', 'sandboxsnapshots']) {
+      expect(on).toContain(`"resources":["${resource}"],"verbs":["list"]`);
+      expect(off).not.toContain(resource);
+    }
+    expect(on).toContain('"resources":["sandboxclaims"],"verbs":["create","delete","get","list"]');
+    expect(off).toContain('"resources":["sandboxclaims"],"verbs":["create","delete","get"]');
+  });
+
+  it('may read and change the record of images, and no other ConfigMap', async () => {
+    const rendered = await renderBuilds();
+    const { rules } = find(rendered, 'Role', RECORD);
+    expect(rules).toEqual([{ apiGroups: [''], resources: ['configmaps'], resourceNames: [RECORD], verbs: ['get', 'patch'] }]);
+    expect(find(rendered, 'ConfigMap', RECORD)).not.toHaveProperty('data');
   });
 
   it('may read and delete what the API stored for builds, in the namespace of the API', async () => {

@@ -16,6 +16,7 @@ const buckets: Readonly<Partial<Record<User, string>>> = {
   'warmpool-controller': 'KV_SANDLOT_POOLS',
   'claim-controller': 'KV_SANDLOT_CLAIMS',
   'snapshot-controller': 'KV_SANDLOT_SNAPSHOTS',
+  'template-builder': 'KV_SANDLOT_BUILDS',
 };
 
 let server: NatsServer;

@@ -16,6 +16,7 @@ export const users = [
   'warmpool-controller',
   'claim-controller',
   'snapshot-controller',
+  'template-builder',
   'api',
   'gateway',
   'events-reader',
@@ -44,7 +45,8 @@ export function formatPassword(user: User): string {
 export async function startNatsServer(edit: Edit = (config) => config): Promise<NatsServer> {
   const folder = await mkdtemp(join(tmpdir(), 'sandlot-nats-'));
   // Who may do what does not depend on TLS; tls.test.ts connects with the certificates.
-  const plain = { ...withHibernation, nats: { tls: { enabled: false } } };
+  const builds = { enabled: true, registry: { name: 'registry.example.com/sandlot' } };
+  const plain = { ...withHibernation, builds, nats: { tls: { enabled: false } } };
   const rendered = find(await render(plain), 'ConfigMap', 'sandlot-nats').data?.['nats.conf'] ?? '';
   let child = await spawnServer(folder, edit(rendered), '-1');
   const url = await waitForServerUrl(folder, child);
@@ -70,7 +72,7 @@ export async function startNatsServer(edit: Edit = (config) => config): Promise<
 export async function declareStreams({ url }: NatsServer, sizing: StreamSizing = {}): Promise<void> {
   const access = { url, user: 'streams', password: formatPassword('streams') };
   const bus = await connectBus({ ...access, service: 'streams', log: silentLogger, streams: sizing });
-  const ledgers = ['sandboxes', 'pools', 'templates', 'claims', 'snapshots', 'usage'].map((name) => bus.openLedger(name));
+  const ledgers = ['sandboxes', 'pools', 'templates', 'claims', 'snapshots', 'builds', 'usage'].map((name) => bus.openLedger(name));
   while (!bus.isConnected()) await sleep(10);
   for (;;) {
     await bus.ensureStreams();

@@ -11,6 +11,7 @@ const RECORDS: Readonly<Partial<Record<User, readonly string[]>>> = {
   'warmpool-controller': ['KV_SANDLOT_POOLS', 'KV_SANDLOT_TEMPLATES'],
   'claim-controller': ['KV_SANDLOT_CLAIMS', 'KV_SANDLOT_USAGE'],
   'snapshot-controller': ['KV_SANDLOT_SNAPSHOTS'],
+  'template-builder': ['KV_SANDLOT_BUILDS'],
 };
 const STREAMS = ['SANDLOT_EVENTS', 'SANDLOT_DEAD_LETTERS', ...Object.values(RECORDS).flat()];
 const others = users.filter((user) => user !== 'admin' && user !== 'streams');

@@ -46,6 +46,10 @@ const kinds: Readonly<Record<string, { readonly owner: User; readonly publish: P
     owner: 'sandbox-controller',
     publish: (bus, id) => bus.publish({ ...event(id), type: 'sandbox.ready', data: object }),
   },
+  build: {
+    owner: 'template-builder',
+    publish: (bus, id) => bus.publish({ ...event(id), type: 'build.started', data: { ...object, templates: [] } }),
+  },
   pool: {
     owner: 'warmpool-controller',
     publish: (bus, id) => bus.publish({ ...event(id), type: 'pool.depleted', data: pool }),
@@ -57,7 +61,7 @@ async function canPublish(user: User, kind: string): Promise<boolean> {
   const id = `event-${(serial += 1)}`;
   const heard = new Set<string>();
   await using listener = asDisposable(await connectAs('admin'));
-  for (const type of ['claim.bound', 'sandbox.ready', 'pool.depleted'] as const)
+  for (const type of ['claim.bound', 'sandbox.ready', 'pool.depleted', 'build.started'] as const)
     listener.bus.onHint(type, (seen) => heard.add(seen.id));
   await listener.bus.flush();
   await using publisher = asDisposable(await connectAs(user));
@@ -73,14 +77,14 @@ function asDisposable(bus: Bus): AsyncDisposable & { bus: Bus } {
 // Refused requests get no answer, so most of these tests wait.
 describe.concurrent('users of the NATS server', () => {
   const cases = Object.keys(kinds).flatMap((kind) =>
-    users.slice(0, 4).map((user) => ({ user, kind, may: kinds[kind]?.owner === user })),
+    users.slice(0, 5).map((user) => ({ user, kind, may: kinds[kind]?.owner === user })),
   );
 
   it.each(cases)('$user may publish events about a $kind: $may', async ({ user, kind, may }) => {
     expect(await canPublish(user, kind)).toBe(may);
   });
 
-  it.each(users.slice(0, 4))('%s may ask whether another replica runs, and may answer', async (user) => {
+  it.each(users.slice(0, 5))('%s may ask whether another replica runs, and may answer', async (user) => {
     await using one = asDisposable(await connectAs(user));
     await using other = asDisposable(await connectAs(user));
     one.bus.announce(`sandlot/${user}/one`);
@@ -96,6 +100,7 @@ describe.concurrent('users of the NATS server', () => {
     ['warmpool-controller', 'pools'],
     ['warmpool-controller', 'templates'],
     ['snapshot-controller', 'snapshots'],
+    ['template-builder', 'builds'],
     ['claim-controller', 'usage'],
   ];
 
@@ -107,7 +112,7 @@ describe.concurrent('users of the NATS server', () => {
     expect(await ledger?.readIdentity()).toBeDefined();
     await ledger?.remove('uid-1');
     expect(await ledger?.read()).toEqual(new Map());
-    const others = users.slice(0, 8).filter((other) => other !== owner);
+    const others = users.slice(0, 9).filter((other) => other !== owner);
     const forge = async (user: User): Promise<void> => {
       await using foreign = asDisposable(await connectAs(user));
       await expect(foreign.bus.openLedger(name)?.write('uid-1', 'forged')).rejects.toThrow();

@@ -19,6 +19,7 @@ const LEDGERS = {
   pool: 'pools',
   template: 'templates',
   snapshot: 'snapshots',
+  build: 'builds',
 } as const;
 
 /** Names of the records of all controllers, and of the ledger of usage. */

@@ -1,6 +1,10 @@
 // The template-builder as its image runs it, with the rights of its role, on a real API server, Redis, image plane and registry.
 // No node runs Pods, so a build that needs a sandbox waits for it.
-import { sandboxTemplateBuilds } from '@sandlot/api-types';
+import { formatRfc3339, sandboxTemplateBuilds } from '@sandlot/api-types';
+import { connectBus } from '@sandlot/bus';
+import type { EventType } from '@sandlot/bus';
+import { startNats } from '@sandlot/local-cluster';
+import { silentLogger, systemClock } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RealStage, waitUntil } from '../test/real-stage.ts';
 import type { Installation } from '../test/real-stage.ts';
@@ -8,7 +12,7 @@ import type { Installation } from '../test/real-stage.ts';
 let stage: RealStage;
 let shared: Installation;
 beforeAll(async () => {
-  stage = await RealStage.start(['team-a', 'turns', 'crowd', 'killed', 'away']);
+  stage = await RealStage.start(['team-a', 'turns', 'crowd', 'killed', 'away', 'events']);
   shared = stage.install('team-a');
   await shared.startPod('one');
 });
@@ -92,6 +96,28 @@ describe.concurrent('the template-builder', () => {
     expect(messages.filter((message) => message.startsWith('Building template'))).toHaveLength(2);
   });
 
+  it('deletes an image of a build that is gone from the registry, and leaves that of one that is there', async () => {
+    const at = shared;
+    const build = await at.create('pushes');
+    await at.untilSandboxes(build, [1]);
+    const { metadata, data } = await at.readRecord();
+    expect(Object.keys(data ?? {})).toEqual(['team-a']);
+    const { own, registry } = stage.images;
+    const push = (uid: string): Promise<string> =>
+      stage.images.push(
+        own,
+        `${registry.split('/')[1] ?? ''}/team-a/build.images:${metadata.uid ?? ''}-${uid}`,
+        `of=${uid}`,
+      );
+    const gone = await push('0190b5a2-7c9e-7d7b-8f3a-2f1e3c4d5e6f');
+    const kept = await push(build.metadata.uid ?? '');
+    await waitUntil(
+      async () => !(await stage.images.has(gone)),
+      () => 'the image is still in the registry',
+    );
+    expect(await stage.images.has(kept)).toBe(true);
+  });
+
   it('deletes the credentials that the API stored for a build once the build has ended', async () => {
     const at = shared;
     const image = stage.base.replace(':1', ':absent');
@@ -101,6 +127,31 @@ describe.concurrent('the template-builder', () => {
     expect(status).toMatchObject({ failedStep: 'base' });
     await untilSecretIsGone(at, secret);
     expect(await at.hasSecret(waiting)).toBe(true);
+  });
+
+  it('publishes the events of a build, also of what happened while no process ran', async () => {
+    await using nats = await startNats({ jetstream: true });
+    await using at = stage.install('events');
+    const bus = await connectBus({ url: nats.url, service: 'test', streams: 'none', log: silentLogger });
+    const heard: string[] = [];
+    for (const type of ['build.started', 'build.ready', 'build.failed'] satisfies EventType[])
+      bus.onHint(type, ({ type: of, data }) => heard.push(`${of} ${data.name}`));
+    await bus.flush();
+    const until = (events: readonly string[]): Promise<void> =>
+      waitUntil(
+        async () => events.every((event) => heard.includes(event)),
+        () => `the events are ${heard.join()}`,
+      );
+    await at.startPod('one', { NATS_URL: nats.url });
+    await at.untilSandboxes(await at.create('first'), [1]);
+    await until(['build.started first']);
+    await at.killPod('one');
+    const status = { phase: 'Ready', finishedAt: formatRfc3339(systemClock.now()) };
+    await stage.client.mergePatch(sandboxTemplateBuilds, at.at('first'), { status }, { subresource: 'status' });
+    await at.startPod('one', { NATS_URL: nats.url });
+    await at.create('second', { fromTemplateName: 'absent' });
+    await until(['build.ready first', 'build.started second', 'build.failed second']);
+    await bus.close();
   });
 
   it('deletes the credentials of builds that ended or were deleted while it was away', async () => {

@@ -1,13 +1,18 @@
 import { createOwnWrites } from '@sandlot/kube';
+import type { ObjectKey } from '@sandlot/kube';
+import { openOutboxes } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
 import { readTokenKeys } from '@sandlot/tenancy';
 import { parseJobId } from './apply.ts';
 import { dropCredentials } from './credentials/drop-credentials.ts';
 import { servePort } from './port/serve.ts';
 import { openRedis } from './wiring/redis.ts';
+import { addImageCollector } from './images/image-collector.ts';
+import { enrolNamespace } from './images/record.ts';
 import { PlaneClient } from './plane/plane-client.ts';
 import { reconcile } from './reconcile.ts';
 import { runAttempt } from './run/attempt.ts';
+import { buildFactSource } from './telemetry/lifecycle-events.ts';
 import { createBuildMetrics, measureQueue, measureUnfinished } from './telemetry/metrics.ts';
 import type { BuilderSettings } from './wiring/config.ts';
 import { createInformers, watchSources } from './wiring/informers.ts';
@@ -18,6 +23,7 @@ export function addTemplateBuilder(parts: ControllerParts, settings: BuilderSett
   const shared = { client, clock, random, log, metrics: kubeMetrics };
   const informers = createInformers(shared, settings.WATCH_NAMESPACES);
   const builds = createOwnWrites({ informer: informers.builds, clock });
+  const outbox = openOutboxes(parts)({ kind: 'build', informer: informers.builds, ...buildFactSource });
   const redis = openRedis(settings, log);
   const { queue, logs } = redis;
   const stop = new AbortController();
@@ -27,12 +33,14 @@ export function addTemplateBuilder(parts: ControllerParts, settings: BuilderSett
   measureUnfinished(metricsRegistry, () => informers.builds.store.values());
   measureQueue(metricsRegistry, () => queue.countWaiting());
   const plane = new PlaneClient({ socketPath: settings.IMAGE_PLANE_SOCKET, registry, clock });
+  const record = { client, key: findRecordKey(settings) };
   const attempt = {
     ...{ client, clock, log, logs, metrics, builds: informers.builds },
     ...{ plane, tokenKeys, registry },
     gatewayUrl: settings.GATEWAY_URL,
     aliases: settings.BUILD_BASE_IMAGES,
     envsNamespace: settings.ENVS_NAMESPACE,
+    enrol: (of: string, signal: AbortSignal) => enrolNamespace(record, of, signal),
     mayReadSecrets: settings.BUILD_NAMESPACE_SECRETS,
     defaults: settings.BUILD_TEMPLATE,
     poolReplicas: settings.BUILD_POOL_REPLICAS,
@@ -59,12 +67,21 @@ export function addTemplateBuilder(parts: ControllerParts, settings: BuilderSett
     reconcile: (key, context) => reconcile(deps, key, context),
   });
   dropCredentials({ client, manager, builds: informers.builds, namespace: settings.ENVS_NAMESPACE });
+  if (settings.BUILD_IMAGES_COLLECT) addImageCollector(parts, settings, { plane, key: record.key });
   return {
     close: async () => {
       stop.abort();
       builds[Symbol.dispose]();
-      await (await serving).close();
+      await Promise.all([(await serving).close(), outbox[Symbol.asyncDispose]()]);
       await redis.close();
     },
   };
+}
+
+/** The ConfigMap with the record of images. */
+function findRecordKey({
+  BUILD_IMAGES_RECORD: name,
+  POD_NAMESPACE: namespace,
+}: BuilderSettings): ObjectKey | undefined {
+  return name === undefined ? undefined : { namespace, name };
 }

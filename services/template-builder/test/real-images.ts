@@ -64,6 +64,17 @@ export class RealImages implements AsyncDisposable {
     return (await run('tar', ['--extract', '--to-stdout', '--file', path, name])).stdout;
   }
 
+  /** Whether a registry has an image. */
+  async has(image: string): Promise<boolean> {
+    try {
+      await this.#crane('digest', image);
+      return true;
+    } catch (error) {
+      if (error instanceof Error && error.message.includes('MANIFEST_UNKNOWN')) return false;
+      throw error;
+    }
+  }
+
   /** The configuration of an image. */
   async readConfig(image: string): Promise<z.output<typeof imageConfig>> {
     return imageConfig.parse(JSON.parse(await this.#crane('config', image)));

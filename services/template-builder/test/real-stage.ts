@@ -2,8 +2,8 @@ import { fileURLToPath } from 'node:url';
 import { annotations, findCondition, formatStoredCredentialsName, sandboxTemplateBuilds } from '@sandlot/api-types';
 import { sandboxClaims, sandboxTemplates, STORED_CREDENTIALS } from '@sandlot/api-types';
 import type { SandboxTemplateBuild } from '@sandlot/api-types';
-import { createKubeClient, loadCredentials, namespaces, secrets } from '@sandlot/kube';
-import type { KubeClient } from '@sandlot/kube';
+import { configMaps, createKubeClient, loadCredentials, namespaces, secrets } from '@sandlot/kube';
+import type { ConfigMap, KubeClient } from '@sandlot/kube';
 import { findFreePort, startControlPlane, startRedis } from '@sandlot/local-cluster';
 import type { ControlPlane, Server } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service-testkit';
@@ -31,12 +31,23 @@ const RULES = [
     resources: ['sandboxtemplates'],
     verbs: ['create', 'delete', 'get', 'list', 'patch', 'watch'],
   },
-  { apiGroups: ['extensions.agents.x-k8s.io'], resources: ['sandboxclaims'], verbs: ['create', 'delete', 'get'] },
+  {
+    apiGroups: ['extensions.agents.x-k8s.io'],
+    resources: ['sandboxclaims'],
+    verbs: ['create', 'delete', 'get', 'list'],
+  },
+  { apiGroups: ['extensions.agents.x-k8s.io'], resources: ['sandboxwarmpools'], verbs: ['list'] },
+  { apiGroups: ['agents.x-k8s.io'], resources: ['sandboxes'], verbs: ['list'] },
+  { apiGroups: ['sandlot.dev'], resources: ['sandboxsnapshots'], verbs: ['list'] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'patch', 'watch'] },
 ];
-/** In the namespace of stored credentials. */
-const SECRET_RULES = [{ apiGroups: [''], resources: ['secrets'], verbs: ['delete', 'get', 'list'] }];
+const RECORD = 'build-images';
+/** In the namespace of stored credentials and of the record of images. */
+const SYSTEM_RULES = [
+  { apiGroups: [''], resources: ['secrets'], verbs: ['delete', 'get', 'list'] },
+  { apiGroups: [''], resources: ['configmaps'], resourceNames: [RECORD], verbs: ['get', 'patch'] },
+];
 
 type Spec = Partial<SandboxTemplateBuild['spec']>;
 
@@ -101,6 +112,9 @@ export class RealStage implements AsyncDisposable {
       GATEWAY_URL: 'http://127.0.0.1:9',
       IMAGE_PLANE_SOCKET: this.images.plane.socketPath,
       BUILD_REGISTRY: this.images.registry,
+      BUILD_IMAGES_RECORD: RECORD,
+      BUILD_IMAGES_COLLECT: 'true',
+      BUILD_IMAGES_GRACE_SECONDS: '10',
     };
     return new Installation(this, place, env);
   }
@@ -113,7 +127,8 @@ export class RealStage implements AsyncDisposable {
   async #prepare(places: readonly string[]): Promise<void> {
     const systems = places.map(formatSystem);
     for (const name of [...places, ...systems]) await this.client.create(namespaces, { metadata: { name } });
-    const roles = systems.flatMap((system) => buildRole('Role', SECRET_RULES, system));
+    for (const namespace of systems) await this.client.create(configMaps, { metadata: { namespace, name: RECORD } });
+    const roles = systems.flatMap((system) => buildRole('Role', SYSTEM_RULES, system));
     const items = [...buildRole('ClusterRole', RULES), ...roles];
     const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
     const { code, stderr } = await this.#plane.kubectl(['apply', '-f', '-'], list);
@@ -199,6 +214,11 @@ export class Installation implements AsyncDisposable {
   async hasSecret(name: string): Promise<boolean> {
     const namespace = this.#env['ENVS_NAMESPACE'];
     return (await this.#stage.client.find(secrets, { namespace, name })) !== undefined;
+  }
+
+  /** The record of images, as the service wrote it. */
+  async readRecord(): Promise<ConfigMap> {
+    return this.#stage.client.get(configMaps, { namespace: formatSystem(this.place), name: RECORD });
   }
 
   async begin(name: string): Promise<void> {

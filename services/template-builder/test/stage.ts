@@ -128,14 +128,14 @@ export const run = (command: string, more: Partial<Step> = {}): Step => ({ type:
 
 export function request(steps: readonly Step[], more: Partial<BuildRequest> = {}): BuildRequest {
   return {
-    id: '0190b5a2-7c9e-7d7b-8f3a-2f1e3c4d5e6f',
+    tag: '0190b5a2-7c9e-7d7b-8f3a-2f1e3c4d5e6f',
     title: 'app',
     source: { image: 'debian:13' },
     sourceTitle: 'debian:13',
     isFromTemplate: false,
     steps,
     force: false,
-    repository: 'registry/team/app',
+    repository: 'registry/team/build.images',
     cacheRepository: 'registry/team/build-cache',
     filesRepository: 'registry/team/build-files',
     ...more,

@@ -2,6 +2,9 @@
 
 {{- define "sandlot.builds.fullname" -}}{{ include "sandlot.fullname" . }}-template-builder{{- end -}}
 
+{{/* ConfigMap in which the controller notes which namespaces have images, and which of them nothing needs. */}}
+{{- define "sandlot.builds.record" -}}{{ include "sandlot.fullname" . }}-build-images{{- end -}}
+
 {{/* Port on which the controller serves the API, and that of metrics and probes of the image plane. */}}
 {{- define "sandlot.builds.port" -}}8080{{- end -}}
 {{- define "sandlot.builds.planePort" -}}9464{{- end -}}
@@ -43,6 +46,9 @@
 {{- if .Values.api.enabled }}
 - { name: ENVS_NAMESPACE, value: {{ include "sandlot.api.envsNamespace" . }} }
 {{- end }}
+- { name: BUILD_IMAGES_RECORD, value: {{ include "sandlot.builds.record" . }} }
+- { name: BUILD_IMAGES_COLLECT, value: {{ $builds.images.collect | quote }} }
+- { name: BUILD_IMAGES_GRACE_SECONDS, value: {{ $builds.images.graceSeconds | int64 | quote }} }
 - { name: BUILD_NAMESPACE_SECRETS, value: {{ $builds.namespaceSecrets | quote }} }
 {{- end -}}
 
@@ -99,9 +105,7 @@ securityContext: {{- include "sandlot.containerSecurityContext" . | nindent 2 }}
 volumeMounts:
   - { name: socket, mountPath: /run/sandlot }
   - { name: kubernetes-token, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true }
-  {{- range $volume, $files := include "sandlot.controller.secrets" . | fromYaml }}
-  - { name: {{ $volume }}, mountPath: /etc/sandlot/{{ $files.folder }}, readOnly: true }
-  {{- end }}
+  {{- include "sandlot.controller.mounts" . | nindent 2 }}
   {{- with include "sandlot.pod.extra" (dict "scope" . "field" "extraVolumeMounts") }}
   {{- . | nindent 2 }}
   {{- end }}
@@ -156,12 +160,7 @@ volumeMounts:
       - serviceAccountToken: { path: token, expirationSeconds: 3607 }
       - configMap: { name: kube-root-ca.crt, items: [{ key: ca.crt, path: ca.crt }] }
       - downwardAPI: { items: [{ path: namespace, fieldRef: { fieldPath: metadata.namespace } }] }
-{{- range $volume, $files := include "sandlot.controller.secrets" . | fromYaml }}
-- name: {{ $volume }}
-  {{- $items := list }}
-  {{- range $files.keys }}{{ $items = append $items (printf "{ key: %s, path: %s }" . .) }}{{ end }}
-  secret: { secretName: {{ $files.secret }}, items: [{{ join ", " $items }}] }
-{{- end }}
+{{- include "sandlot.controller.volumes" . }}
 {{- with .values.registry.credentialsSecret }}
 - name: registry
   secret: { secretName: {{ . }}, items: [{ key: .dockerconfigjson, path: config.json }] }

@@ -41,6 +41,8 @@ const pool = z.object({
   ready: z.number().int(),
 });
 const snapshot = z.object({ ...objectRef, sandbox: z.object({ name: z.string(), uid: z.string().optional() }) });
+/** What a build makes, and no command or argument of it: these may have secrets. */
+const build = z.object({ ...objectRef, templates: z.array(z.string()) });
 const rollout = pool.extend({ templateHash: z.string() });
 
 /** What of a Sandbox a SandboxSnapshot has, or its Pod gets of it. Events of earlier releases lack it. */
@@ -91,6 +93,14 @@ export const eventData = {
     client: clientSandbox.pick({ id: true, template: true }).optional(),
   }),
   'snapshot.failed': snapshot.extend(reason),
+  'build.started': build,
+  'build.ready': build.extend({
+    /** How many steps it has, and how many of them came from the cache. */
+    steps: z.number().int().nonnegative(),
+    cachedSteps: z.number().int().nonnegative(),
+    tookMs: z.number().int().nonnegative().optional(),
+  }),
+  'build.failed': build.extend({ reason: z.string(), step: z.string().optional() }),
   'template.changed': z.object({ ...objectRef, generation: z.number().int() }),
   'audit.recorded': z.object({
     ...objectRef,
@@ -140,6 +150,9 @@ export const about: Readonly<Record<EventType, string>> = {
   'pool.stuck': 'A pool does not progress.',
   'snapshot.ready': 'A SandboxSnapshot is complete on its node.',
   'snapshot.failed': 'A SandboxSnapshot could not be saved, or has lost its data.',
+  'build.started': 'A SandboxTemplateBuild has begun.',
+  'build.ready': 'A SandboxTemplateBuild has made its templates.',
+  'build.failed': 'A SandboxTemplateBuild has failed, or was ended before it began.',
   'template.changed': 'A template was created or its spec was edited.',
   'audit.recorded':
     'A client asked the API for a change: who, what, from where, and the result. The UID is empty if the object was not found.',

@@ -13,6 +13,9 @@ export const EVENT_STREAM = 'SANDLOT_EVENTS';
 export const USAGE_BUCKET = 'usage';
 export const DEAD_LETTER_STREAM = 'SANDLOT_DEAD_LETTERS';
 
+/** What events are about. */
+const KINDS = ['claim', 'sandbox', 'pool', 'template', 'build', 'snapshot', 'audit'] as const;
+
 /** The server's advisories about messages that a consumer could not handle. */
 const ADVISORIES = ['MAX_DELIVERIES', 'MSG_TERMINATED'].map(
   (what) => `$JS.EVENT.ADVISORY.CONSUMER.${what}.${EVENT_STREAM}.>`,
@@ -68,8 +71,8 @@ export function declareStreams(
       ...common,
       name: EVENT_STREAM,
       description:
-        'Lifecycle events of claims, sandboxes, pools, templates and snapshots, and the audit log of the API',
-      subjects: ['claim', 'sandbox', 'pool', 'template', 'snapshot', 'audit'].map((kind) => `sandlot.*.${kind}.>`),
+        'Lifecycle events of claims, sandboxes, pools, templates, builds and snapshots, and the audit log of the API',
+      subjects: KINDS.map((kind) => `sandlot.*.${kind}.>`),
       max_age: maxAge,
       duplicate_window: window,
       max_bytes: sizing.maxBytes ?? 256 * MEBIBYTE,

@@ -11,7 +11,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { keepStreams } from './keep-streams.ts';
 
 const PATIENCE = { timeout: 30_000, interval: 20 };
-const RECORDS = ['CLAIMS', 'POOLS', 'SANDBOXES', 'SNAPSHOTS', 'TEMPLATES', 'USAGE'].map((name) => `KV_SANDLOT_${name}`);
+const RECORDS = ['BUILDS', 'CLAIMS', 'POOLS', 'SANDBOXES', 'SNAPSHOTS', 'TEMPLATES', 'USAGE'].map(
+  (name) => `KV_SANDLOT_${name}`,
+);
 const STREAMS = [...RECORDS, 'SANDLOT_DEAD_LETTERS', 'SANDLOT_EVENTS'];
 
 let server: Server;

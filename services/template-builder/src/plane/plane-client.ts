@@ -6,7 +6,16 @@ import { json } from 'node:stream/consumers';
 import type { Clock } from '@sandlot/std';
 import { z } from 'zod';
 import { PlaneError } from './plane.ts';
-import type { Assembly, BuiltImage, FilesPlace, ImagePlane, ImageSource, Layer, ResolvedImage } from './plane.ts';
+import type {
+  Assembly,
+  BuiltImage,
+  FilesPlace,
+  ImagePlane,
+  ImageSource,
+  ImageStore,
+  Layer,
+  ResolvedImage,
+} from './plane.ts';
 
 const NOT_FOUND = 404;
 const refusal = z.object({ reason: z.string(), message: z.string() });
@@ -15,9 +24,11 @@ const labels = z.record(z.string(), z.string()).nullish();
 const described = z.object({ digest: z.string(), config: z.object({ labels }) });
 const layerSchema = z.object({ digest: z.string(), diffID: z.string(), size: z.number() });
 const composed = z.object({ digest: z.string() });
+const tagList = z.object({ tags: z.array(z.string()), whole: z.boolean() });
+const deletion = z.object({ kept: z.boolean() });
 
 interface Call {
-  readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT';
+  readonly method: 'DELETE' | 'GET' | 'HEAD' | 'POST' | 'PUT';
   readonly path: string;
   readonly body?: unknown;
   readonly stream?: Readable;
@@ -32,7 +43,7 @@ export interface PlaneClientOptions {
 }
 
 /** The image plane beside this process, over its Unix socket. */
-export class PlaneClient implements ImagePlane {
+export class PlaneClient implements ImagePlane, ImageStore {
   readonly #o: PlaneClientOptions;
 
   constructor(options: PlaneClientOptions) {
@@ -67,6 +78,14 @@ export class PlaneClient implements ImagePlane {
     }
     const { digest, config } = described.parse(await readJson(response));
     return this.#nameImage(repository, { digest, labels: config.labels ?? {} });
+  }
+
+  async listTags(repository: string, signal: AbortSignal): Promise<z.output<typeof tagList>> {
+    return tagList.parse(await this.#ask({ method: 'GET', path: withQuery('/v1/tags/all', { repository }), signal }));
+  }
+
+  async deleteImage(reference: string, signal: AbortSignal): Promise<z.output<typeof deletion>> {
+    return deletion.parse(await this.#ask({ method: 'DELETE', path: withQuery('/v1/images', { reference }), signal }));
   }
 
   #nameImage(repository: string, { digest, labels: given }: ResolvedImage): BuiltImage {

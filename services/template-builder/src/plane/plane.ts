@@ -64,6 +64,18 @@ export interface FilesPlace {
   readonly filesHash: string;
 }
 
+/** What the registry of the installation has. */
+export interface ImageStore {
+  /** The tags of a repository; `whole` is false where there are more than one answer has. */
+  listTags(
+    repository: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly tags: readonly string[]; readonly whole: boolean }>;
+  findTag(repository: string, tag: string, signal: AbortSignal): Promise<BuiltImage | undefined>;
+  /** Deletes an image by digest, with all its tags. `kept`: the registry deletes none. One that is not there is no error. */
+  deleteImage(reference: string, signal: AbortSignal): Promise<{ readonly kept: boolean }>;
+}
+
 /** What puts images together: no process that reads tenants' bytes holds rights on the cluster. */
 export interface ImagePlane {
   /** The digest that the reference has now. */

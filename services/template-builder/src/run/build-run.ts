@@ -6,7 +6,8 @@ import type { StepName } from './build-failure.ts';
 
 /** One build, as the steps need it. */
 export interface BuildRequest {
-  readonly id: string;
+  /** Of the image that is built. No other image has it. */
+  readonly tag: string;
   /** Template and build in the log. */
   readonly title: string;
   readonly source: ImageSource;

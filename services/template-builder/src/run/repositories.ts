@@ -1,9 +1,12 @@
-/** Where images of one namespace go, below the prefix of the registry. Each namespace has repositories of its own. */
-export function formatTemplateRepository(namespace: string, template: string): string {
-  return `${namespace}/${template}`;
+// Below the prefix of the registry each namespace has repositories of its own. Their names follow from the namespace alone, so that all that
+// a namespace has can be found without the objects that led to it.
+
+/** Images of templates. */
+export function formatImageRepository(namespace: string): string {
+  return `${namespace}/build.images`;
 }
 
-/** Images of steps, which all builds of the namespace share. Names of templates are DNS labels, so none has a dot. */
+/** Images of steps, which all builds of the namespace share. */
 export function formatCacheRepository(namespace: string): string {
   return `${namespace}/build.cache`;
 }

@@ -14,7 +14,8 @@ import type { ImageSource, RegistryCredentials } from '../plane/plane.ts';
 import { READY_COMMAND, START_COMMAND } from '../template/template-spec.ts';
 import { BuildFailure } from './build-failure.ts';
 import type { BuildRequest } from './build-run.ts';
-import { formatCacheRepository, formatFilesRepository, formatTemplateRepository } from './repositories.ts';
+import { formatImageTag } from '../images/image-tag.ts';
+import { formatCacheRepository, formatFilesRepository, formatImageRepository } from './repositories.ts';
 
 export interface RequestDeps {
   readonly client: Pick<KubeClient, 'find'>;
@@ -26,6 +27,8 @@ export interface RequestDeps {
   readonly envsNamespace: string | undefined;
   /** Whether builds may name Secrets of their namespace. */
   readonly mayReadSecrets: boolean;
+  /** Notes that the namespace gets an image. Returns the installation for its tag; undefined: nothing will delete the image. */
+  readonly enrol: (namespace: string, signal: AbortSignal) => Promise<string | undefined>;
 }
 
 interface Source {
@@ -41,10 +44,10 @@ export async function buildRequest(
   build: SandboxTemplateBuild,
   signal: AbortSignal,
 ): Promise<BuildRequest> {
-  const { metadata, spec } = build;
+  const { spec } = build;
   const source = await readSource(deps, build, signal);
   return {
-    id: metadata.uid ?? '',
+    tag: await chooseTag(deps, build, signal),
     title: formatTitle(build),
     source: source.source,
     sourceTitle: spec.image ?? formatTemplate(build),
@@ -54,6 +57,15 @@ export async function buildRequest(
     ...chooseCommands(spec, source),
     ...formatRepositories(build),
   };
+}
+
+async function chooseTag(
+  { enrol }: RequestDeps,
+  { metadata: { namespace = '', uid = '' } }: SandboxTemplateBuild,
+  signal: AbortSignal,
+): Promise<string> {
+  const installation = await enrol(namespace, signal);
+  return installation === undefined ? uid : formatImageTag(installation, uid);
 }
 
 /** Template and build, by the ids that clients of the API have. */
@@ -77,9 +89,9 @@ function chooseCommands(
   return { startCommand, readyCommand };
 }
 
-function formatRepositories({ metadata: { namespace = '' }, spec }: SandboxTemplateBuild) {
+function formatRepositories({ metadata: { namespace = '' } }: SandboxTemplateBuild) {
   return {
-    repository: formatTemplateRepository(namespace, spec.templates[0]?.name ?? ''),
+    repository: formatImageRepository(namespace),
     cacheRepository: formatCacheRepository(namespace),
     filesRepository: formatFilesRepository(namespace),
   };

@@ -17,7 +17,7 @@ describe('a build', () => {
     expect(kept.map(({ base, layer }) => [base.image.replace(/@.*/, ''), layer === undefined ? 0 : 1])).toEqual(
       Array.from({ length: 3 }, () => ['registry/team/build-cache', 1]),
     );
-    expect([image.image.startsWith('registry/team/app@'), cachedSteps, stage.closed]).toEqual([true, 0, 1]);
+    expect([image.image.startsWith('registry/team/build.images@'), cachedSteps, stage.closed]).toEqual([true, 0, 1]);
   });
 
   it('starts no sandbox when every step is cached', async () => {

@@ -17,6 +17,8 @@ import type { CachedStep } from './cache.ts';
 import { finalize } from './finalize.ts';
 import { StepRunner } from './step-runner.ts';
 
+const TAG_LABEL = 'dev.sandlot.build.tag';
+
 export interface BuildResult {
   readonly image: BuiltImage;
   readonly state: BuildState;
@@ -141,10 +143,12 @@ interface Finish {
 }
 
 async function finish({ plane }: BuildTools, request: BuildRequest, { reached, signal }: Finish): Promise<Reached> {
-  const place = { repository: request.repository, tag: request.id };
+  const place = { repository: request.repository, tag: request.tag };
   try {
     const base = { image: reached.image.image, trusted: true };
-    const image = await plane.assemble({ base, ...place, labels: formatStateLabels(reached.state) }, signal);
+    // The tag in the image makes its digest its own: a deletion by digest takes no image of another build along.
+    const labels = { ...formatStateLabels(reached.state), [TAG_LABEL]: request.tag };
+    const image = await plane.assemble({ base, ...place, labels }, signal);
     return { image, state: reached.state };
   } catch (error) {
     if (!(error instanceof PlaneError) || error.isPassing) throw error;

@@ -18,6 +18,12 @@ export const builderSettings = controllerSettings.extend({
   BUILD_CONCURRENCY: integer({ min: 1, max: 1_000 }).default(8),
   /** Builds that run at the same time for one namespace. */
   BUILDS_PER_NAMESPACE: integer({ min: 1, max: 1_000 }).default(4),
+  /** Name of the ConfigMap, in the namespace of this process, that records which namespaces have images. Without it no image is deleted. */
+  BUILD_IMAGES_RECORD: text().optional(),
+  /** Whether images that nothing needs are deleted from the registry. */
+  BUILD_IMAGES_COLLECT: flag().default(false),
+  /** How long nothing may need an image before it is deleted. */
+  BUILD_IMAGES_GRACE_SECONDS: integer({ min: 10, max: 31_536_000 }).default(86_400),
   /** Images for names that clients write, such as `e2bdev/base`. */
   BUILD_BASE_IMAGES: json('a JSON object of images by name', z.record(z.string(), z.string())).default({}),
   /** Namespace of the credentials that the API stores for builds; undefined: this installation runs no API. */

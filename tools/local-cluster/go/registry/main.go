@@ -1,6 +1,6 @@
 // Command registry is a container registry on a folder: `registry ADDRESS[,ADDRESS] FOLDER`. Blobs are files already with
 // go-containerregistry's handler, which keeps manifests in memory only; accepted manifests are therefore written
-// down here and put again, in their first order, at the next start.
+// down here and put again, in their first order, at the next start. One that is deleted by digest goes with its tags.
 package main
 
 import (
@@ -65,7 +65,12 @@ func main() {
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPut || !strings.Contains(r.URL.Path, "/manifests/") {
+	isManifest := strings.Contains(r.URL.Path, "/manifests/")
+	if isManifest && r.Method == http.MethodDelete {
+		s.remove(w, r.URL.Path)
+		return
+	}
+	if !isManifest || r.Method != http.MethodPut {
 		s.next.ServeHTTP(w, r)
 		return
 	}
@@ -84,6 +89,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	relay(w, answer)
+}
+
+func relay(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
 	for name, values := range answer.Header() {
 		w.Header()[name] = values
 	}
@@ -91,12 +100,55 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer.Body.Bytes())
 }
 
+// remove deletes a manifest, and with a digest the tags that lead to it, which the handler would keep.
+func (s *server) remove(w http.ResponseWriter, path string) {
+	s.writes.Lock()
+	defer s.writes.Unlock()
+	answer := s.forward(httptest.NewRequest(http.MethodDelete, path, nil))
+	if answer.Code < 300 {
+		if err := s.forget(path); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+	}
+	relay(w, answer)
+}
+
+func (s *server) forget(path string) error {
+	manifests, err := s.saved()
+	if err != nil {
+		return err
+	}
+	repository, digest, _ := strings.Cut(path, "/manifests/")
+	for _, m := range manifests {
+		sum := sha256.Sum256(m.Body)
+		isTag := strings.HasPrefix(m.Path, repository+"/manifests/") && digest == "sha256:"+hex.EncodeToString(sum[:])
+		if m.Path != path && !isTag {
+			continue
+		}
+		s.forward(httptest.NewRequest(http.MethodDelete, m.Path, nil))
+		if err := os.Remove(s.file(m.Path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (s *server) put(m manifest) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPut, m.Path, bytes.NewReader(m.Body))
 	r.Header.Set("Content-Type", m.ContentType)
+	return s.forward(r)
+}
+
+func (s *server) forward(r *http.Request) *httptest.ResponseRecorder {
 	answer := httptest.NewRecorder()
 	s.next.ServeHTTP(answer, r)
 	return answer
+}
+
+func (s *server) file(path string) string {
+	name := sha256.Sum256([]byte(path))
+	return filepath.Join(s.dir, hex.EncodeToString(name[:])+".json")
 }
 
 func (s *server) save(m manifest) error {
@@ -104,30 +156,37 @@ func (s *server) save(m manifest) error {
 	if err != nil {
 		return err
 	}
-	name := sha256.Sum256([]byte(m.Path))
-	path := filepath.Join(s.dir, hex.EncodeToString(name[:])+".json")
+	path := s.file(m.Path)
 	if err := os.WriteFile(path+".tmp", data, 0o644); err != nil {
 		return err
 	}
 	return os.Rename(path+".tmp", path)
 }
 
-func (s *server) restore() error {
+func (s *server) saved() ([]manifest, error) {
 	files, err := filepath.Glob(filepath.Join(s.dir, "*.json"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var manifests []manifest
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var m manifest
 		if err := json.Unmarshal(data, &m); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		manifests = append(manifests, m)
+	}
+	return manifests, nil
+}
+
+func (s *server) restore() error {
+	manifests, err := s.saved()
+	if err != nil {
+		return err
 	}
 	slices.SortFunc(manifests, func(a, b manifest) int { return a.AcceptedAt.Compare(b.AcceptedAt) })
 	for _, m := range manifests {

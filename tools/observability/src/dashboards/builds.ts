@@ -106,12 +106,47 @@ const registries = row('Registries', [
   },
 ]);
 
+const images = row('Images of builds', [
+  {
+    title: 'Images in the registry',
+    description:
+      'At the last look of the leader. Waiting: nothing needs them, and they are deleted when builds.images.graceSeconds are over.',
+    unit: 'short',
+    stacked: true,
+    width: 8,
+    queries: [{ expr: `max by (state) (${select('sandlot_template_images')})`, legend: '{{state}}' }],
+  },
+  {
+    title: 'Images deleted or refused',
+    description: 'A second. Refused: the registry cannot delete, or the credentials may not.',
+    unit: 'ops',
+    width: 8,
+    queries: [{ expr: rate('sandlot_template_images_total', { by: 'result' }), legend: '{{result}}' }],
+  },
+  {
+    title: 'Time since the last look',
+    description: 'An hour at most, unless something cannot be read: then nothing is deleted.',
+    unit: 's',
+    width: 4,
+    queries: [
+      { expr: `time() - ${once('sandlot_template_images_checked_timestamp_seconds')}`, legend: 'since the last look' },
+    ],
+  },
+  {
+    title: 'Blocked',
+    description: '1: the record of images is missing, or names a namespace that is not served. The log says which.',
+    unit: 'short',
+    width: 4,
+    queries: [{ expr: once('sandlot_template_images_blocked'), legend: 'blocked' }],
+  },
+]);
+
 export const builds: Dashboard = {
   uid: 'sandlot-builds',
   title: 'Sandlot / Template builds',
-  description: 'Builds of templates, their steps and cache, the queue, and the registries.',
+  description: 'Builds of templates, their steps and cache, the queue, the registries, and the images in them.',
   // The image plane is a program in Go that has no such build info.
   processes: '{__name__=~"agent_sandbox_build_info|sandlot_image_open_operations"}',
   variables: [],
-  rows: [now, outcomes, registries],
+  rows: [now, outcomes, registries, images],
 };

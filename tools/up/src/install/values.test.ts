@@ -119,6 +119,7 @@ describe('buildChartValues', () => {
       plainHTTP: ['10.244.0.1:15000'],
       baseImages: { 'e2bdev/base': '10.244.0.1:15000/sandlot/sandbox-base:t-sandbox-base' },
       template: { podTemplate: { spec: { runtimeClassName: 'gvisor' } } },
+      images: { graceSeconds: 10 },
     });
   });
 

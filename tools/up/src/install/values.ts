@@ -87,6 +87,7 @@ interface BuildValues {
   readonly plainHTTP?: readonly string[];
   readonly baseImages?: Readonly<Record<string, string>>;
   readonly template?: object;
+  readonly images?: { readonly graceSeconds: number };
   readonly image: { readonly tag: string };
   readonly planeImage: { readonly tag: string };
 }
@@ -164,6 +165,8 @@ function buildBuildValues(
     plainHTTP: [host],
     baseImages: { 'e2bdev/base': base, base, 'code-interpreter-v1': interpreter },
     template: buildTemplate,
+    // The shortest, so that tests see images go.
+    images: { graceSeconds: 10 },
   };
 }
 
