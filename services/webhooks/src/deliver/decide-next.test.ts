@@ -24,7 +24,7 @@ describe('after an attempt', () => {
     [100_000, 50_000],
     [600_000, 300_000],
     [990_000, 300_000],
-  ])('of a receiver that has failed for %i ms the receiver is left alone for %i ms', (failingMs, coolMs) => {
+  ])('that failed a receiver that has failed for %i ms is left alone for %i ms', (failingMs, coolMs) => {
     const sinceMs = NOW - failingMs;
     const coolUntilMs = coolMs === 0 ? 0 : NOW + coolMs;
     expect(fail(1, sinceMs)).toMatchObject({ failingSinceMs: sinceMs, coolUntilMs });
