@@ -78,7 +78,9 @@ describe('a gateway with several servers', () => {
   });
 
   it('refuses another token, and none', async () => {
-    await expect(place.connect('another-token-of-some-length')).rejects.toThrow(/401|Unauthorized|token of this gateway/);
+    await expect(place.connect('another-token-of-some-length')).rejects.toThrow(
+      /401|Unauthorized|token of this gateway/,
+    );
     const answer = await place.post(list, { Authorization: '' });
     expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
   });
