@@ -24,7 +24,7 @@ const all = {
 let access: Access;
 let sandbox: Sandbox;
 let token: string;
-let client: Client & AsyncDisposable;
+let client: Client;
 const create = (mcp: unknown, options: SandboxOpts = {}): Promise<Sandbox> =>
   // What is not in the client's catalogue of servers has to be refused by the gateway.
   Sandbox.create({
@@ -34,8 +34,7 @@ const create = (mcp: unknown, options: SandboxOpts = {}): Promise<Sandbox> =>
     ...options,
     mcp: mcp as NonNullable<SandboxOpts['mcp']>,
   });
-const connect = async (given = token): Promise<Client & AsyncDisposable> =>
-  connectMcp(await addressMcp(sandbox.sandboxId, given));
+const connect = async (given = token): Promise<Client> => connectMcp(await addressMcp(sandbox.sandboxId, given));
 
 beforeAll(async () => {
   access = await readAccess();
@@ -44,7 +43,7 @@ beforeAll(async () => {
   client = await connect();
 });
 afterAll(async () => {
-  await client[Symbol.asyncDispose]();
+  await client.close();
   await sandbox.kill();
 });
 
@@ -62,6 +61,7 @@ describe('a sandbox of the e2b client with mcp', () => {
     expect(await callTool(client, 'get_current_time', { timezone: 'Asia/Tokyo' })).toContain('Asia/Tokyo');
     await sandbox.commands.run('git init -q . && git add note.txt');
     expect(await callTool(client, 'git_status', { repo_path: HOME })).toContain('note.txt');
+    await expect(callTool(client, 'git_status', { repo_path: '/root' })).rejects.toThrow(`not within ${HOME}`);
     const thought = { thought: 'first', nextThoughtNeeded: false, thoughtNumber: 1, totalThoughts: 1 };
     expect(await callTool(client, 'sequentialthinking', thought)).toContain('thoughtNumber');
     const read = callTool(client, 'read_text_file', { path: '/etc/mcp-gateway/.token' });

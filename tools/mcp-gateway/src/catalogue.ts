@@ -1,5 +1,6 @@
 // The servers of this installation, under their names in Docker's MCP catalogue, with the settings they have there.
 import { z } from 'zod';
+import { isWithin } from './is-within.ts';
 
 /** A program that speaks MCP over its standard input and output. */
 export interface Command {
@@ -13,6 +14,8 @@ export interface Entry {
   /** Refuses what the server does not know. */
   readonly settings: z.ZodType<Settings>;
   readonly build: (settings: Settings, folders: Folders) => Command;
+  /** Says why a call is refused before the server sees it. Absent if the program keeps to its settings by itself. */
+  readonly guard?: (given: Readonly<Record<string, unknown>>, settings: Settings) => Promise<string | undefined>;
 }
 
 export interface Settings {
@@ -35,6 +38,7 @@ const path = z
   .string()
   .max(4096)
   .regex(/^\/[^\0]*$/, 'expected an absolute path');
+const paths = z.array(path).min(1).max(MOST_PATHS);
 const none = z.strictObject({});
 
 /** The address of the program `node` in the image. */
@@ -56,13 +60,17 @@ function buildPython(module: string, args: readonly string[] = []): Entry['build
 export const catalogue: Catalogue = {
   fetch: { settings: none, build: buildPython('mcp_server_fetch') },
   filesystem: {
-    settings: z.strictObject({ paths: z.array(path).min(1).max(MOST_PATHS) }),
+    settings: z.strictObject({ paths }),
     build: ({ paths = [] }, folders) => buildNode('filesystem', paths)({}, folders),
   },
   git: {
-    // The program keeps to one repository, or to none at all.
-    settings: z.strictObject({ paths: z.array(path).length(1, 'expected one path, of a folder with a repository') }),
-    build: ({ paths = [] }, folders) => buildPython('mcp_server_git', ['--repository', ...paths])({}, folders),
+    settings: z.strictObject({ paths }),
+    build: buildPython('mcp_server_git'),
+    // The program could keep to one repository only, which would have to be there before it starts.
+    guard: async ({ repo_path: path }, settings) => {
+      const allowed = settings.paths ?? [];
+      return (await isWithin(path, allowed)) ? undefined : `repo_path is not within ${allowed.join(', ')}`;
+    },
   },
   memory: {
     settings: none,

@@ -31,7 +31,7 @@ describe('the configuration', () => {
       `{"filesystem":{"paths":${JSON.stringify(Array.from({ length: 33 }, () => '/srv'))}}}`,
       "server 'filesystem': 'filesystem.paths': Too big",
     ],
-    ['{"git":{"paths":["/a","/b"]}}', "server 'git': 'git.paths': expected one path, of a folder with a repository"],
+    ['{"git":{}}', "server 'git': 'git.paths': Invalid input"],
     ['{"time":null}', "server 'time': 'time': Invalid input"],
     ['{}', 'the configuration names no server'],
     ['[]', 'the configuration is not an object of servers'],

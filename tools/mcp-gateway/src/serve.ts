@@ -11,6 +11,9 @@ import { writeState } from './state.ts';
 import type { State } from './state.ts';
 import { Toolbox } from './toolbox.ts';
 import { Upstream } from './upstream.ts';
+import type { UpstreamOptions } from './upstream.ts';
+
+type Given = Readonly<Record<string, unknown>>;
 
 export interface ServeOptions {
   readonly places: Places;
@@ -64,20 +67,18 @@ const HANDED_ON = [
   ...['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'],
 ];
 
-function buildUpstream({ name, entry, settings }: Wanted, { places, env }: ServeOptions): NamedCommand {
+function buildUpstream(
+  { name, entry, settings }: Wanted,
+  { places, env }: ServeOptions,
+): Omit<UpstreamOptions, 'clock' | 'random' | 'log'> {
   const { folders, user } = places;
   const { command, args, env: own } = entry.build(settings, folders);
   const given = HANDED_ON.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]] as const]));
   const identity = user === undefined ? {} : { USER: user, LOGNAME: user };
   const variables = { ...Object.fromEntries(given), HOME: folders.home, ...identity, ...own };
   const program = user === undefined ? { command, args } : switchUser(user, [command, ...args]);
-  return { name, command: { ...program, env: variables }, cwd: folders.home };
-}
-
-interface NamedCommand {
-  readonly name: string;
-  readonly command: Command;
-  readonly cwd: string;
+  const guard = entry.guard === undefined ? undefined : async (given: Given) => entry.guard?.(given, settings);
+  return { name, command: { ...program, env: variables }, cwd: folders.home, guard };
 }
 
 /** Runs a program as another user, who cannot become root again. */

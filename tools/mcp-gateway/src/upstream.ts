@@ -13,6 +13,8 @@ export interface UpstreamOptions {
   readonly name: string;
   readonly command: Command;
   readonly cwd: string;
+  /** Says why a call is refused before the server sees it. */
+  readonly guard?: ((given: Readonly<Record<string, unknown>>) => Promise<string | undefined>) | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: (line: string) => void;
@@ -75,6 +77,8 @@ export class Upstream {
    * does not, or ends during the call, and McpError with the server's own refusal.
    */
   async call(params: CallToolRequest['params'], options: RequestOptions): Promise<Result> {
+    const problem = await this.#o.guard?.(params.arguments ?? {});
+    if (problem !== undefined) throw new GatewayError('server', `server ${quote(this.name)}: ${problem}`);
     const running = await this.#open();
     try {
       return await running.client.request({ method: 'tools/call', params }, ResultSchema, { ...CALL, ...options });
