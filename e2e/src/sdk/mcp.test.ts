@@ -90,8 +90,9 @@ describe('a sandbox of the e2b client with mcp', () => {
   });
 
   it('starts again when it or a server is killed', async () => {
-    for (const program of ['/opt/mcp-gateway/gateway.mjs serve', '[m]cp_server_time']) {
-      await sandbox.commands.run(`pkill -9 -f '${program.replace(/^\//, '[/]')}'`, { user: 'root' });
+    // The first is not the shell that starts it again, which has the same words further behind.
+    for (const program of ['^/usr/local/bin/node /opt/mcp-gateway/gateway.mjs serve', '[m]cp_server_time']) {
+      await sandbox.commands.run(`pkill -9 -f '${program}'`, { user: 'root' });
       await eventually('the server answers', async () => {
         expect(await callTool(client, 'get_current_time', { timezone: 'UTC' })).toContain('UTC');
         return true;
