@@ -73,7 +73,8 @@ describe('a sandbox of the e2b client with mcp', () => {
     const later = await Sandbox.connect(sandbox.sandboxId, access);
     expect(await later.getMcpToken()).toBe(token);
     expect(later.getMcpUrl()).toBe(`https://50005-${sandbox.sandboxId}.${access.domain}/mcp`);
-    await expect(sandbox.files.read('/etc/mcp-gateway/.token')).rejects.toThrow(/permission denied/i);
+    const asUser = sandbox.commands.run('cat /etc/mcp-gateway/.token', { user: 'user' });
+    await expect(asUser).rejects.toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/Permission denied/) });
     await expect(connect('2f7c6f0e-0000-4000-8000-000000000000')).rejects.toThrow(/token of this gateway/);
   });
 
