@@ -7,7 +7,7 @@ import { startTlsGateway, proxyTo, trust } from '../support/tls-gateway.ts';
 import type { TlsGateway } from '../support/tls-gateway.ts';
 import { eventually } from '../support/team.ts';
 import { registerPythonTests } from '../support/sdk/python-tests.ts';
-import { callTool, connectMcp } from '../support/sdk/mcp.ts';
+import { callTool, connectMcp } from '../support/mcp/client.ts';
 import { PORTS, startServers } from '../support/sdk/servers.ts';
 import { readAccess, LIFETIME_MS } from '../support/sdk/client.ts';
 

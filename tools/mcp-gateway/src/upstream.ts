@@ -34,6 +34,9 @@ const BACKOFF = { baseMs: 500, maxMs: 30_000 } as const;
 /** A server that lived this long begins a new series of failures. */
 const STABLE_MS = 60_000;
 
+const CLOSED: number = ErrorCode.ConnectionClosed;
+const TIMED_OUT: number = ErrorCode.RequestTimeout;
+
 interface Running {
   readonly client: Client;
   readonly sinceMs: number;
@@ -151,8 +154,8 @@ export class Upstream {
   }
 
   async #explain(error: unknown, running: Running, tool: string): Promise<unknown> {
-    if (error instanceof McpError && error.code !== ErrorCode.ConnectionClosed) {
-      if (error.code === ErrorCode.RequestTimeout) await this.#endIfSilent(running);
+    if (error instanceof McpError && error.code !== CLOSED) {
+      if (error.code === TIMED_OUT) await this.#endIfSilent(running);
       return error;
     }
     const end = describeEnd(error, running.stderr.text);

@@ -1,6 +1,6 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { readAccess } from './client.ts';
+import { readAccess } from '../sdk/client.ts';
 
 /** Where the MCP gateway of a sandbox is, and what a client sends along. */
 export interface McpAddress {
