@@ -9,15 +9,17 @@ export type Arguments =
   /** Serves in the foreground. The other commands run it. */
   | { readonly command: 'serve' };
 
-export const usage = `usage: mcp-gateway --config '{"<server>": {<settings>}}'   with the variable GATEWAY_ACCESS_TOKEN
+const usage = `usage: mcp-gateway --config '{"<server>": {<settings>}}'   with the variable GATEWAY_ACCESS_TOKEN
        mcp-gateway pull <server>...`;
+
+const isInner = (text: string): text is 'serve' | 'restore' => text === 'serve' || text === 'restore';
 
 /** Reads the arguments. Throws GatewayError. */
 export function readArguments([first = '', ...rest]: readonly string[]): Arguments {
   const [config] = rest;
   if (first === 'pull' && rest.length > 0) return { command: 'pull', servers: rest };
   if (first === '--config' && config !== undefined && rest.length === 1) return { command: 'start', config };
-  if ((first === 'serve' || first === 'restore') && rest.length === 0) return { command: first };
+  if (rest.length === 0 && isInner(first)) return { command: first };
   throw new GatewayError('usage', first === '' ? usage : `${quote(first)} is not understood\n${usage}`);
 }
 

@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 
-export const PATH = '/mcp';
+const PATH = '/mcp';
 
 /** What the decision reads of a request. */
 export interface Knock {

@@ -3,7 +3,7 @@ import { createServer, request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Place, readText, TOKEN } from '../test/gateway.ts';
-import { MOST_BODY_BYTES } from './http.ts';
+import { MOST_BODY_BYTES, MOST_REQUESTS } from './http.ts';
 
 const list = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
 const PATIENT = { timeout: 30_000, interval: 100 };
@@ -50,9 +50,14 @@ describe('a gateway with several servers', () => {
   it('hands on the progress of a call', async () => {
     const client = await place.connect();
     const seen: number[] = [];
-    const call = { name: 'fragile_count', arguments: { to: 3 } };
-    await client.callTool(call, undefined, { onprogress: ({ progress }) => void seen.push(progress) });
-    expect(seen).toEqual([1, 2, 3]);
+    const releases: Promise<unknown>[] = [];
+    const onprogress = ({ progress }: { readonly progress: number }): void => {
+      seen.push(progress);
+      releases.push(client.callTool({ name: 'fragile_release' }));
+    };
+    expect(readText(await client.callTool({ name: 'fragile_hold' }, undefined, { onprogress }))).toBe('released');
+    expect(seen).toEqual([1]);
+    await Promise.all(releases);
     await client.close();
   });
 
@@ -91,7 +96,7 @@ describe('a gateway with several servers', () => {
     ['what is not JSON', 400, '{', {}],
     ['what is not a message', 400, '{"id":1}', {}],
     ['a message that is too large', 413, `"${'x'.repeat(MOST_BODY_BYTES)}"`, {}],
-  ])('refuses %s', async (_, status, body, headers) => {
+  ])('refuses %s', async (...[, status, body, headers]) => {
     const answer = await place.post(body, headers);
     expect(answer.status).toBe(status);
     await answer.text();
@@ -104,6 +109,18 @@ describe('a gateway with several servers', () => {
       .once('error', reject)
       .end(list);
     expect(await promise).toBe(403);
+  });
+
+  it('answers 503 while too many requests run, and 200 afterwards', async () => {
+    const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Length': 2 };
+    const unfinished = Array.from({ length: MOST_REQUESTS }, () => {
+      const request = httpRequest(place.url, { agent: false, method: 'POST', headers });
+      request.on('error', () => undefined).flushHeaders();
+      return request;
+    });
+    await vi.waitFor(async () => expect((await place.post(list)).status).toBe(503), PATIENT);
+    for (const request of unfinished) request.destroy();
+    await vi.waitFor(async () => expect((await place.post(list)).status).toBe(200), PATIENT);
   });
 
   it('survives arguments of any depth', async () => {
@@ -137,7 +154,7 @@ describe('a gateway with several servers', () => {
     process.kill(pid, 'SIGKILL');
     await vi.waitFor(async () => expect((await client.listTools()).tools.length).toBeGreaterThan(20), PATIENT);
     expect(await place.processes('gateway')).not.toContain(pid);
-    expect(readText(await client.callTool({ name: 'twin_count', arguments: { to: 1 } }))).toBe('counted to 1');
+    expect(readText(await client.callTool({ name: 'twin_release' }))).toBe('done');
     await client.close();
   });
 });

@@ -1,7 +1,6 @@
 // A server with tools that break it.
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { z } from 'zod';
 
 if (process.argv[2] === 'broken') {
   process.stderr.write('fragile: no such folder\n');
@@ -21,11 +20,15 @@ server.registerTool('flood', {}, () => {
   process.stdout.write(Buffer.alloc(11 * 1024 * 1024, 'x'));
   return say('never seen');
 });
-server.registerTool('count', { inputSchema: { to: z.int() } }, async ({ to }, { _meta, sendNotification }) => {
-  for (let progress = 1; progress <= to; progress += 1) {
-    const progressToken = _meta?.progressToken ?? '';
-    await sendNotification({ method: 'notifications/progress', params: { progress, total: to, progressToken } });
-  }
-  return say(`counted to ${to}`);
+const released = Promise.withResolvers<undefined>();
+server.registerTool('hold', {}, async ({ _meta, sendNotification }) => {
+  const progressToken = _meta?.progressToken ?? '';
+  await sendNotification({ method: 'notifications/progress', params: { progress: 1, total: 2, progressToken } });
+  await released.promise;
+  return say('released');
+});
+server.registerTool('release', {}, () => {
+  released.resolve(undefined);
+  return say('done');
 });
 await server.connect(new StdioServerTransport());
