@@ -7,6 +7,7 @@ import { startTlsGateway, proxyTo, trust } from '../support/tls-gateway.ts';
 import type { TlsGateway } from '../support/tls-gateway.ts';
 import { eventually } from '../support/team.ts';
 import { registerPythonTests } from '../support/sdk/python-tests.ts';
+import { callTool, connectMcp } from '../support/mcp/client.ts';
 import { PORTS, startServers } from '../support/sdk/servers.ts';
 import { readAccess, LIFETIME_MS } from '../support/sdk/client.ts';
 
@@ -53,6 +54,16 @@ describe('the e2b client with a domain', () => {
     const [{ data }] = (await once(socket, 'message')) as [{ readonly data: unknown }];
     expect(data).toBe('hello');
     socket.close();
+  });
+
+  it('calls tools of MCP servers at the URL of getMcpUrl', async () => {
+    const mcp = { filesystem: { paths: ['/home/user'] }, time: {} };
+    const served = await Sandbox.create({ ...options, timeoutMs: LIFETIME_MS, requestTimeoutMs: 180_000, mcp });
+    const headers = { Authorization: `Bearer ${(await served.getMcpToken()) ?? ''}` };
+    await using client = await connectMcp({ url: served.getMcpUrl(), headers });
+    expect(await callTool(client, 'list_allowed_directories')).toContain('/home/user');
+    expect(await callTool(client, 'get_current_time', { timezone: 'UTC' })).toContain('UTC');
+    await served.kill();
   });
 
   it('returns signed URLs that read and write a file until they expire', async () => {

@@ -72,7 +72,7 @@ const BODIES: readonly Row[] = [
   ['objects within objects', post('{"a":'.repeat(NESTED / 2) + '1' + '}'.repeat(NESTED / 2))],
   [
     'depth where anything is allowed, sent twice',
-    post(`{"templateID":"base","mcp":${'['.repeat(NESTED)}${']'.repeat(NESTED)}}`, 'Idempotency-Key: deep'),
+    post(`{"templateID":"base","mcp":{"x":{"y":${'['.repeat(NESTED)}${']'.repeat(NESTED)}}}}`, 'Idempotency-Key: deep'),
   ],
   [
     'keys of prototypes',

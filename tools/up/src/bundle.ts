@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
+import type { BuildOptions } from 'esbuild';
 
 /** Defines `require`, which CommonJS packages in the bundle use and an ES module lacks. */
 const requireBanner =
@@ -16,6 +17,25 @@ export interface Bundle {
 /** It reads kubeconfig files, which no pod has. It is six times the size of everything else and stays in memory. */
 const NOT_IN_IMAGES = ['@kubernetes/client-node'];
 
+/** Makes one ES module of a program and all that it imports. */
+export const forNode: BuildOptions = {
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node24',
+  // Only for debuggers: Node would keep 50 MiB of decoded source map in memory. Stack traces stay readable because the
+  // bundle is not minified, and a comment above each part names its source file.
+  sourcemap: 'external',
+  sourcesContent: false,
+  legalComments: 'none',
+  mainFields: ['module', 'main'],
+  // esbuild adds `import` or `require`, depending on how the package is loaded. Naming both here would give ES modules to
+  // CommonJS.
+  conditions: ['node'],
+  banner: { js: requireBanner },
+  logLevel: 'silent',
+};
+
 /**
  * Bundles a service's `src/main.ts` and everything it needs in a pod into `dist/main.js`. On a host, Node finds the one
  * package that the bundle leaves out in the checkout.
@@ -26,23 +46,9 @@ export async function bundleService(folder: string): Promise<Bundle> {
     entryPoints: [join(folder, 'src/main.ts')],
     outfile: join(outdir, 'main.js'),
     absWorkingDir: folder,
-    bundle: true,
+    ...forNode,
     external: NOT_IN_IMAGES,
-    platform: 'node',
-    format: 'esm',
-    target: 'node24',
-    // Only for debuggers: Node would keep 50 MiB of decoded source map in memory. Stack traces stay readable because the
-    // bundle is not minified, and a comment above each part names its source file.
-    sourcemap: 'external',
-    sourcesContent: false,
-    legalComments: 'none',
-    mainFields: ['module', 'main'],
-    // esbuild adds `import` or `require`, depending on how the package is loaded. Naming both here would give ES modules to
-    // CommonJS.
-    conditions: ['node'],
-    banner: { js: requireBanner },
     metafile: true,
-    logLevel: 'silent',
   });
   const output = Object.entries(result.metafile.outputs).find(([path]) => path.endsWith('.js'))?.[1];
   return { file: join(outdir, 'main.js'), bytes: output?.bytes ?? 0 };

@@ -1638,7 +1638,11 @@ export interface components {
                 [key: string]: string;
             } | null;
             iam?: unknown;
-            mcp?: unknown;
+            mcp?: {
+                [key: string]: {
+                    [key: string]: unknown;
+                };
+            } | null;
             metadata?: {
                 [key: string]: string;
             } | null;
@@ -1660,7 +1664,11 @@ export interface components {
                 [key: string]: string;
             } | null;
             iam?: unknown;
-            mcp?: unknown;
+            mcp?: {
+                [key: string]: {
+                    [key: string]: unknown;
+                };
+            } | null;
             metadata?: {
                 [key: string]: string;
             } | null;

@@ -6,7 +6,7 @@ const GOOD = { version: '1.2.3', integrity: 'sha512-abc', license: 'MIT' } as co
 
 /** The packages that may ship twice, in two versions each: a list that is out of date is a problem, too. */
 const TWICE = Object.fromEntries(
-  ['ipaddr.js', 'mime-types', '@types/node', 'undici-types'].flatMap((name) => [
+  ['content-type', 'ipaddr.js', 'mime-types', '@types/node', 'undici-types'].flatMap((name) => [
     [`node_modules/${name}`, GOOD],
     [`services/a/node_modules/${name}`, { ...GOOD, version: '2.0.0' }],
   ]),
@@ -45,6 +45,11 @@ it.each<[string, Readonly<Record<string, LockedPackage>>, string]>([
   ['a script at the installation', { 'node_modules/x': { ...GOOD, hasInstallScript: true } }, 'runs a script'],
   ['a licence that is not in the list', { 'node_modules/x': { ...GOOD, license: 'AGPL-3.0' } }, 'licence "AGPL-3.0"'],
   ['a package without a licence', { 'node_modules/x': { ...GOOD, license: undefined } }, 'licence "none"'],
+  [
+    'a licence of what an image has beside the services',
+    { 'tools/mcp-gateway': { dependencies: { tool: '1.2.3' } } },
+    'node_modules/tool ships with licence "GPL-3.0"',
+  ],
   ['a range of versions', { 'libs/c': { dependencies: { y: '^1.0.0' } } }, 'libs/c: y "^1.0.0" is no exact version'],
   [
     'a package that ships twice',

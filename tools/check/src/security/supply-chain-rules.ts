@@ -39,8 +39,14 @@ const LICENCES: ReadonlySet<string> = new Set([
   'Unlicense',
 ]);
 
+/** Packages that point to the file of their repository, which has MIT, and Apache-2.0 for later parts. */
+const LICENCE_IN_FILE: ReadonlySet<string> = new Set(
+  ['filesystem', 'memory', 'sequential-thinking'].map((name) => `@modelcontextprotocol/server-${name}`),
+);
+
 /** Packages that ship in two major versions, and which package still needs the old one. */
 const TWICE: Readonly<Record<string, string>> = {
+  'content-type': '@modelcontextprotocol/sdk reads types of bodies with version 1',
   'ipaddr.js': 'proxy-addr of express reads addresses of proxies with version 1',
   'mime-types': 'form-data of @kubernetes/client-node has version 2',
   '@types/node': 'types alone; no code of it runs',
@@ -54,7 +60,7 @@ export function findSupplyChainProblems(chain: SupplyChain): string[] {
     ...findUnlocked(chain.packages),
     ...findScripts(chain),
     ...shipped.flatMap(([path, { license }]) =>
-      LICENCES.has(license ?? '')
+      LICENCES.has(license ?? '') || LICENCE_IN_FILE.has(getPackageName(path))
         ? []
         : [`${path} ships with licence "${license ?? 'none'}", which is not in the list`],
     ),
@@ -152,10 +158,15 @@ function findUnhashed(file: string, text: string): string[] {
     .map((entry) => `${file}: "${entry.split(' ')[0] ?? ''}" has no exact version with SHA-256 hashes; lock it again`);
 }
 
-/** The foreign packages that the images of the services contain. */
+/** Whether bundles of a workspace are in images. */
+function isShipping(path: string): boolean {
+  return (path.startsWith('services/') || path === 'tools/mcp-gateway') && !path.includes(INSIDE);
+}
+
+/** The foreign packages that the images contain. */
 function listShipped(packages: SupplyChain['packages']): Entry[] {
   const reached = new Map<string, LockedPackage>();
-  const waiting = Object.keys(packages).filter((path) => path.startsWith('services/') && !path.includes(INSIDE));
+  const waiting = Object.keys(packages).filter((path) => isShipping(path));
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     const one = packages[path];
     if (one === undefined || reached.has(path)) continue;

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ensureWheels } from '@sandlot/local-cluster';
 import type { Progress, ProgressStep } from '@sandlot/local-cluster';
+import { bundleMcp } from '../bundle-mcp.ts';
 import { bundleService } from '../bundle.ts';
 import { UpError } from '../errors.ts';
 import { checkoutRoot } from '../paths.ts';
@@ -36,18 +37,24 @@ export function bundleControllers(): Promise<void> {
   return bundle(controllerNames);
 }
 
-/** Bundles every service of the chart into `services/<name>/dist/main.js`. */
-export function bundleServices(): Promise<void> {
-  return bundle(serviceNames);
+/**
+ * Bundles every service of the chart into `services/<name>/dist/main.js`, and what the image `mcp-gateway` runs into
+ * `tools/mcp-gateway/dist`.
+ */
+export async function bundleServices(): Promise<void> {
+  await bundle(serviceNames);
+  await bundleMcp().catch((error: unknown) => failBundle('mcp-gateway', error));
 }
 
 async function bundle(names: readonly string[]): Promise<void> {
   for (const name of names) {
-    await bundleService(join(checkoutRoot, 'services', name)).catch((error: unknown) => {
-      const details = error instanceof Error ? error.message : String(error);
-      throw new UpError({ step: 'Bundling the services', problem: `${name} does not bundle`, details });
-    });
+    await bundleService(join(checkoutRoot, 'services', name)).catch((error: unknown) => failBundle(name, error));
   }
+}
+
+function failBundle(name: string, error: unknown): never {
+  const details = error instanceof Error ? error.message : String(error);
+  throw new UpError({ step: 'Bundling the services', problem: `${name} does not bundle`, details });
 }
 
 /** Builds the images that the store lacks and removes old versions. Needs root, buildah and mmdebstrap. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { mcpServers } from '../bundle-mcp.ts';
 import { checkoutRoot } from '../paths.ts';
 import type { ContextFile } from './content-key.ts';
 
@@ -34,6 +35,7 @@ export type ImageName =
   | 'sandbox-base'
   | 'code-interpreter'
   | 'code-interpreter-full'
+  | 'mcp-gateway'
   | 'prometheus'
   | 'jaeger';
 
@@ -166,7 +168,26 @@ function listInterpreterRecipes(): readonly ImageRecipe[] {
       context: full.map((file) => buildFile('code-interpreter-full', file)),
       wheels: buildFile('code-interpreter-full', 'requirements.txt'),
     },
+    buildMcpRecipe(),
   ];
+}
+
+/** The sandbox with servers of MCP. It shares the layers of the code interpreter, for its Node. */
+function buildMcpRecipe(): ImageRecipe {
+  const bundles = ['gateway.mjs', ...mcpServers.map(({ name }) => `servers/${name}.mjs`), 'servers/package.json'];
+  return {
+    name: 'mcp-gateway',
+    folder: 'mcp-gateway',
+    base: { image: 'code-interpreter' },
+    context: [
+      ...bundles.map((file) => ({
+        target: `dist/${file}`,
+        source: join(checkoutRoot, 'tools/mcp-gateway/dist', file),
+      })),
+      ...['mcp-gateway', 'boot'].map((file) => buildFile('mcp-gateway', file)),
+    ],
+    wheels: buildFile('mcp-gateway', 'requirements.txt'),
+  };
 }
 
 export function buildInstallerRecipe({ installer, runsc, shim }: InstallerPrograms): ImageRecipe {

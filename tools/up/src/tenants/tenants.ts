@@ -22,12 +22,17 @@ const offers = {
   base: 'sandbox-base',
   'code-interpreter-v1': 'code-interpreter',
   'code-interpreter-full': 'code-interpreter-full',
+  'mcp-gateway': 'mcp-gateway',
 } as const satisfies Record<string, ImageName>;
 type Offer = keyof typeof offers;
 
 /** Two tenants, so that their isolation can be tried. `key` is the variable that holds the API key. */
 const tenants = [
-  { namespace: 'tenant-a', key: 'E2B_API_KEY', offers: ['base', 'code-interpreter-v1', 'code-interpreter-full'] },
+  {
+    namespace: 'tenant-a',
+    key: 'E2B_API_KEY',
+    offers: ['base', 'code-interpreter-v1', 'code-interpreter-full', 'mcp-gateway'],
+  },
   { namespace: 'tenant-b', key: 'E2B_API_KEY_2', offers: ['base'] },
 ] as const satisfies readonly { namespace: string; key: string; offers: readonly Offer[] }[];
 type Tenant = (typeof tenants)[number];

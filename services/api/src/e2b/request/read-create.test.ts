@@ -24,6 +24,13 @@ describe('readCreate', () => {
       'autoPauseMemory: false excludes autoResume',
     ],
     ['iam', { iam: { tokens: {} } }, 'iam is not available'],
+    ['mcp that is a list', { mcp: ['time'] }, 'expected record'],
+    ['an MCP server without settings', { mcp: { time: true } }, 'expected object'],
+    [
+      'too many MCP servers',
+      { mcp: Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`s${index}`, {}])) },
+      'expected at most 64 servers',
+    ],
     [
       'names without everything else denied',
       { network: { allowOut: ['*.example.com'], denyOut: ['10.0.0.0/8'] } },
@@ -158,6 +165,10 @@ describe('readCreate', () => {
     [
       'null for optional fields',
       { metadata: null, envVars: null, network: null, autoPause: null, mcp: null, iam: null },
+    ],
+    [
+      'servers of MCP, whose settings the gateway checks',
+      { mcp: { 'github/acme/x': { runCmd: 'x', envs: { A: '1' } } } },
     ],
     ['empty network rules', { network: { allowOut: [], denyOut: [], rules: {}, egressProxy: null } }],
     ['internet access, which the template may still deny', { allow_internet_access: true }],

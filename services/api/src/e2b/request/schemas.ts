@@ -33,6 +33,17 @@ export const networkUpdate = networkRequest
 /** As many as a claim may have. */
 const MOST_VOLUMES = 20;
 
+const MOST_SERVERS = 64;
+
+/**
+ * What the client hands to the gateway in the sandbox. The settings may have credentials, so nothing of them is kept; the gateway
+ * checks them (docs/reference/runtime.md#mcp-gateway).
+ */
+const mcpServers = z
+  .record(z.string().min(1).max(253), z.looseObject({}))
+  .refine((servers) => Object.keys(servers).length <= MOST_SERVERS, `expected at most ${MOST_SERVERS} servers`)
+  .meta({ description: 'Servers of the MCP gateway by name, with their settings. The client starts it.' });
+
 const newSandbox = {
   templateID: z.string().min(1).max(512).meta({ description: 'Name of a warm pool, or of a template.' }),
   autoPause: z.boolean().nullish(),
@@ -42,7 +53,7 @@ const newSandbox = {
   network: networkRequest.nullish(),
   metadata: strings.nullish(),
   envVars: strings.nullish(),
-  mcp: z.unknown().optional(),
+  mcp: mcpServers.nullish(),
   iam: z.unknown().optional(),
   volumeMounts: z.array(volumeMount).max(MOST_VOLUMES, `expected at most ${MOST_VOLUMES} volumes`).nullish(),
 };

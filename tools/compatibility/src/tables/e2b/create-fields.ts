@@ -65,7 +65,12 @@ export const createFields: Table = {
       ],
       'a cold start; with `volumes.storageClass`, else 403',
     ],
-    ['mcp', 'no', 'ignored; clients ask for the template `mcp-gateway` as well, which the chart does not have'],
+    [
+      'mcp',
+      'partly',
+      ['e2e/src/sdk/mcp.test.ts', 'offers the tools of every server of the image'],
+      'the six servers of the image `mcp-gateway`; others are refused by name',
+    ],
     ['iam', 'refused', READ, '400: Sandlot issues no identities for workloads'],
     [
       'secure',

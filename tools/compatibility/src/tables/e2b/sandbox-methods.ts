@@ -9,7 +9,7 @@ const URLS = [
   'returns signed URLs that read and write a file until they expire',
 ] as const;
 const SINGLE = 'with a single URL for all sandboxes the URL names none, and gets 400';
-const MCP = 'the images have no `mcp-gateway`';
+const MCP = 'e2e/src/sdk/mcp.test.ts';
 const PAUSED = [LIFE, 'keeps its id, variables, processes and lifecycle, and resumes on connect'] as const;
 
 const RUN = 'e2e/src/sdk/commands.test.ts';
@@ -82,8 +82,17 @@ export const sandboxMethods: Table = {
     ],
     ['Sandbox.uploadUrl', 'partly', URLS, SINGLE],
     ['Sandbox.downloadUrl', 'partly', URLS, SINGLE],
-    ['Sandbox.getMcpUrl', 'no', MCP],
-    ['Sandbox.getMcpToken', 'no', MCP],
+    [
+      'Sandbox.getMcpUrl',
+      'partly',
+      ['e2e/src/gateway/domain.test.ts', 'calls tools of MCP servers at the URL of getMcpUrl'],
+      'with a single URL for all sandboxes, headers name the sandbox and the port 50005',
+    ],
+    [
+      'Sandbox.getMcpToken',
+      'yes',
+      [MCP, 'has a token of its own, which a client that connects later reads from the sandbox'],
+    ],
     ['Sandbox.create(idempotency_key=) (Python)', 'yes', [PYTHON, 'test_idempotency_key']],
     [
       'E2B_DEBUG',
