@@ -253,7 +253,7 @@ tests end with a look for rights that nothing used (e2e/src/security/least-privi
   verbs: [create]
 {{- end }}
 {{- if .Values.builds.images.collect }}
-# What may need an image: nothing is deleted from the registry unless all of these can be read.
+# These may need an image of the registry. The collector deletes none unless it can read all of them.
 - apiGroups: [extensions.agents.x-k8s.io]
   resources: [sandboxwarmpools]
   verbs: [list]
