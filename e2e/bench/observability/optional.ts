@@ -30,6 +30,9 @@ export class OptionalServices implements AsyncDisposable {
       GATEWAY_URL: `http://${NOWHERE}`,
       IMAGE_PLANE_SOCKET: plane.socketPath,
       BUILD_REGISTRY: NOWHERE,
+      BUILD_IMAGES_RECORD: 'build-images',
+      BUILD_IMAGES_COLLECT: 'true',
+      NATS_URL: stage.nats.url,
       PORT: String(await findFreePort()),
     });
     open.use(builder);
