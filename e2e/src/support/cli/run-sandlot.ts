@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { checkoutRoot, readEnv } from '@sandlot/up';
@@ -7,6 +8,8 @@ import { z } from 'zod';
 
 const run = promisify(execFile);
 const PROGRAM = join(checkoutRoot, 'tools/sandlot/src/main.ts');
+/** Compiling takes longer than most commands. */
+const COMPILED = { NODE_COMPILE_CACHE: join(tmpdir(), 'sandlot-compiled') };
 const failure = z.object({ code: z.number(), stdout: z.string(), stderr: z.string() });
 
 export interface SandlotEnd {
@@ -27,7 +30,9 @@ export async function runSandlot(
   args: readonly string[],
   { input = '', env }: SandlotOptions = {},
 ): Promise<SandlotEnd> {
-  const running = run(process.execPath, [PROGRAM, ...args], { env: { ...process.env, ...(env ?? (await readEnv())) } });
+  const running = run(process.execPath, [PROGRAM, ...args], {
+    env: { ...process.env, ...COMPILED, ...(env ?? (await readEnv())) },
+  });
   running.child.stdin?.end(input);
   try {
     return { code: 0, ...(await running) };
