@@ -39,6 +39,7 @@ const PODS_PER_NODE = 999;
 export async function startSurroundings(pods: number): Promise<Surroundings> {
   const kwokNodes = Math.ceil(pods / PODS_PER_NODE) + 1;
   const plane = await startControlPlane({
+    heapGrowthPercent: 100,
     crds: [CRDS],
     scheduler: true,
     controllerManager: true,

@@ -21,7 +21,7 @@ const sizes: Sizes = flags.quick
 const logProgress = (text: string): void => void process.stderr.write(`${text}\n`);
 const folder = await mkdtemp(join(tmpdir(), 'sandlot-bench-'));
 logProgress('starting a control plane');
-const plane = await startControlPlane();
+const plane = await startControlPlane({ heapGrowthPercent: 100 });
 try {
   const kubeconfig = plane.kubeconfigPath;
   const credentials = await loadCredentials({ kubeconfig });
