@@ -136,13 +136,13 @@ describe('a process that loses the lead while NATS is away', () => {
 });
 
 describe('a process that becomes the leader', () => {
-  const NOBODY = -1;
+  const NONE_LEADS = -1;
 
   it('publishes what came and went while none led', async () => {
     const world = new Processes();
     const [old, next] = [world.start(0), world.start(1)];
     await world.pass(1);
-    world.leader = NOBODY;
+    world.leader = NONE_LEADS;
     await world.pass(1);
     world.shelf.set('a', 1);
     await world.pass(4);
@@ -173,7 +173,7 @@ describe('a process that becomes the leader', () => {
   it('leaves out what is over for longer than half a minute', async () => {
     const world = new Processes();
     const next = world.start(1);
-    world.leader = NOBODY;
+    world.leader = NONE_LEADS;
     world.shelf.set('a', 1);
     world.shelf.delete('a');
     await world.pass(31);

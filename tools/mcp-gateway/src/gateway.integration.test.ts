@@ -38,7 +38,7 @@ describe('a gateway with several servers', () => {
     await client.close();
   });
 
-  it('hands on the refusal of a server, and that of a tool nobody has', async () => {
+  it('hands on the refusal of a server, and that of a tool that no server has', async () => {
     const client = await place.connect();
     const refused = await client.callTool({ name: 'read_text_file', arguments: { path: '/etc/passwd' } });
     expect(refused.isError).toBe(true);

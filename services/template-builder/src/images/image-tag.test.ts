@@ -10,7 +10,7 @@ it.each([
   ['without an installation', BUILD, undefined],
   ['that says no build', `${MINE}-`, undefined],
   ['that says something else', `${MINE}-${BUILD}-x`, undefined],
-  ['that nobody made', 'latest', undefined],
+  ['that no build made', 'latest', undefined],
 ])('a tag %s', (_, tag, build) => {
   expect(findBuildOfTag(tag, MINE)).toBe(build);
 });

@@ -7,7 +7,7 @@ const TAG_DOMAIN = 'sandlot-log-v1\n';
 const TAG_LENGTH = 16;
 const MARK = /^\[process (\d{1,10}) (start|stdout|stderr|end|omitted) (debug|info|warn|error) ([0-9a-f]{16})\] ([^]*)$/;
 
-/** By this tag lines of the daemon are told from lines of a program that prints what visitors send it: they do not know the UID of the Sandbox. */
+/** This tag distinguishes lines of the daemon from lines of a program that prints what visitors send it: they do not know the UID of the Sandbox. */
 export function formatTag(sandboxUid: string): string {
   return createHash('sha256').update(`${TAG_DOMAIN}${sandboxUid}`).digest('hex').slice(0, TAG_LENGTH);
 }
