@@ -20,8 +20,8 @@ export interface Before {
 
 /** The clocks of NATS and of the API server differ. */
 const SKEW_MS = 30_000;
-/** Events of one team since a registration that the watch was late to show. */
-const MOST = 4_096;
+/** Sequences of one reading. */
+const WIDTH = 4_096;
 
 /**
  * Reads the events up to the sequence `to` that newcomers may want. Those that an earlier pass has queued for them are not queued again:
@@ -45,9 +45,18 @@ async function readFor(
   webhook: Webhook,
   range: { readonly from: number; readonly to: number },
 ): Promise<readonly SeenEvent[]> {
-  const found = await readSources(history, { ...range, namespace: webhook.namespace, most: MOST });
-  return found.flatMap(({ sequence, event }) => {
-    const seen = toSandboxEvent(event);
-    return seen === undefined ? [] : [{ sequence, event: seen, webhooks: [webhook] }];
-  });
+  const found: SeenEvent[] = [];
+  for (let from = range.from; from <= range.to; from += WIDTH) {
+    const to = Math.min(range.to, from + WIDTH - 1);
+    for (const { sequence, event } of await readSources(history, {
+      namespace: webhook.namespace,
+      from,
+      to,
+      most: WIDTH,
+    })) {
+      const seen = toSandboxEvent(event);
+      if (seen !== undefined) found.push({ sequence, event: seen, webhooks: [webhook] });
+    }
+  }
+  return found;
 }
