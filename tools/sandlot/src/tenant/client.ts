@@ -3,6 +3,7 @@ import type { SandlotClient } from '@sandlot/client';
 import { AuthenticationError, Sandbox, SandboxError, SandboxNotFoundError } from 'e2b';
 import { CliError } from '../errors.ts';
 import type { Account } from './account.ts';
+import { clean } from './print.ts';
 
 /** How the SDK of E2B finds the installation. */
 export interface Connection {
@@ -43,11 +44,14 @@ export async function explain<T>(call: () => Promise<T>, id?: string): Promise<T
 function translate(error: unknown, id: string | undefined): unknown {
   if (error instanceof CliError) return error;
   if (error instanceof AuthenticationError)
-    return new CliError(`the API refuses the key: ${error.message}`, 'Run sandlot login with a key that is valid.');
+    return new CliError(
+      `the API refuses the key: ${clean(error.message)}`,
+      'Run sandlot login with a key that is valid.',
+    );
   if (error instanceof SandboxNotFoundError && id !== undefined)
     return new CliError(`there is no sandbox ${id}`, 'sandlot list shows yours.');
   if (error instanceof SandboxError)
-    return new CliError(error.message, 'sandlot list shows the state of your sandboxes.');
+    return new CliError(clean(error.message), 'sandlot list shows the state of your sandboxes.');
   const message = error instanceof Error ? error.message : String(error);
   const isUnreachable = message.includes('fetch failed') || message.includes('ECONNREFUSED');
   return isUnreachable ? new CliError('the API cannot be reached', 'Check the URL of sandlot login.') : error;
@@ -58,7 +62,7 @@ export function unwrap<T>(answer: { readonly data?: T; readonly error?: unknown;
   if (answer.data !== undefined) return answer.data;
   const { error, response } = answer;
   const isMessage = typeof error === 'object' && error !== null && 'message' in error;
-  const message = isMessage ? String(error.message) : `status ${response.status}`;
+  const message = isMessage ? clean(String(error.message)) : `status ${response.status}`;
   throw new CliError(
     `the API answered ${response.status}: ${message}`,
     response.status === 401 ? 'Run sandlot login with a key that is valid.' : 'sandlot list shows your sandboxes.',
